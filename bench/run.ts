@@ -24,7 +24,7 @@ const BENCHES: Record<string, string> = {
   workers: "./workers/run.ts",
 };
 
-// The bench reads the remaining arguments as if it had been started directly.
+// Removes the bench's name, so that the bench reads the remaining arguments as if it had been started directly.
 const [name] = process.argv.splice(2, 1);
 const file = BENCHES[name ?? ""];
 if (file === undefined) {

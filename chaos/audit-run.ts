@@ -1,4 +1,4 @@
-/** Ends a run: stops the load, waits for the last holds, runs the auditor and prints what it finds. */
+/** Ends a run: stops the load, waits until the last holds are settled, runs the auditor and prints its findings. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { startLoad } from "@tollgate/stage/load/load.ts";
@@ -13,7 +13,7 @@ const VIOLATIONS_SHOWN = 50;
 interface Run {
   load: ReturnType<typeof startLoad>;
   episodes: FaultEpisode[];
-  /** The start of the run in milliseconds since 1970. */
+  /** The time at which the run began, in milliseconds since 1970. */
   epoch: number;
   seed: number;
   minutes: number;
@@ -21,7 +21,7 @@ interface Run {
   repeat: string;
   leftOut: string[];
   strict: boolean;
-  /** The file for the JSON report. */
+  /** The file to which the JSON report is written. */
   json: string | undefined;
   /** Queries the gateways' database as its superuser. */
   query: Query;
@@ -56,11 +56,11 @@ export async function auditRun(platform: Platform, run: Run): Promise<number> {
   return violations.length;
 }
 
-/** A hold whose gateway died ends with its lease and is swept soon after. */
+/** Waits until no hold is left. A hold whose gateway died expires with its lease, and the next sweep releases it. */
 async function untilAllSettled({ holdLeaseS }: Platform, { query, say }: Pick<Run, "query" | "say">): Promise<void> {
   say(`waiting for the last holds, ${holdLeaseS} s and a little`);
   const noHold = async (): Promise<boolean> => (await query("select 1 from hold limit 1")).length === 0;
-  // The auditor reports holds that are left.
+  // If a hold is left after the timeout, the auditor reports it.
   await eventually("no hold is left", noHold).catch(() => undefined);
 }
 

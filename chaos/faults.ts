@@ -1,6 +1,6 @@
 /**
- * The list of faults: the action, its duration, and the errors that clients may get meanwhile. Every other error is a
- * violation, and so is every error without a fault.
+ * The list of faults: what each does, how long it lasts, and which errors clients may get meanwhile. Any other error is
+ * a violation, and so is any error when there is no fault.
  */
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { rollingRestart, rollingUpgrade } from "./stage/rolling-restart.ts";
@@ -10,31 +10,31 @@ type Heal = () => Promise<void> | void;
 
 export interface Fault<On extends Platform = Stage> {
   name: string;
-  /** Seconds between strike and heal. */
+  /** The duration of the fault in seconds. */
   lasts: number;
-  /** Seconds that strike and heal take themselves, if that is long. */
+  /** The seconds that beginning and ending the fault take, if that is long. */
   takes?: number;
-  /** Seconds after which clients must be served as before. */
+  /** The seconds after the end of the fault within which clients must be served as before. */
   recoversWithin?: number;
   /** Results that clients may get, as `answerOf` names them. */
   mayShow: readonly string[];
-  /** Clients may wait long for a refusal, because their gateway does not run. */
+  /** Clients may wait long for an error, because their gateway does not run. */
   mayWait?: boolean;
-  /** The fault is a node's own, so the node may be barred for it. */
+  /** A node itself is faulty, so it may be quarantined. */
   mayBar?: boolean;
-  /** The equipment that the fault needs on the stage. */
+  /** The equipment that the stage must have for the fault. */
   uses?: "clock" | "network";
-  /** Returns why the fault cannot be struck on this stage. */
+  /** Returns why the fault is not possible on this stage; undefined if it is possible. */
   missing?: (stage: On) => string | undefined;
   strike(stage: On, chance: Chance): Promise<Heal> | Heal;
 }
 
 /**
- * Refused before the request began: nothing was done or charged, and the client can retry. The bare 503 is the
- * balancer's when no gateway is ready.
+ * Errors before the request began: nothing was charged, and the client can retry. The 503 without a code comes from the
+ * load balancer when no gateway is ready.
  */
 export const REFUSAL_ANSWERS = ["503 no_capacity", "503"];
-/** The error event of streams whose status 200 was already sent. */
+/** The error events of streams, whose status 200 has already been sent. */
 const CUT_SHORT = ["event upstream_stall"];
 const PLANE = [...REFUSAL_ANSWERS, "event no_capacity", ...CUT_SHORT];
 const LOST = ["connection lost"];
@@ -156,7 +156,7 @@ const POSTGRES: Fault[] = [
     mayShow: [...REFUSAL_ANSWERS, ...LOST],
     async strike({ postgres, gateways }, by) {
       await postgres.kill();
-      // Requests in flight end meanwhile, and there is no database to settle them in.
+      // Waits until requests in flight have ended: they cannot be settled while the database is down.
       await pause(3_000);
       await by.pick(gateways).kill();
       return () => postgres.start();
@@ -239,7 +239,7 @@ const VALKEY: Fault[] = [
 
 export const FAULTS: readonly Fault[] = [...GATEWAY, ...AGENT, ...POSTGRES, ...NATS, ...VALKEY];
 
-/** Struck once at the beginning, because gateways of an older version cannot run after it. */
+/** Happens once at the beginning of a run: gateways of the older version cannot run after it. */
 export const ROLLING_UPGRADE: Fault = {
   name: "rolling upgrade",
   lasts: 0,

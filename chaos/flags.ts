@@ -4,13 +4,13 @@ import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 
 export interface Flags {
   minutes: number;
-  /** Strike each fault this many times instead of running for a number of minutes. */
+  /** Causes each fault this many times, instead of running for a number of minutes. */
   rounds: number | undefined;
-  /** Judge also the rules that only a machine without other work can keep. */
+  /** Also enforces the rules that can only be kept on a machine without other work. */
   strict: boolean;
   seed: number;
   faults: Fault[];
-  /** Start with the previous release, and upgrade it first. */
+  /** Starts with the previous release and begins with an upgrade. */
   upgrade: boolean;
   from: string | undefined;
   postgres: number;
@@ -31,7 +31,7 @@ export const USAGE = `Usage: npm run chaos -- [flags]
   --json FILE        the report, for other programs
   --keep             keep the logs, also of a good run`;
 
-/** Faults that last longer than this are struck only in runs of at least ten minutes, or when they are named. */
+/** Faults that last longer than this many seconds occur only in runs of at least ten minutes, or if they are named. */
 const SHORT = { faultSecondsMax: 12, runMinutesMax: 10 };
 
 export function parseFlags(args: string[]): Flags {

@@ -16,7 +16,7 @@ const episode = (fault: string, struckAt: number): FaultEpisode => ({
   ...{ mayWait: false, mayBar: false, recovered: true, recoversWithinMs: 45_000 },
 });
 
-test("has a row per fault with what its clients saw and the time of the last failure", () => {
+test("the report has a row per fault with its clients' results and the time until recovery", () => {
   const report = buildReport({
     ...{ seed: 1, minutes: 1, repeat: "", versions: {}, left_out: [], requests_left_out: 0 },
     sights: [
@@ -43,7 +43,7 @@ test("has a row per fault with what its clients saw and the time of the last fai
   );
 });
 
-test("repeats the same order for the same seed", () => {
+test("the same seed gives the same order of faults", () => {
   const order = (seed: number): number[] => new Chance(String(seed)).shuffled([1, 2, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual(order(7), order(7));
   assert.notDeepEqual(order(7), order(8));

@@ -1,4 +1,4 @@
-/** Reports a run: a row per fault, as a Markdown table and as JSON. */
+/** Reports a run as a Markdown table and as JSON, with one row per fault. */
 
 import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
 import { explainingFault, type FaultEpisode, NO_FAULT, type Violation } from "./audit/audit.ts";
@@ -8,7 +8,7 @@ interface Row {
   fault: string;
   struck: number;
   requests: number;
-  /** The number of requests by the clients' results. */
+  /** The number of requests by result, such as `503 no_capacity`. */
   errors: Record<string, number>;
   recovered_s: { median: number; max: number } | null;
   /** The number of answers that were not charged. */
@@ -27,7 +27,7 @@ interface Report {
   left_out: string[];
   requests_left_out: number;
   violations: Violation[];
-  /** Violations that were found and are not judged: see `isJudged`. */
+  /** Violations that do not fail the run: see `isJudged`. */
   reported: Violation[];
 }
 

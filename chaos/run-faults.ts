@@ -1,6 +1,6 @@
 /**
- * Runs the faults one after the other in the seed's order: a quiet interval, the fault, its end, and recovery. The load continues all
- * the time.
+ * Causes the faults one after the other in an order that the seed determines: a quiet interval, the fault, its end, and
+ * recovery. The load continues all the time.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -13,10 +13,13 @@ import { releaseNodes } from "./stage/release-nodes.ts";
 import type { Platform } from "./stage/stage.ts";
 
 const LEAD_MS = 2_000;
-/** How long nothing must have failed before the next fault. */
+/** The time in milliseconds without any failure that must pass before the next fault. */
 const CALM_MS = 2_000;
 const RECOVERY_S = 45;
-/** Used to choose a fault that still fits into the time: most faults recover within this time after their heal. */
+/**
+ * Helps to choose a fault that still fits into the remaining time: most faults recover within this many milliseconds
+ * after their end.
+ */
 const USUAL_RECOVERY_MS = 6_000;
 const LOOK_EVERY_MS = 200;
 
@@ -24,13 +27,13 @@ interface RunOptions<On extends Platform> {
   stage: On;
   sights: readonly Sight[];
   faults: readonly Fault<On>[];
-  /** A fault that is struck once, before the others. */
+  /** A fault that occurs once, before the others. */
   first: Fault<On> | undefined;
   chance: Chance;
   /** Milliseconds since the run began. */
   now: () => number;
   /**
-   * No fault is struck after this moment. With `rounds`, each fault is struck that many times instead, however long it
+   * No fault begins after this moment. With `rounds`, each fault occurs that many times instead, however long that
    * takes.
    */
   endsAt: number;
@@ -84,7 +87,10 @@ async function strikeOnce<On extends Platform>(
   return episode;
 }
 
-/** Whether every kind of request succeeded since the last failure, and that failure is long enough ago. */
+/**
+ * Returns whether every kind of request has succeeded since the last failure, and that failure was at least CALM_MS
+ * ago.
+ */
 function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: number): boolean {
   const since = endedSince(sights, healedAt);
   const failures = since.filter((sight) => answerOf(sight) !== "ok");
@@ -94,7 +100,10 @@ function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: numbe
   return KINDS.every(({ name, isLong = false }) => isLong || served.has(name));
 }
 
-/** The time from the heal until the start of the last request that failed because of the fault; zero if none did. */
+/**
+ * Returns the time from the end of the fault until the start of the last request that failed because of it; zero if
+ * none failed.
+ */
 export function recoveryMs({ healedAt, calmAt }: FaultEpisode, sights: readonly Sight[]): number {
   const failures = sights.filter(
     (sight) => sight.beganAt >= healedAt && sight.endedAt < calmAt && answerOf(sight) !== "ok",
@@ -102,7 +111,7 @@ export function recoveryMs({ healedAt, calmAt }: FaultEpisode, sights: readonly 
   return Math.max(0, ...failures.map(({ beganAt }) => beganAt - healedAt));
 }
 
-/** `sights` is sorted by the end of the requests. */
+/** Returns the requests that ended after `at`. `sights` must be sorted by the end of the requests. */
 function endedSince(sights: readonly Sight[], at: number): Sight[] {
   const first = sights.findLastIndex(({ endedAt }) => endedAt < at) + 1;
   return sights.slice(first);

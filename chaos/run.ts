@@ -1,6 +1,7 @@
 /**
- * `npm run chaos`: a whole platform under load, faults in an order that the seed decides, and an auditor that compares
- * every client's observations with the ledger. Exits with 1 if it finds anything; the seed repeats the run.
+ * `npm run chaos`: runs a whole platform under load with faults in an order that the seed determines. An auditor then
+ * compares every client's observations with the ledger. Exits with 1 if it finds an error. The same seed repeats the
+ * run.
  */
 import { join } from "node:path";
 import { Chance } from "@tollgate/stage/chance.ts";
@@ -20,7 +21,7 @@ import { runFaults } from "./run-faults.ts";
 import { findOldVersion } from "./stage/old-version.ts";
 import { openStage } from "./stage/stage.ts";
 
-/** Holds end with their lease. A short run has a short lease, so that it does not wait longer than it struck. */
+/** The lease of a hold in seconds. A run ends only after a lease has expired, so short runs use a short lease. */
 const LEASE_S = { short: 20, long: 60 };
 const LONG_MINUTES = 10;
 
@@ -33,14 +34,14 @@ if (args.join("=") === "--faults=list") {
   for (const { name } of [...FAULTS, ROLLING_UPGRADE]) console.log(name);
   process.exit(0);
 }
-// Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
+// The run's many processes load the same sources. With the compile cache, only the first one compiles them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 const flags = parseFlags(args);
 const without = await prepare(flags);
 if (without !== undefined) console.log(`left out: npm run chaos (${without})`);
 process.exit(without !== undefined || (await run(flags)) ? 0 : 1);
 
-/** Returns true if the auditor found nothing. */
+/** Returns true if the auditor found no violation. */
 async function run(flags: Flags): Promise<boolean> {
   const { seed, minutes } = flags;
   const repeat = `npm run chaos -- ${[...withoutSeed(args).map(quoted), "--seed", String(seed)].join(" ")}`;
@@ -48,7 +49,7 @@ async function run(flags: Flags): Promise<boolean> {
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
   say(`seed ${seed}: ${repeat}`);
-  // Keeps the process alive while it only waits for other processes to end.
+  // Keeps this process alive while it only waits for other processes.
   setInterval(() => {}, 60_000);
 
   const leftOut: string[] = [];
@@ -96,7 +97,7 @@ async function run(flags: Flags): Promise<boolean> {
   }
 }
 
-/** Installs and builds what the tests would. Returns what the machine still lacks. */
+/** Installs and builds what the run needs. Returns what is still missing on this machine. */
 async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   ensureServers();
   const lines = nats === "newest" ? await natsBuilder.newest() : nats === "oldest" ? await natsBuilder.oldest() : [];
@@ -107,8 +108,8 @@ async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
 }
 
 /**
- * The directory of the sources that the gateways start with: these, or those of the last release if an upgrade is part
- * of the run.
+ * Returns the directory of the sources with which the gateways start: the current ones, or the last release's if the
+ * run includes an upgrade.
  */
 async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promise<string> {
   if (!upgrade) return ROOT;
@@ -118,7 +119,7 @@ async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promis
   return ROOT;
 }
 
-/** Leaves out the faults that this machine cannot produce. */
+/** Removes the faults that are not possible on this machine. */
 async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault[]> {
   const lacks = { clock: whyNoClock(), network: await whyNoNetwork() };
   return faults.filter(({ name, uses }) => {

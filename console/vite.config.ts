@@ -1,4 +1,7 @@
-/** Builds the console: one page under /console/, hashed assets, nothing inline, every text file also compressed. */
+/**
+ * Builds the console: one document under /console/, hashed assets, nothing inline, and compressed copies of every text
+ * file.
+ */
 import { fileURLToPath } from "node:url";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
@@ -23,7 +26,7 @@ export default defineConfig({
     outDir: at("dist"),
     emptyOutDir: true,
     target: "es2023",
-    // The Content-Security-Policy does not allow data: addresses.
+    // Never inlines assets, because the Content-Security-Policy forbids data: URLs.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
     modulePreload: { polyfill: false },
@@ -31,14 +34,15 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // Code that most pages share is one file: 30 small files, loaded six at a time, cost more than their bytes.
+            // One file for code that most pages share: browsers load six files at a time, so 30 small files take
+            // longer.
             {
               name: "shared",
               test: /console\/src\/(ui(?!\/chart)|data|api|nodes|requests|secrets)\//,
               minShareCount: 3,
               priority: 2,
             },
-            // Code that only a few pages share, mostly charts, is one separate file.
+            // One separate file for code that only a few pages share, mostly charts.
             {
               name: "figures",
               test: /console\/src\/(?!pages|routes|layout)|\/useInfiniteQuery/,

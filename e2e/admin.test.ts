@@ -1,7 +1,7 @@
 /**
- * Tests every `tollgate admin` command on a live platform and on a stopped one, as text and as JSON, and with invalid
- * input. Most commands run in this process, because starting one for each would take too long; some run as a process,
- * for their exit codes.
+ * Tests every `tollgate admin` command on a running platform and on a stopped one: its text, its JSON, and its errors
+ * for invalid input. Most commands run inside the test process, because starting a process for each would take too
+ * long. Some run as processes, to check their exit codes.
  */
 
 import assert from "node:assert/strict";
@@ -29,7 +29,7 @@ import { ConsoleClient } from "./console-client.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 
-/** Too few failures to quarantine a node. */
+/** The number of failed requests: enough to withhold shares, too few to quarantine the node. */
 const WITHHELD = 4;
 
 let dataDir: string;
@@ -45,8 +45,8 @@ before(async () => {
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
   assert.equal((await chat(platform, { text: "x" })).status, 200);
-  // Without granted credit, so that the host's shares are withheld: one person owns both accounts, and granted credit
-  // would earn no share.
+  // Removes granted credit, because requests paid from it would earn the host nothing. The host's shares are withheld,
+  // because one person owns both accounts.
   await query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
   for (let i = 0; i < WITHHELD; i++) assert.equal((await chat(platform, { text: "a b", fail_after: 1 })).status, 502);
 });
@@ -55,7 +55,7 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-/** Runs one command in this process; returns its output or its one-line refusal. */
+/** Runs one command in this process. Returns its exit code and its output or error message. */
 async function run(...args: string[]): Promise<{ code: number; out: string }> {
   const terminal = new FakeTerminal();
   try {
@@ -74,7 +74,7 @@ async function good(...args: string[]): Promise<string> {
 
 const said = async <T>(...args: string[]): Promise<T> => JSON.parse(await good(...args, "--json")) as T;
 
-/** Runs one command as a process; `input` is its standard input. */
+/** Runs one command as a process, with `input` as its standard input. */
 async function shell(args: string[], input = ""): Promise<{ code: number | null; out: string }> {
   const child = spawn(process.execPath, [TOLLGATE, "admin", ...args, "--data", dataDir], { stdio: "pipe" });
   child.stdin.end(input);
@@ -86,9 +86,9 @@ async function shell(args: string[], input = ""): Promise<{ code: number | null;
 let people = 0;
 let months = 0;
 
-/** Runs every command once, as text and as JSON; each leaves the state that the next one needs. */
+/** Defines a test for every command, as text and as JSON. Each test leaves the state that the next one needs. */
 function everyCommand(where: string): void {
-  test(`${where}: lists, opens, suspends and restores accounts, and grants credit`, async () => {
+  test(`${where} platform: admin account lists, opens, suspends and restores accounts; admin grant adds credit`, async () => {
     assert.match(await good("account", "list"), /^ACCOUNT +KIND +BALANCE +HELD +STATE +NAME +OWNERS$/m);
     assert.match(
       await good("account", "list"),
@@ -125,7 +125,7 @@ function everyCommand(where: string): void {
     assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
   });
 
-  test(`${where}: shows and sets a builder's alert, and shows and turns off the automatic top-up`, async () => {
+  test(`${where} platform: admin account sets a builder's low-credit alert and turns off its automatic top-up`, async () => {
     type Entry = { id: string; alert_mark_micro: string | null; top_up: Record<string, unknown> | null };
     const { id, ...before } = await said<Entry>("account", "open", "builder", "Careful");
     assert.deepEqual([before.alert_mark_micro, before.top_up], [null, null]);
@@ -172,7 +172,7 @@ function everyCommand(where: string): void {
     assert.equal(await good("audit", "list", "--action", "moon.paint"), "No action matches.");
   });
 
-  test(`${where}: creates, lists, limits and revokes keys and host tokens`, async () => {
+  test(`${where} platform: admin commands create, list, limit and revoke keys and host tokens`, async () => {
     type Made = { id: string; name: string; secret: string };
     const made = await said<Made>("key", "create", builder, "from the shell");
     assert.match(made.secret, /^tsk_live_\w{12}_\w{43}$/);
@@ -219,7 +219,7 @@ function everyCommand(where: string): void {
     assert.match((await run("key", "revoke", made.id)).out, /or it is revoked/);
   });
 
-  test(`${where}: sets a key's budgets, expiry, models and limits, and rotates its secret`, async () => {
+  test(`${where} platform: admin key sets a key's budgets, expiry, models and limits, and rotates its secret`, async () => {
     type Key = Record<string, unknown> & { id: string; secret: string };
     const settings = ["--budget-day", "2.50", "--expires", "2999-01-31", "--models", "tiny-3b", "--in-flight", "4"];
     const { id, secret } = await said<Key>("key", "create", builder, "for the intern", ...settings);
@@ -251,7 +251,7 @@ function everyCommand(where: string): void {
     assert.match((await run("key", "rotate", id)).out, /^there is no such key, or it is revoked/);
   });
 
-  test(`${where}: shows the platform's figures`, async () => {
+  test(`${where} platform: admin overview shows money, accounts, nodes and traffic`, async () => {
     type Numbers = {
       money: Record<string, string>;
       accounts: { builders: number; hosts: number };
@@ -276,7 +276,7 @@ function everyCommand(where: string): void {
     );
   });
 
-  test(`${where}: lists, finds, shows, quarantines and releases nodes`, async () => {
+  test(`${where} platform: admin node lists, finds, shows, quarantines and releases nodes`, async () => {
     assert.match(
       await good("node", "list"),
       new RegExp(`^NODE +STATE +NAME +HOST +MODELS +NOTE\n${node}  \\w+ +local-1  Local host  tiny-3b$`),
@@ -308,16 +308,16 @@ function everyCommand(where: string): void {
     assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
   });
 
-  test(`${where}: creates, shows and pays payouts, and checks the ledger`, async () => {
+  test(`${where} platform: admin payout creates, shows and marks payouts as paid; the ledger check passes`, async () => {
     const earned = `${100 + people}`;
-    // A grant to a host is the shortest way to give it money to pay out.
+    // Gives the host a balance to pay out: a grant is simpler than serving requests.
     await query(
       `select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', ${earned}000000, 'earned')`,
     );
     type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
     assert.match(
       (await run("payout", "create", "--minimum-usd", "1000")).out,
-      /^no host is owed as much that is not held back or in an open payout$/,
+      /^no host is owed this minimum, not counting held-back earnings and open payouts$/,
     );
     const [batch] = await said<Batch[]>("payout", "create", "--note", "November", "--minimum-usd", "0.000001");
     assert.equal(batch?.hosts, 1);
@@ -354,7 +354,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where}: lists withheld shares, and releases them with a note`, async () => {
+  test(`${where} platform: admin withheld lists hosts' withheld shares, and releases them with a note`, async () => {
     type Share = { request_id: string; account: string; node: string; reason: string; note: string | null };
     const list = (...flags: string[]) => said<Share[]>("withheld", "list", ...flags);
     const open = await list("--node", node);
@@ -380,7 +380,7 @@ function everyCommand(where: string): void {
     assert.equal(await good("withheld", "list"), "No shares are withheld.");
   });
 
-  test(`${where}: sums spot checks by node and model`, async () => {
+  test(`${where} platform: admin checks sums spot checks by node and model`, async () => {
     await query("delete from spot_check");
     assert.equal(await good("checks", "list"), "No answers have been checked.");
     await query(
@@ -399,7 +399,7 @@ function everyCommand(where: string): void {
     assert.partialDeepStrictEqual(sums, { node, account: host, checks: 2, bad: 1, cost_micro: "4.000000" });
   });
 
-  test(`${where}: lists months of requests, and drops those that are old enough`, async () => {
+  test(`${where} platform: admin history lists months of request records, and deletes those past the retention time`, async () => {
     type Month = { month: string; state: string; records: number; note: string };
     const name = `request_19${70 + months++}_01`;
     const [year] = name.match(/\d{4}/) ?? [];
@@ -442,7 +442,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where}: creates an operator with a password from standard input, lists and removes it`, async () => {
+  test(`${where} platform: admin operator creates an operator with a password from standard input, lists and removes it`, async () => {
     const listed = async () => (await said<{ email: string }[]>("operator", "list")).map((each) => each.email);
     const email = `shell-${people++}@example.test`;
     const flags = ["operator", "create", "--email", email.toUpperCase(), "--name", "From the shell", "--password", "-"];
@@ -465,7 +465,7 @@ function everyCommand(where: string): void {
     assert.deepEqual([noFactor.code, /is not an operator/.test(noFactor.out)], [1, true]);
   });
 
-  test(`${where}: reloads the catalogue, and shows every command in the audit log`, async () => {
+  test(`${where} platform: admin catalogue reloads the catalogue, and the audit log has every command`, async () => {
     assert.match(await good("catalogue", "reload"), /^Every gateway reloads/);
     assert.deepEqual(await said("catalogue", "reload"), { announced: true });
     type Act = { operator: string; action: string; outcome: string; details: object };
@@ -518,10 +518,10 @@ function everyCommand(where: string): void {
 
 let query: (sql: string) => Promise<unknown> = (sql) => platform.query(sql);
 
-describe("on a live platform", () => {
+describe("admin commands on a live platform", () => {
   everyCommand("live");
 
-  test("accepts a key created in the shell immediately, and refuses it once the shell revokes it", async () => {
+  test("a key created by an admin command works immediately, and is refused once a command revokes it", async () => {
     const made = await said<{ id: string; secret: string }>("key", "create", builder, "for a moment");
     const theirs = { ...platform, ready: { ...platform.ready, api_key: made.secret } };
     const status = async (): Promise<number> => (await chat(theirs, { text: "x" })).status;
@@ -530,7 +530,7 @@ describe("on a live platform", () => {
     await eventually("it is refused", async () => (await status()) === 401);
   });
 
-  test("replaces secrets of the data directory, and removes the old ones when nothing depends on them", async () => {
+  test("admin secrets replaces the secrets in the data directory, and removes old ones once nothing depends on them", async () => {
     const file = join(dataDir, "secrets.json");
     const before = await readFile(file, "utf8");
     try {
@@ -566,7 +566,7 @@ describe("on a live platform", () => {
   });
 });
 
-test("refuses a grant above an account's maximum balance, and records it", async () => {
+test("an admin command refuses a grant above an account's maximum balance, and records the refusal in the audit log", async () => {
   const { id } = await said<{ id: string }>("account", "open", "builder", "Rich");
   for (let i = 0; i < 9; i++) await good("grant", id, "--usd", "1000000", "--reason", "a great deal");
   const refused = await run("grant", id, "--usd", "0.000001", "--reason", "a little more");
@@ -575,7 +575,7 @@ test("refuses a grant above an account's maximum balance, and records it", async
   assert.deepEqual([last?.subject, last?.outcome], [id, "failed"]);
 });
 
-describe("answers invalid input with one line and exit code 2, and changes nothing", () => {
+describe("an admin command answers invalid input with a one-line error and a failing exit code, and changes nothing", () => {
   const unknown = {
     acc: `acc_${"0".repeat(25)}1`,
     key: `key_${"0".repeat(25)}1`,
@@ -590,7 +590,7 @@ describe("answers invalid input with one line and exit code 2, and changes nothi
     [["account", "list", "--kind", "robot"], /^--kind must be builder or host$/],
     [["account", "list", "extra"], /^admin account list takes no arguments: 'extra' is not expected$/],
     [["account", "suspend", unknown.acc, "--reason", "r"], new RegExp(`^there is no account ${unknown.acc}$`)],
-    [["account", "suspend", builder], /^--reason is missing: why, in 1 to 200 characters; the audit log shows it$/],
+    [["account", "suspend", builder], /^--reason is missing: the reason, in 1 to 200 characters, for the audit log$/],
     [["account", "suspend", builder, "--reason", " "], /^--reason must say why, in 1 to 200 characters$/],
     [["account", "lsit"], /^there is no command 'admin account lsit'; did you mean 'admin account list'\?$/],
     [["account", "restore", "nonsense", "--reason", "r"], /^there is no account nonsense$/],
@@ -678,7 +678,7 @@ describe("answers invalid input with one line and exit code 2, and changes nothi
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 
-  test("for every command", async () => {
+  test("refuses invalid arguments of every command", async () => {
     const counts = async (): Promise<unknown> =>
       query(
         "select (select count(*) from account), (select count(*) from api_key), (select count(*) from transfer), (select count(*) from identity)",
@@ -696,7 +696,7 @@ describe("answers invalid input with one line and exit code 2, and changes nothi
     assert.deepEqual(await counts(), before);
   });
 
-  test("prints readable output", async () => {
+  test("prints errors and help as readable text", async () => {
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
       code: 2,
@@ -709,12 +709,12 @@ describe("answers invalid input with one line and exit code 2, and changes nothi
   });
 });
 
-describe("on a stopped platform", () => {
+describe("admin commands on a stopped platform", () => {
   before(async () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("starts the database for a command and stops it again", async () => {
+  test("an admin command starts the private database and stops it again", async () => {
     assert.match(await good("account", "list"), /Local builder/);
     assert.match(await good("grant", builder, "--usd", "1", "--reason", "while it slept"), /builder/);
     const check = tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
@@ -722,7 +722,7 @@ describe("on a stopped platform", () => {
     assert.deepEqual(await lookForPostmaster(join(dataDir, "postgres", "cluster")), { kind: "none" });
   });
 
-  describe("uses the database when it is already running", () => {
+  describe("an admin command uses the private database if it already runs", () => {
     let close: () => Promise<void>;
     before(async () => {
       const log = createLog("silent");

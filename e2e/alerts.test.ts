@@ -1,7 +1,7 @@
 /**
- * Tests the alerts of deploy/ on a real Prometheus while the database is unreachable, refuses connections, loses commits
- * and is replaced by an old primary, and while a gateway is killed: each alert fires, and ends when the fault does. Their
- * minutes are seconds here; tools/deploy.test.ts checks the minutes themselves.
+ * Tests the alerts of deploy/ on a real Prometheus. The suite makes the database unreachable, exhausts its connections,
+ * loses commits in a failover, restores an old primary and kills a gateway. Each alert fires, and resolves when the
+ * fault ends. Its periods are seconds here instead of minutes; tools/deploy.test.ts checks the real periods.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -60,7 +60,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
   const isScraped = (): Promise<unknown> =>
     eventually("it is scraped", async () => (await prometheus.now("tollgate_ready == 1")).length > 0);
 
-  test("fire while the database is unreachable and settlements are spooled, and resolve afterwards", async () => {
+  test("alerts fire while the database is unreachable and settlements wait on disk, and resolve afterwards", async () => {
     assert.equal((await chat({ tokens: 5 })).status, 200);
     await isScraped();
     await nothingFires();
@@ -72,7 +72,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     await nothingFires();
   });
 
-  test("fire while the gateway's role has no database connection left", async () => {
+  test("an alert fires while the gateway's database role has no connection left", async () => {
     await postgres.query("alter role tollgate connection limit 3");
     await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'tollgate'");
     await fire("TollgateRunningOut");
@@ -82,7 +82,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     assert.equal((await chat({ tokens: 5 })).status, 200);
   });
 
-  test("fire when a failover lost commits", async () => {
+  test("an alert fires after a failover that lost commits", async () => {
     await postgres.kill("standby");
     for (let i = 0; i < 5; i++) {
       const response = await chat({ tokens: 5 });
@@ -93,14 +93,14 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     await nothingFires();
   });
 
-  test("fire while connections lead to an old primary", async () => {
+  test("an alert fires while connections lead to an old primary", async () => {
     await postgres.leadTo("standby");
     await fire("TollgateDatabaseRefused", "TollgateDependencyAway", "TollgateNotReady");
     await postgres.leadTo("primary");
     await nothingFires();
   });
 
-  test("fire while a gateway is down", async () => {
+  test("an alert fires while a gateway is down", async () => {
     await gateway.kill();
     await fire("TollgateGatewayDown");
     await gateway.start();

@@ -1,7 +1,7 @@
 /**
- * A gateway loses its machine and its database and is restored from `tollgate admin backup` and `pg_dump`: first as a
- * drill on a copy, with a ledger check, then in place. The earlier key works, the earlier node reconnects, and the
- * ledger balances.
+ * A gateway loses its machine and its database. Both are restored from `tollgate admin backup` and `pg_dump`: first as
+ * a drill on a copy, with a ledger check, then in place. The old key works, the old node reconnects, and the ledger
+ * balances.
  */
 
 import assert from "node:assert/strict";
@@ -33,7 +33,7 @@ import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
-/** The oldest supported version, because its tools are installed beside it. */
+/** The oldest supported major version of PostgreSQL, because its client tools are installed with it. */
 const MAJOR = 15;
 const execute = promisify(execFile);
 
@@ -61,7 +61,7 @@ describe("backup and restore", { skip }, () => {
     await client.end();
   };
   const tool = (name: string, ...args: string[]) => execute(`/usr/lib/postgresql/${MAJOR}/bin/${name}`, args);
-  /** Runs `restore-drill` as a process, with a key to try on standard input. */
+  /** Runs `tollgate admin restore-drill` as a process, with an API key to try on standard input. */
   async function drill(args: string[], variables: Record<string, string> = {}): Promise<{ code: number; out: string }> {
     const child = spawn(process.execPath, [TOLLGATE, "admin", "restore-drill", "--json", "--key", "-", ...args], {
       env: { ...process.env, DATABASE_URL: "", ...variables },
@@ -76,7 +76,7 @@ describe("backup and restore", { skip }, () => {
 
   function openLooks(database: string): pg.Pool {
     const pool = new pg.Pool({ connectionString: urlOf(database) });
-    // A connection that is being closed may still report that the server stops.
+    // The pool may report that the server stops while it closes its connections.
     pool.on("error", () => {});
     return pool;
   }
@@ -115,7 +115,10 @@ describe("backup and restore", { skip }, () => {
     if (place !== "") await rm(place, { recursive: true });
   });
 
-  /** Leaves a spool file as a gateway does that died before it could settle an answered request. */
+  /**
+   * Leaves a spool file (settlements waiting on disk), as a gateway does that dies before it settles an answered
+   * request.
+   */
   async function leaveSpool(pid: number | undefined): Promise<void> {
     const [row] = await query<Record<string, string>>("select * from request where outcome = 'ok' limit 1");
     const told = row ?? assert.fail("no request");
@@ -139,7 +142,7 @@ describe("backup and restore", { skip }, () => {
     await writeFile(join(dataDir, "spool", `${machine}~${pid}~dead~1.spool`), lineOf(settlement));
   }
 
-  test("restores lost data: a drill on a copy succeeds first, then the key works and the node reconnects in place", async () => {
+  test("restores lost data: a restore drill on a copy succeeds, then the gateway, its keys and its node work again", async () => {
     const take = async (to: string): Promise<{ code: number | null; said: string }> => {
       const taken = tollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
       return { code: await taken.ended, said: taken.output() };
@@ -152,7 +155,7 @@ describe("backup and restore", { skip }, () => {
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
     assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
 
-    // Read while the process runs, because a process that has ended has no ID.
+    // The process ID must be read while the process runs: it is undefined afterwards.
     const pid = (gateway as GatewayProcess).pid();
     await (gateway as GatewayProcess).kill();
     await (gateway as GatewayProcess).stop();
@@ -181,8 +184,8 @@ describe("backup and restore", { skip }, () => {
     assert.equal(proof.code, 0, proof.out);
     const { results } = JSON.parse(proof.out) as Report;
     const said = Object.fromEntries(results.map(({ check, words }) => [check, words]));
-    assert.match(said["the spools"] ?? "", /^1 settled, 0 in the ledger already/);
-    assert.match(said.receipts ?? "", /^signed as .*, and verified$/);
+    assert.match(said["the spools"] ?? "", /^settlements entered: 1; already in the ledger: 0/);
+    assert.match(said.receipts ?? "", /^signed with the key .* and verified$/);
     assert.match(said["the key"] ?? "", /^works/);
 
     await cp(folder, join(place, "bent"), { recursive: true });
@@ -191,7 +194,7 @@ describe("backup and restore", { skip }, () => {
     const failing = (JSON.parse(bent.out) as Report).results.filter(({ good }) => !good).map(({ check }) => check);
     assert.deepEqual([bent.code, failing], [1, ["the backup", "receipts", "the key"]], bent.out);
 
-    // Follows docs/operators/backup.md.
+    // Restores the gateway in the steps of docs/operators/backup.md.
     dataDir = await newDataDir();
     await cp(join(folder, "secrets.json"), join(dataDir, "secrets.json"));
     await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });

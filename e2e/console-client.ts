@@ -1,4 +1,4 @@
-/** A test client for the console's API, which keeps cookies and sends an Origin header like a browser. */
+/** A test client for the console's API that keeps cookies and sends an Origin header, as a browser does. */
 import assert from "node:assert/strict";
 import type { Ready } from "@tollgate/stage/dev.ts";
 
@@ -26,7 +26,7 @@ export class ConsoleClient {
     return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
-  /** Stores the cookies of an answer to another request. */
+  /** Stores the cookies of a response that another client received. */
   keep({ headers }: Response): void {
     for (const line of headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) as unknown as [string, string, string];
@@ -68,7 +68,7 @@ export class ConsoleClient {
     return this;
   }
 
-  /** Signs a new user up, with a builder account and credit granted by the operator. */
+  /** Signs up a new user who gets a builder account with credit granted by the operator. */
   async signUp(email: string, { operator, credit }: { operator: ConsoleClient; credit: string }): Promise<string> {
     await this.send("POST", "auth/sign-up/email", { email, password: `the password of ${email}`, name: "Somebody" });
     const { id } = await this.send<{ id: string }>("POST", "accounts", { kind: "builder", name: `Work of ${email}` });

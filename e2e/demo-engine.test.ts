@@ -1,11 +1,11 @@
-/** Tests the demo model on a whole platform: real text from a real engine, counted and billed. */
+/** Tests the built-in demo model on a whole platform: its engine generates real text, which is counted and billed. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import OpenAI from "openai";
 
-describe("the demo model behind the gateway", () => {
+describe("the demo model on a whole platform", () => {
   let dataDir: string;
   let platform: Platform;
   let client: OpenAI;
@@ -39,7 +39,7 @@ describe("the demo model behind the gateway", () => {
     assert.match(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), /fox/i);
   });
 
-  test("returns reasoning separately for the reasoning model", async () => {
+  test("returns a reasoning model's reasoning in a field of its own", async () => {
     const answer = await ask("reason-32b", "What is 47 + 38?");
     const message = answer.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
     assert.match(message.content, /85/);
@@ -47,7 +47,7 @@ describe("the demo model behind the gateway", () => {
     assert.ok(!message.content.includes("think>"));
   });
 
-  test("stops at max_tokens, as the gateway counts them", async () => {
+  test("stops at max_tokens, as counted by the gateway", async () => {
     const answer = await ask("tiny-3b", "Write a very long story about a dragon", { max_tokens: 12 });
     assert.equal(answer.choices[0]?.finish_reason, "length");
     assert.equal(answer.usage?.completion_tokens, 12);
@@ -59,7 +59,7 @@ describe("the demo model behind the gateway", () => {
     assert.notEqual(answer.choices[0]?.message.content, "");
   });
 
-  test("completes plain text and embeds", async () => {
+  test("completes a plain prompt, and embeds text", async () => {
     const text = await client.completions.create({
       model: "tiny-3b",
       prompt: "Once upon a time",

@@ -1,7 +1,7 @@
 /**
- * A copy of the database, such as a restored backup, must not join the original's plane and use its nodes: it is
- * refused with a message that says what to do. As a fork it uses a plane of its own; a plane whose database is lost can
- * be adopted.
+ * A copy of the database, such as a restored backup, must not join the NATS server (the dispatch plane) of the original
+ * and use its nodes. It is refused with a message that says what to do. A copy can become a fork with a NATS server of
+ * its own. If the original's database is lost, the copy can adopt its NATS server.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -21,14 +21,14 @@ interface Shown {
   plane: { state: string; deployment: string | null };
 }
 
-describe("deployments", { skip }, () => {
+describe("a copied deployment", { skip }, () => {
   /** The original platform, with one gateway. */
   let live: ProcessStage;
-  /** A database from the same template: copy and original are identical until one of them is used. */
+  /** A second database from the same template as the original's. The two are identical until one of them is used. */
   let copy: TestDatabase;
   let own: NatsPlane;
   let dataDir: string;
-  /** Settings of gateways and commands for the original, and for its copy on the original's plane. */
+  /** Settings of gateways and commands: for the original, and for the copy while it uses the original's NATS server. */
   let [atOriginal, atCopy]: Env[] = [];
 
   before(async () => {
@@ -47,7 +47,7 @@ describe("deployments", { skip }, () => {
     await removeDataDir(dataDir);
   });
 
-  /** Returns the error of a gateway that does not start. */
+  /** Starts a gateway that must fail, and returns its error. */
   const refusal = async (env: Env | undefined): Promise<string> => {
     const run = tollgate(["serve"], { ...env, PORT: "0", DATA_DIR: dataDir });
     assert.equal(await run.ended, 1, run.output());
@@ -66,7 +66,7 @@ describe("deployments", { skip }, () => {
     return JSON.parse(said) as Shown;
   };
 
-  test("the plane refuses a copy of its deployment and a fork that uses the same plane, and a fork with its own plane serves", async (t) => {
+  test("the NATS server of the original refuses a copy and its fork; a fork with a NATS server of its own serves", async (t) => {
     const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
     assert.equal(original.id, copied.id);
     assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);
@@ -80,7 +80,7 @@ describe("deployments", { skip }, () => {
     const forked = JSON.parse(said) as { id: string; forked_from: string };
     assert.match(await refusal(atCopy), /belongs to deployment .*tollgate admin deployment adopt/);
     const atOwn = { ...atCopy, ...own.env };
-    // A gateway that followed the original would refuse the copy.
+    // Has a data directory of its own: one that the original's gateway used would make this start fail.
     const drillDir = await newDataDir();
     t.after(() => removeDataDir(drillDir));
     const drill = await serve(drillDir, atOwn, "drill");
@@ -91,7 +91,7 @@ describe("deployments", { skip }, () => {
     assert.deepEqual(acts.rows.at(-1), { action: "deployment.fork", outcome: "done" });
   });
 
-  test("a plane is adopted once its gateways are gone, and then the original is refused", async () => {
+  test("tollgate admin deployment adopt moves a NATS server to the copy once the original's gateways are gone; then the original is refused", async () => {
     const early = await admin(["adopt"], atCopy);
     assert.deepEqual(
       [early.code, /use another database\. Next: stop them first/.test(early.said)],

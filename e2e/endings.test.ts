@@ -23,10 +23,10 @@ interface NodeStats {
   reliability: { failures: number };
 }
 
-// Runs both planes at the same time, because most of it is waiting for deadlines.
-describe("endings", { concurrency: 3 }, () => {
-  describe("endings, on the embedded hub", { concurrency: 1 }, () => suite("hub"));
-  describe("endings, on NATS", { skip: skipWithoutNats, concurrency: 1 }, () => suite("nats"));
+// Runs the suites of both dispatch planes at the same time, because they mostly wait for deadlines.
+describe("the ways in which a request ends", { concurrency: 3 }, () => {
+  describe("requests on the embedded hub", { concurrency: 1 }, () => suite("hub"));
+  describe("requests on NATS", { skip: skipWithoutNats, concurrency: 1 }, () => suite("nats"));
   describe("a job that lasts longer than JOB_MAX_S", jobTimeout);
   describe("a request whose client disconnects before a node takes it", { concurrency: 1 }, () => {
     describe("on the embedded hub", () => clientLeaves("hub"));
@@ -105,7 +105,7 @@ function suite(plane: "hub" | "nats"): void {
     (await node<{ data: { id: string; state: string }[] }>("GET")).data;
   const stats = (): Promise<NodeStats[]> =>
     nodes().then((all) => Promise.all(all.map(({ id }) => node<NodeStats>("GET", `/${id}/stats`))));
-  /** The number of failures that count against all nodes. */
+  /** The number of failures in the reliability figures of both nodes. */
   const failures = async (): Promise<number> =>
     (await stats()).reduce((sum, { reliability }) => sum + reliability.failures, 0);
   const code = (text: string): string => (JSON.parse(text) as { error: { code: string } }).error.code;
@@ -119,7 +119,7 @@ function suite(plane: "hub" | "nats"): void {
     assertBilled(end);
   });
 
-  test("a request that finishes without one token goes to the other node, and only the other node's output is billed and paid", async () => {
+  test("a node that finishes without any token makes the gateway retry on the other node; only that one is billed and paid", async () => {
     for (const stream of [false, true]) {
       const before = await failures();
       const end = await ending({ text: "from the other", empty: true, only_attempt: 1 }, { stream });
@@ -134,7 +134,7 @@ function suite(plane: "hub" | "nats"): void {
     }
   });
 
-  test("a request that finishes without one token on both nodes is billed for its prompt, and the host is paid", async () => {
+  test("a request that both nodes finish without any token is billed for its prompt, and the host is paid", async () => {
     const before = await failures();
     for (const stream of [false, true]) {
       const end = await ending({ text: "" }, { stream });
@@ -151,7 +151,7 @@ function suite(plane: "hub" | "nats"): void {
     assert.equal(await failures(), before, "nobody has a miss");
   });
 
-  test("a request that finishes without one token is free when there is no other node", async () => {
+  test("a request that the only node finishes without any token is free", async () => {
     const [paused] = await nodes();
     assert.ok(paused);
     await node("POST", `/${paused.id}/pause`);
@@ -170,14 +170,14 @@ function suite(plane: "hub" | "nats"): void {
     await eventually("both nodes are back", async () => (await nodes()).every(({ state }) => state === "online"));
   });
 
-  test("a request that a node declines goes to the next node and spends no retry", async () => {
+  test("a request that a node declines goes to the next node, and this does not count as a retry", async () => {
     const end = await ending({ busy: true, stall_after: 1, only_attempt: 1, text: "from the other" });
     assert.match(end.text, /from the other/);
     assert.equal(end.record.attempts, 1);
     assertBilled(end);
   });
 
-  test("a request whose node fails is billed for its prompt and for what was generated, and the share is withheld", async () => {
+  test("a request whose node fails is billed for its prompt and output, and the host's share is withheld", async () => {
     const end = await ending({ tokens: 20, fail_after: 5 });
     assert.deepEqual(
       [end.response.status, code(end.text), end.record.outcome],
@@ -189,7 +189,7 @@ function suite(plane: "hub" | "nats"): void {
     assertWithheld(end, "node_failed");
   });
 
-  test("a request whose node fails before any output is billed for its prompt, and the share is withheld", async () => {
+  test("a request whose node fails before any output is billed for its prompt, and the host's share is withheld", async () => {
     const end = await ending({ tokens: 20, fail_after: 0 });
     assert.deepEqual([end.record.outcome, end.record.completion_tokens], ["upstream_failed", 0]);
     assert.ok(end.paid > 0n);
@@ -207,7 +207,7 @@ function suite(plane: "hub" | "nats"): void {
     assertWithheld(end, "node_failed");
   });
 
-  test("a stream whose node loses its connection ends at once as a stall, and the node connects again", async () => {
+  test("a stream whose node loses its connection ends at once with upstream_stall, and the node reconnects", async () => {
     const end = await ending({ tokens: 20, drop_after: 4 }, { stream: true });
     assert.equal(code(events(end.text).at(-1) as string), "upstream_stall");
     assertWithheld(end, "node_silent");
@@ -217,7 +217,7 @@ function suite(plane: "hub" | "nats"): void {
     });
   });
 
-  test("a request whose node sends malformed frames fails and is free, with output or without", async () => {
+  test("a request whose node sends malformed frames fails and is free, whether or not output came before", async () => {
     for (const fault of [{ garbage: true }, { garbage_after: 5 }]) {
       const end = await ending({ tokens: 20, ...fault });
       assert.deepEqual(
@@ -232,11 +232,11 @@ function suite(plane: "hub" | "nats"): void {
     }
   });
 
-  test("a stream whose node sends malformed frames is billed for what reached the client, and the host is not paid", async () => {
+  test("a stream whose node sends malformed frames is billed for the output that reached the client, and the host is not paid", async () => {
     const before = await ending({ tokens: 20, garbage: true }, { stream: true });
     assert.equal(code(events(before.text).at(-1) as string), "upstream_failed");
     assertFree(before);
-    // Paced, so that the words are sent to the client before the malformed frame.
+    // The pace ensures that words reach the client before the malformed frame.
     const end = await ending({ text: "one two three four", delta_ms: 50, garbage_after: 3 }, { stream: true });
     const seen = events(end.text);
     assert.equal(code(seen.at(-1) as string), "upstream_failed");
@@ -247,7 +247,7 @@ function suite(plane: "hub" | "nats"): void {
     assertUnpaid(end);
   });
 
-  test("a request for a model that no connected node serves is answered 503 at once, is free and is recorded", async () => {
+  test("a request for a model that no connected node serves gets a 503 at once, is free and is recorded", async () => {
     for (const stream of [false, true]) {
       const end = await ending({ text: "x" }, { model: "mid-14b", stream });
       assert.equal(end.response.status, stream ? 200 : 503);
@@ -258,7 +258,7 @@ function suite(plane: "hub" | "nats"): void {
     }
   });
 
-  test("a stream whose client disconnects stops on the node and is billed for what was generated", async () => {
+  test("a stream whose client disconnects is stopped on the node and billed for the generated output", async () => {
     const before = await stage.balance(builder.account);
     const gone = new AbortController();
     const response = await post({ tokens: 5_000, delta_ms: 20 }, { stream: true, max_tokens: 5_000 }, gone.signal);
@@ -273,15 +273,15 @@ function suite(plane: "hub" | "nats"): void {
     await eventually("no node runs it", async () => (await stats()).every(({ busy }) => busy === 0));
   });
 
-  describe("deadlines", { concurrency: 6 }, () => {
-    test("a request whose node is silent for 2 s goes to the other node, and only the other node is paid", async () => {
+  describe("timeouts of silent and busy nodes", { concurrency: 6 }, () => {
+    test("a request whose node sends nothing for 2 s is retried on the other node, and only that node is paid", async () => {
       const end = await ending({ text: "whole answer", stall_after: 1, only_attempt: 1 });
       assert.equal(JSON.parse(end.text).choices[0].message.content, "whole answer");
       assert.deepEqual([end.record.outcome, end.record.attempts, end.record.completion_tokens], ["ok", 2, 2]);
       assertBilled(end);
     });
 
-    test("a request is billed for its output when both nodes fall silent after some, and the share is withheld", async () => {
+    test("a request whose nodes both fall silent after some output is billed for it, and the host's share is withheld", async () => {
       const end = await ending({ tokens: 20, stall_after: 4 });
       assert.deepEqual([end.response.status, code(end.text), end.record.attempts], [502, "upstream_stall", 2]);
       assert.equal(end.response.headers.get("x-should-retry"), "false");
@@ -289,7 +289,7 @@ function suite(plane: "hub" | "nats"): void {
       assertWithheld(end, "node_silent");
     });
 
-    test("a request is free when both nodes are silent without any output", async () => {
+    test("a request whose nodes both send nothing is free", async () => {
       const end = await ending({ tokens: 20, stall_after: 0 });
       assert.deepEqual(
         [end.response.status, code(end.text), end.record.outcome],
@@ -299,14 +299,14 @@ function suite(plane: "hub" | "nats"): void {
       assertFree(end);
     });
 
-    test("a stream whose node falls silent ends with an error event, is billed and is not retried, and the share is withheld", async () => {
+    test("a stream whose node falls silent ends with an error event, is billed and not retried, and the host's share is withheld", async () => {
       const end = await ending({ tokens: 20, stall_after: 4 }, { stream: true });
       assert.equal(code(events(end.text).at(-1) as string), "upstream_stall");
       assert.equal(end.record.attempts, 1);
       assertWithheld(end, "node_silent");
     });
 
-    test("an answer takes longer than a node may be silent while its tokens keep coming, streamed or not", async () => {
+    test("an answer may take longer than the silence timeout while tokens keep arriving, streamed or not", async () => {
       // gateway/src/dispatch/{silence,dispatcher}.test.ts test the exact times of silence.
       const orders = { tokens: 8, delta_ms: 400 };
       const [whole, streamed] = await Promise.all([post(orders), post(orders, { stream: true })]);
@@ -315,14 +315,14 @@ function suite(plane: "hub" | "nats"): void {
       assert.equal(events(await textOf(streamed)).at(-1), "[DONE]");
     });
 
-    test("a request that every node declines until the deadline is answered 503 and is free", async () => {
+    test("a request that every node declines until the dispatch deadline gets a 503 and is free", async () => {
       const end = await ending({ text: "x", busy: true });
       assert.deepEqual([end.response.status, code(end.text), end.record.attempts], [503, "no_capacity", 0]);
       assertFree(end);
     });
   });
 
-  test("a request for embeddings is billed for its input alone", async () => {
+  test("a request for embeddings is billed only for its input", async () => {
     const response = await fetch(`${stage.baseUrl}/v1/embeddings`, {
       method: "POST",
       headers: { authorization: `Bearer ${builder.key}` },
@@ -335,7 +335,7 @@ function suite(plane: "hub" | "nats"): void {
   });
 }
 
-/** Uses its own platform: an account that shares a model's slots with other recent users could not fill all of them. */
+/** Uses a platform of its own: an account that recently shared a model with others cannot fill all of its slots. */
 function clientLeaves(plane: "hub" | "nats"): void {
   let stage: InProcessStage;
   before(async () => {
@@ -344,7 +344,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
   });
   after(() => stage?.close());
 
-  test("costs nothing", async () => {
+  test("the request costs nothing", async () => {
     const builder = await stage.builder();
     const post = (orders: object, more: object, signal: AbortSignal) =>
       ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal).catch(() => undefined);
@@ -384,7 +384,7 @@ function jobTimeout(): void {
   });
   after(() => stage?.close());
 
-  test("stalls, is billed for its output and not retried, and its share is withheld", async () => {
+  test("the request ends with upstream_stall, is billed for its output and not retried, and the host's share is withheld", async () => {
     const { key } = await stage.builder();
     const prompt = script({ tokens: 1_000, delta_ms: 300 });
     const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });

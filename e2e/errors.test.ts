@@ -1,6 +1,6 @@
 /**
- * Compares every error of the public API, every kind of stream and every whole answer with golden files: status, the
- * headers in the contract, and the body byte for byte.
+ * Compares every error of the public API, every kind of stream and every plain response with golden files: the status,
+ * the headers that the contract defines, and every byte of the body.
  */
 
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ type KeyName =
 
 const says = (content: string): { role: string; content: string }[] => [{ role: "user", content }];
 
-describe("golden files", () => {
+describe("responses compared with golden files", () => {
   let stage: InProcessStage;
   let keys: Record<KeyName, string>;
   let letGo: () => Promise<void>;
@@ -49,7 +49,7 @@ describe("golden files", () => {
       inFlight: await key(rich, { inFlight: 0 }),
       dayBudget: await key(rich, { budgetDay: 1_500_000n }),
       monthBudget: await key(rich, { budgetMonth: 1_500_000n }),
-      // Expired long ago, because the stage's clock may be behind the database's.
+      // Expired an hour ago, because the test's clock may be behind the database's.
       expired: await key(rich, { expiresInS: -3_600 }),
       oneModel: await key(rich, { models: ["embed-m3"] }),
     };
@@ -65,7 +65,7 @@ describe("golden files", () => {
       ...sent,
       headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
     });
-    // Pages of any site can read the public API's answers. A malformed request has no path.
+    // CORS: pages of any site may read the public API's responses. A malformed request (431) has no known path.
     const isOpen = sent.path.startsWith("/v1/") && got.status !== 431;
     assert.equal(got.headers["access-control-allow-origin"], isOpen ? "*" : undefined, sent.path);
     assert.equal(
@@ -128,7 +128,7 @@ describe("golden files", () => {
       ["503-no_capacity", () => post({ model: UNSERVED })],
     ];
     for (const [name, produce] of errors) {
-      test(`error ${name}`, async () => assertGoldenAnswer(`errors/${name}`, await produce()));
+      test(`error ${name} matches its golden file`, async () => assertGoldenAnswer(`errors/${name}`, await produce()));
     }
 
     const streams: [string, object, object][] = [
@@ -138,7 +138,7 @@ describe("golden files", () => {
       ["no_capacity", { text: "one" }, { model: UNSERVED }],
     ];
     for (const [name, orders, more] of streams) {
-      test(`error event in a stream: ${name}`, async () => {
+      test(`a stream that ends with the error event ${name} matches its golden file`, async () => {
         const got = await told(orders, { ...more, stream: true });
         await assertGoldenStream(`errors/stream-${name}`, got);
         const last = JSON.parse(events(got.text).at(-1) as string) as { error: object };
@@ -147,13 +147,13 @@ describe("golden files", () => {
     }
   });
 
-  describe("different mistakes with the same error", { concurrency: 8 }, () => {
-    test("an expired key is answered as an unknown key", async () => {
+  describe("different mistakes that get the same error", { concurrency: 8 }, () => {
+    test("an expired key gets the same error as an unknown key", async () => {
       await assertGoldenAnswer("errors/401-invalid_api_key", await post({}, keys.expired));
       assert.equal((await ask({ method: "GET", path: "/v1/models" }, keys.expired)).status, 401);
     });
 
-    test("a model that the key does not allow is not found, in small bodies and large ones", async () => {
+    test("a model that the key does not allow gets the same 404 as an unknown model, for small and large bodies", async () => {
       await assertGoldenAnswer("errors/404-model_not_found", await post({}, keys.oneModel));
       const large = await post({ messages: says("x"), ignored: "x".repeat(100_000) }, keys.oneModel);
       await assertGoldenAnswer("errors/404-model_not_found", large);
@@ -161,7 +161,7 @@ describe("golden files", () => {
       assert.equal((await ask({ path: "/v1/embeddings", body }, keys.oneModel)).status, 200);
     });
 
-    test("a reserved path is answered 404 with any method", async () => {
+    test("a reserved path gets a 404 for any method", async () => {
       for (const path of ["/anthropic", "/anthropic/v1/messages", "/v1/messages", "/v1/messages/count_tokens"]) {
         for (const method of ["GET", "POST", "PUT", "DELETE"]) {
           await assertGoldenAnswer("errors/404-reserved", await ask({ method, path }, null));
@@ -169,7 +169,7 @@ describe("golden files", () => {
       }
     });
 
-    test("an OpenAI endpoint that is not offered is answered 404", async () => {
+    test("an OpenAI endpoint that the gateway does not offer gets a 404", async () => {
       for (const name of ["files", "batches", "fine_tuning/jobs", "assistants", "images/generations"]) {
         await assertGoldenAnswer("errors/404-path", await ask({ path: `/v1/${name}` }));
       }
@@ -181,7 +181,7 @@ describe("golden files", () => {
       }
     });
 
-    test("a missing, malformed, unknown or revoked key is answered 401 on every endpoint", async () => {
+    test("a missing, malformed, unknown or revoked key gets a 401 on every endpoint", async () => {
       const account = await openBuilder(stage.query, RICH);
       const revoked = await makeKey(stage.query, account, { revoked: true });
       const headers = [
@@ -210,7 +210,7 @@ describe("golden files", () => {
       }
     });
 
-    test("a model that does not exist, is coming, or is of the wrong kind is answered 404", async () => {
+    test("a model that does not exist, is not yet available, or is of the wrong kind gets a 404", async () => {
       for (const model of ["large-70b", "ultra35-30b", "embed-m3", "no-such-model"]) {
         await assertGoldenAnswer("errors/404-model_not_found", await post({ model }));
       }
@@ -243,7 +243,7 @@ describe("golden files", () => {
       }
     });
 
-    test("a method that a path does not support is answered 405, also an unknown method", async () => {
+    test("a method that a path does not support gets a 405, even if the method is unknown", async () => {
       for (const method of ["PUT", "PATCH", "DELETE", "QUERY", "PROPFIND"]) {
         await assertGoldenAnswer("errors/405-takes-post", await ask({ method, path: CHAT }, null));
         await assertGoldenAnswer("errors/405-takes-get", await ask({ method, path: "/v1/catalog/rates" }, null));
@@ -251,7 +251,7 @@ describe("golden files", () => {
       }
     });
 
-    test("a declared length over the limit is answered 413, on endpoints without a body too", async () => {
+    test("a declared length over the limit gets a 413, also on endpoints without a body", async () => {
       const claim = (path: string) => ({ method: "GET", path, claimsBytes: TOO_LONG });
       await assertGoldenAnswer("errors/413-declared", await ask(claim("/v1/models"), keys.plain));
       await assertGoldenAnswer("errors/413-declared-keyless", await ask(claim("/v1/catalog/rates"), null));
@@ -295,10 +295,11 @@ describe("golden files", () => {
       ["rates", () => ask({ method: "GET", path: "/v1/catalog/rates" }, null)],
     ];
     for (const [name, produce] of answers) {
-      test(`answer ${name}`, async () => assertGoldenAnswer(`answers/${name}`, await produce()));
+      test(`the response ${name} matches its golden file`, async () =>
+        assertGoldenAnswer(`answers/${name}`, await produce()));
     }
 
-    test("a model without a node has no speeds", async () => {
+    test("a model without a connected node has no speeds", async () => {
       const { text } = await ask({ method: "GET", path: "/v1/models" });
       const { data } = JSON.parse(text) as { data: { id: string; vendor: Record<string, unknown> }[] };
       const vendor = data.find(({ id }) => id === UNSERVED)?.vendor;
@@ -317,12 +318,13 @@ describe("golden files", () => {
       ["completion-usage", () => completion(usage)],
     ];
     for (const [name, produce] of streams) {
-      test(`stream ${name}`, async () => assertGoldenStream(`streams/${name}`, await produce()));
+      test(`the stream ${name} matches its golden file`, async () =>
+        assertGoldenStream(`streams/${name}`, await produce()));
     }
   });
 
-  test("an internal error is answered 500 with the request ID and no internal details", async () => {
-    // Makes the database raise an error that no outage and no migration explains.
+  test("an internal error gets a 500 with the request ID and without internal details", async () => {
+    // Makes the database raise an unexpected error, unlike those of an outage or a migration.
     await stage.query(
       `create function hold_fault() returns trigger language plpgsql as $$ begin perform 1 / 0; return new; end $$;
        create trigger hold_fault before insert on hold for each row execute function hold_fault()`,
@@ -336,7 +338,7 @@ describe("golden files", () => {
     );
   });
 
-  test("headers that are too long are answered in the error envelope", async () => {
+  test("headers that are too long get an error with the usual JSON body", async () => {
     const headers = { "x-endless": "x".repeat(20_000) };
     await assertGoldenAnswer("errors/431-headers", await ask({ path: CHAT, headers }));
   });

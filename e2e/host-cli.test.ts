@@ -1,5 +1,5 @@
 /**
- * Goes from nothing to the first earnings with the host's commands, on a whole platform. host/src/cli.test.ts tests
+ * Runs the host's commands from an empty machine to the first earnings, on a whole platform. host/src/cli.test.ts tests
  * them as processes.
  */
 
@@ -26,14 +26,14 @@ interface Said {
 
 const textOf = (lines: string[]): string => lines.map((line) => `${line}\n`).join("");
 
-describe("a host's command line", () => {
+describe("the commands of tollgate-host", () => {
   let stage: InProcessStage;
   let builder: Builder;
   let host: Host;
-  /** The terminals of all commands. */
+  /** The terminals of all commands that were run. */
   const terminals: FakeTerminal[] = [];
   const ctrlC = Promise.withResolvers<void>();
-  /** The running `tollgate-host up` and its output. */
+  /** The running `tollgate-host up`, and its output below. */
   let serving: Promise<number> = Promise.resolve(0);
   const upTerminal = new FakeTerminal();
   const served = (): string => textOf(upTerminal.lines);
@@ -79,7 +79,7 @@ describe("a host's command line", () => {
     ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more });
   const balances = (): Promise<bigint[]> => Promise.all([builder, host].map(({ account }) => stage.balance(account)));
 
-  test("login, register and elect each print the next step", async () => {
+  test("login, register and elect (choose models) each print the next step", async () => {
     const early = await run(["status"]);
     assert.deepEqual([early.code, early.err], [1, "error: this machine is not logged in. Next: tollgate-host login\n"]);
 
@@ -94,12 +94,12 @@ describe("a host's command line", () => {
       /^node +node_\w+ \(garage\), registered\n[\s\S]*next: .* elect/,
     );
     const elected = await good("elect", "--engine", "scripted", "--models", "tiny-3b,embed-m3");
-    assert.match(elected, /this node now offers tiny-3b, embed-m3, served by scripted; its state is ready/);
+    assert.match(elected, /this node now offers tiny-3b, embed-m3, served by scripted; the node's state is ready/);
     const [node] = await stage.query<{ name: string; state: string }>("select name, state from node");
     assert.deepEqual(node, { name: "garage", state: "ready" });
   });
 
-  test("doctor finds no problem on a healthy node", async () => {
+  test("doctor reports no problem for a healthy node", async () => {
     const { ok, checks } = await json("doctor");
     assert.equal(ok, true);
     const names = checks.map(({ name }: { name: string }) => name);
@@ -107,7 +107,7 @@ describe("a host's command line", () => {
       assert.ok(names.includes(name));
   });
 
-  test("up serves without flags, and a builder's request earns exactly 70%", async () => {
+  test("up serves without flags, and a builder's request earns the host exactly 70 %", async () => {
     serving = start(["up"], upTerminal);
     await eventually("the node is online", () => /^online /m.test(served()));
 
@@ -165,7 +165,7 @@ describe("a host's command line", () => {
     await eventually("requests are served again", async () => (await chat({ text: "back" })).status === 200);
   });
 
-  test("try sends an unbilled, unrecorded request to the node", async () => {
+  test("try sends a request to the host's own node, neither billed nor recorded", async () => {
     const before = [await balances(), await lastRecord(stage)];
     const tried = await good("try", "--model", "tiny-3b", "--prompt", '#script {"text":"a private answer"}');
     assert.match(tried, /^a private answer\n\ntiny-3b: .*tokens/);
@@ -174,7 +174,7 @@ describe("a host's command line", () => {
     assert.deepEqual([await balances(), await lastRecord(stage)], before);
   });
 
-  test("up finishes its running request when it is stopped", async () => {
+  test("up finishes its running request before it stops", async () => {
     const rest = await begun(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
     ctrlC.resolve();
     const text = await rest();
@@ -186,7 +186,7 @@ describe("a host's command line", () => {
     await assertBalanced(stage);
   });
 
-  test("retire removes the node, and the machine has none", async () => {
+  test("retire removes the node, and later commands find no node on this machine", async () => {
     const { node: id } = await json("status");
     assert.match(await good("retire", "--yes"), /is retired/);
     const again = await run(["retire", "--yes", "--node", id]);
@@ -195,7 +195,7 @@ describe("a host's command line", () => {
     assert.match((await run(["pause"])).err, /this machine is not a node yet/);
   });
 
-  test("logout deletes the token, and no command prints it", async () => {
+  test("logout deletes the token, and no command has printed it", async () => {
     assert.match(await good("logout"), /the token is still valid/);
     assert.equal((await run(["earnings"])).code, 1);
     const said = terminals.map(({ everything }) => everything).join("\n");
@@ -204,7 +204,7 @@ describe("a host's command line", () => {
   });
 });
 
-/** Formats picodollars as the API does: microdollars with six more digits. */
+/** Formats picodollars as the API does: in microdollars with six decimals. */
 function micro(pico: bigint): string {
   const digits = String(pico).padStart(7, "0");
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`;

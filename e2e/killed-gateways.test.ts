@@ -1,4 +1,4 @@
-/** Gateways that are killed during requests never charge what they did not finish. */
+/** Gateways that are killed during requests must never charge requests that they did not finish. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -7,21 +7,24 @@ import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
-/** How many of a hundred streams are long: enough to be running at the kill, and fewer than the node's slots. */
+/** The number of long streams among a hundred: some must still run at the kill, but no more than the node has slots. */
 const LONG_STREAMS = 40;
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
-/** Short, because the test waits for its end; the ledger's own tests check the default. */
+/**
+ * The lifetime of a hold in seconds. Short, because the test waits for its end; the ledger's own tests check the
+ * default.
+ */
 const LEASE_S = 6;
 const SHORT_LEASE = { HOLD_LEASE_S: String(LEASE_S) };
 
-describe("killed gateways", () => {
+describe("gateways that are killed during requests", () => {
   let dataDir: string;
   let started: Platform | undefined;
   before(async () => {
     dataDir = await newDataDir();
   });
   after(async () => {
-    // A failed test may have left the process running, and then the file would not end.
+    // If a failed test left the process running, this test file would not end.
     if (started?.process.exitCode === null) started.process.kill("SIGKILL");
     await started?.ended;
     await removeDataDir(dataDir);
@@ -32,12 +35,12 @@ describe("killed gateways", () => {
     return started;
   };
 
-  test("ten gateways killed during 100 streams leave no hold after the lease, and charge nothing twice", async () => {
+  test("ten gateways that are killed during 100 streams leave no hold after the lease, and charge nothing twice", async () => {
     const streams = 100;
     for (let round = 1; round <= 10; round++) {
       const platform = await start();
       await raiseLimits(platform);
-      // At the kill some have ended and some are settling; the long ones are still running.
+      // When the gateway is killed, some streams have ended and some are settling. The long ones still run.
       const orders = (i: number): object =>
         i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
       const ended = Array.from({ length: streams }, (_, i) =>
@@ -58,7 +61,7 @@ describe("killed gateways", () => {
     await eventually("every hold has ended", async () => (await builder(last)).held === 0n);
     assert.equal((await last.query("select id from hold")).length, 0);
     await assertBalanced(last);
-    // Each request has at most one charge, and a lost request has none.
+    // No request has two charges; requests that were lost with their gateway have none.
     assert.deepEqual(
       await last.query("select operation from ledger_entry where kind = 'charge' group by 1 having count(*) > 1"),
       [],

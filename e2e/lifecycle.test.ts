@@ -1,4 +1,7 @@
-/** Starting, stopping, crashing and restarting a platform: what the terminal shows, and what remains. */
+/**
+ * Tests starting, stopping, crashing and restarting a platform: the terminal's output, and the processes and data that
+ * remain.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -18,8 +21,8 @@ const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres as number, ...pids.nodes];
 const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
 
-/** Tests run in order on the same data: the platform starts its private database, which takes seconds. */
-describe("a platform's life cycle", () => {
+/** These tests run in order on the same data directory, because starting its private database takes seconds. */
+describe("starting, stopping and restarting a platform", () => {
   let dataDir: string;
   let platform: Platform;
   before(async () => {
@@ -56,14 +59,14 @@ describe("a platform's life cycle", () => {
     await assertBalanced(second);
   });
 
-  test("a second platform on the same data is refused in one line, and the first continues", async () => {
+  test("a second platform on the same data directory is refused with one line, and the first keeps running", async () => {
     const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
     assert.equal(await second.ended, 1);
     assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
     assert.equal((await chat(platform, { text: "still here" })).status, 200);
   });
 
-  test("kill -9 during a stream: the next start serves, charges nothing twice and leaves no old process", async () => {
+  test("after kill -9 during a stream, the next start serves, charges nothing twice and leaves no old process", async () => {
     const first = platform;
     const stream = await chat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
     const reader = stream.body?.getReader();
@@ -83,8 +86,8 @@ describe("a platform's life cycle", () => {
     );
     assert.equal((await chat(second, { text: "alive" })).status, 200);
     await assertBalanced(second);
-    // The lost request keeps its hold until its lease ends, so the test ends the lease now. The first sweep may extend
-    // leases because none ran for a while, so this is repeated.
+    // A lost request keeps its hold until the lease ends, so the test sets the lease's end to now. It repeats this,
+    // because the first sweep may extend leases if none has run for a while.
     await eventually("the dead gateway's hold is given back", async () => {
       await second.query("update hold set expires_at = now() - interval '1 second'");
       return (await builder(second)).held === 0n;
@@ -94,22 +97,23 @@ describe("a platform's life cycle", () => {
     await assertBalanced(second);
   });
 
-  test("a node that dies is restarted and serves", async () => {
+  test("a local node that dies is restarted and serves again", async () => {
     process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
     await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
   });
 });
 
-describe("a start", () => {
+describe("the start of a platform", () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await newDataDir();
   });
   afterEach(() => removeDataDir(dataDir));
 
-  test("writes the ready file after the screen shows that the platform is ready", async () => {
+  test("the ready file is written only after the screen shows that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
-    // The file is written under this name and then renamed. As a pipe, it blocks the writer until the test reads it.
+    // The platform writes this file and then renames it to the ready file. The test makes it a named pipe, which blocks
+    // the platform until the test reads it.
     await openDatabase(dataDir);
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");
@@ -119,14 +123,14 @@ describe("a start", () => {
       () => undefined,
       (error: Error) => error,
     );
-    // Must be read in any case, or the platform would wait for ever.
+    // Reads the pipe even after a failure, because otherwise the platform would block forever.
     const { pids } = JSON.parse(await readFile(`${readyFile}.new`, "utf8")) as Platform["ready"];
     process.kill(pids.gateway, "SIGINT");
     assert.equal(await started.ended, 0);
     assert.equal(failure, undefined);
   });
 
-  test("serves health and metrics on loopback, whatever address the API uses", async (t) => {
+  test("health and metrics are served only on loopback, whatever address the API uses", async (t) => {
     if (process.platform !== "linux") return t.skip("127.0.0.2 is an address of its own on Linux alone");
     const platform = await startPlatform(dataDir, ["--no-node"], { HOST: "127.0.0.2" });
     assert.equal((await fetch(`${platform.ready.gateway_url}/v1/catalog/rates`)).status, 200);
@@ -137,7 +141,7 @@ describe("a start", () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("names a paused or quarantined local node and the remedy, and becomes ready without it", async () => {
+  test("the screen names a paused or quarantined local node and the remedy, and the platform becomes ready without it", async () => {
     const flags = [...FLAGS, "--nodes", "2"];
     const first = await startPlatform(dataDir, flags);
     const own = (platform: Platform, path = "", method = "GET") =>
@@ -170,21 +174,21 @@ describe("a start", () => {
   });
 });
 
-describe("a platform without an operator", () => {
+describe("a platform that has no operator yet", () => {
   let dataDir: string;
   before(async () => {
     dataDir = await newDataDir();
   });
   after(() => removeDataDir(dataDir));
 
-  test("serve prints how to create the first operator, until one exists", async () => {
+  test("tollgate serve prints how to create the first operator, until one exists", async () => {
     const first = await serve(dataDir, {}, "first");
     const told =
       /"consoleUrl":"([^"]*)","msg":"No operator exists yet\. .*(tollgate admin operator create .*) --password -/;
     await eventually("the log says how", async () => told.test(await first.log()));
     const [, consoleUrl, command = ""] = told.exec(await first.log()) ?? [];
     assert.equal(consoleUrl, `${first.baseUrl}/console`);
-    // Runs the printed command with the settings of the running gateway, as an operator would.
+    // Runs the command that was printed, with the settings of the running gateway, as an operator would.
     const [, ...args] = command.split(" ");
     const made = spawnSync(process.execPath, [join(ROOT, "gateway/bin/tollgate.mjs"), ...args, "--password", "-"], {
       env: { ...process.env, ...databaseOf(dataDir) },
@@ -201,7 +205,7 @@ describe("a platform without an operator", () => {
   });
 });
 
-describe("a failing start prints one line and exits with 1, or with 2 for wrong usage", () => {
+describe("a failing start prints one line and exits with 1, or with 2 for invalid usage", () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await newDataDir();
@@ -239,7 +243,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
   const takenLine = (port: string, setting: string): string =>
     `error: Port ${port} on 127.0.0.1 is already in use. Next: choose another with ${setting}, or stop the program that uses it`;
 
-  test("reports a port in use, and leaves nothing half-started", async () => {
+  test("reports the API's port if it is in use, and leaves no process running", async () => {
     const { server, port } = await taken();
     const line = await refused(["dev", "--port", port, "--data", dataDir, ...FLAGS]);
     assert.equal(line, takenLine(port, "--port"));
@@ -250,7 +254,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
     assert.equal(leftover, undefined, "no database was left running");
   });
 
-  test("reports a port in use of any listener, with the port and the setting to change", async () => {
+  test("reports a port in use for each listener, with the port and the setting to change", async () => {
     const { server, port } = await taken();
     const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir };
     const free = { PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
@@ -263,7 +267,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
     server.close();
   });
 
-  test("reports an address of another machine, with the setting to change", async () => {
+  test("reports an address that this machine does not have, with the setting to change", async () => {
     const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir, PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
     // 192.0.2.1 is reserved for documentation, so no machine has it.
     const settings = { HOST: { PLANE_HOST: "127.0.0.1" }, INTERNAL_HOST: {}, PLANE_HOST: {} };
@@ -301,7 +305,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
     );
   });
 
-  test("reports a directory without a database to an admin command, and leaves it unchanged", async () => {
+  test("an admin command reports a directory without a database, and leaves the directory unchanged", async () => {
     const place = join(dataDir, "typo");
     assert.match(await refused(["admin", "ledger", "check", "--data", place]), /typo has no database/);
     await assert.rejects(readFile(place), { code: "ENOENT" });
@@ -318,7 +322,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
   });
 });
 
-/** Returns the only line that a failed command prints. */
+/** Returns the error message of a failed command, which must be its only line. */
 function complaint(output: string): string {
   const lines = output.split("\n").filter((line) => line.startsWith("error: "));
   assert.equal(lines.length, 1, output);

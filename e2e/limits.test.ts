@@ -1,7 +1,7 @@
 /**
- * Tests the limits of keys and models on two gateways that share a database, a NATS server and Valkey: requests are
- * refused exactly at the limit on whichever gateway they arrive, with the time to retry. Time is the stage's clock,
- * also in Valkey. gateway/src/limits/limits.test.ts tests whole minutes.
+ * Tests the limits of keys and models on two gateways that share a database, a NATS server and Valkey. Requests are
+ * refused exactly at the limit on whichever gateway they arrive, with the time to retry. All clocks are the stage's,
+ * which the test moves, even in Valkey. gateway/src/limits/limits.test.ts tests whole minutes.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,14 +19,16 @@ import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
 
 const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
-/** Without NATS and Valkey, a single gateway counts by itself. */
+/** Two gateways need NATS and Valkey. Without them, one gateway applies the limits by itself. */
 const GATEWAYS = skip || skipWithoutNats ? 1 : 2;
-/** The catalogue allows two requests of this model on the whole platform, however many slots nodes have. */
+/**
+ * A model that the catalogue limits to two requests in flight on the whole platform, however many slots its nodes have.
+ */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
 const STEP_MS = 100;
 
-/** An answer with its text. */
+/** A response with its text. */
 interface Told {
   response: Response;
   text: string;
@@ -40,13 +42,13 @@ const remaining = (answers: Told[], of: "requests" | "tokens"): (string | null)[
   answers.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));
 const times = <T>(count: number, value: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => value(i));
 
-/** Waits for an outcome while the stage's clock advances step by step. */
+/** Waits for a condition while the stage's clock advances in steps. */
 const asTimePasses = <T>({ clock }: InProcessStage, what: string, check: () => T | Promise<T>, stepMs = STEP_MS) =>
   eventually(what, () => {
     clock.advance(stepMs);
     return check();
   });
-/** Waits for a promise that needs time to pass. */
+/** Waits for a promise while the stage's clock advances in steps. */
 async function inTime<T>(stage: InProcessStage, what: string, promise: Promise<T>): Promise<T> {
   let isSettled = false;
   const settled = promise.finally(() => {
@@ -61,11 +63,12 @@ const readiness = async (internalUrl: string): Promise<{ status: number; limits:
   return { status: response.status, limits: dependencies.limits };
 };
 
-describe(`limits, on ${GATEWAYS} gateways`, () => {
+describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
   let stage: InProcessStage;
   let account: string;
   before(async () => {
-    // Budgets depend on the day by the database's clock and by the stage's, which stands still.
+    // Avoids midnight (UTC): budgets count per day, by the database's clock and by the stage's, which does not move by
+    // itself.
     await clearOfMidnight();
     const env = async (folder: string) => ({
       CATALOGUE_FILE: await writeCatalogue(folder, { [CAPPED]: { admission_max: 2 } }),
@@ -80,7 +83,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
 
   const newKey = (traits: KeyTraits = {}): Promise<MadeKey> => makeKey(stage.query, account, traits);
   const newToken = async (traits: KeyTraits = {}): Promise<string> => (await newKey(traits)).token;
-  /** Requests alternate between the gateways. */
+  /** Returns gateway n, so that requests alternate between the gateways. */
   const at = (n: number) => stage.gateways[n % GATEWAYS] as InProcessStage["gateway"];
   const models = (key: string, n = 0): Promise<Response> =>
     fetch(`${at(n).baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -91,22 +94,22 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
       { model: "tiny-3b", prompt: `#script ${JSON.stringify(orders)}`, max_tokens: 500, ...more },
       signal,
     );
-  /** Sends requests one after the other and reads each answer to its end. */
+  /** Sends requests one after the other, and reads each response to its end. */
   const inTurn = async (count: number, request: (n: number) => Promise<Response>): Promise<Told[]> => {
     const answers: Told[] = [];
     for (let n = 0; n < count; n++) answers.push(await told(await request(n)));
     return answers;
   };
   /**
-   * Starts this many endless streams at the same time on all gateways. Returns their answers, and a function that ends
-   * them.
+   * Starts `count` endless streams at the same time, spread over all gateways. Returns their responses and a function
+   * that ends them.
    */
   const flood = async (key: string, count: number, model = "tiny-3b") => {
     const gone = new AbortController();
     const order = { stream: true, model, max_tokens: 5_000 };
     const answers = await Promise.all(times(count, (n) => chat(key, ENDLESS, order, n, gone.signal)));
     const refused = await Promise.all(answers.filter(({ status }) => status !== 200).map(told));
-    // Reads the streams, because otherwise the gateway would treat their clients as gone.
+    // Reads the streams, because a gateway treats a client that does not read as disconnected.
     const reading = answers.filter(({ status }) => status === 200).map((answer) => answer.text().catch(() => "gone"));
     const end = async (): Promise<void> => {
       gone.abort();
@@ -118,20 +121,20 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
   const assertRetryIn = (response: Response, seconds: string): void =>
     assert.deepEqual([header(response, "retry-after"), header(response, "x-should-retry")], [seconds, "true"]);
   const leftOfMinuteMs = (): number => 60_000 - (stage.clock.now() % 60_000);
-  /** Asserts that Retry-After is the rest of the current minute in whole seconds, because a window begins with each minute. */
+  /** Asserts that Retry-After is the rest of the current minute in whole seconds: every minute begins a new window. */
   const assertRetryNextMinute = (response: Response, window: "requests" | "tokens"): void => {
     const left = leftOfMinuteMs();
     const reset = left < 1000 ? `${left}ms` : left === 60_000 ? "1m0s" : `${left / 1000}s`;
     assert.equal(header(response, `x-ratelimit-reset-${window}`), reset);
     assertRetryIn(response, String(Math.ceil(left / 1000)));
   };
-  /** Advances time in steps, so that nodes and gateways exchange reports meanwhile. */
+  /** Advances the clock in steps, so that nodes and gateways can exchange reports in between. */
   const pass = async (ms: number): Promise<void> => {
     const until = stage.clock.now() + ms;
     await asTimePasses(stage, "time passes", () => stage.clock.now() >= until, 1000);
   };
 
-  test("64 requests of a key run at the same time; the 65th returns 429 with a retry after 1 s, until one has ended", async () => {
+  test("64 requests of a key run at the same time; the 65th gets a 429 with a retry after 1 s, until one has ended", async () => {
     const key = await newToken();
     const { admitted, refused, codes, end } = await flood(key, 65);
     assert.deepEqual([admitted, codes], [64, ["rate_limit_streams"]]);
@@ -144,7 +147,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     await assertBalanced(stage);
   });
 
-  test("every answer has the key's remaining limits; a request above the limit returns 429 until the next minute", async () => {
+  test("every response contains the key's remaining limits; a request above a limit gets a 429 until the next minute", async () => {
     const fresh = await models(await newToken());
     const names = ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"];
     assert.deepEqual(
@@ -172,7 +175,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.deepEqual(answers.toSorted(), [...times(60, () => 200), 429]);
   });
 
-  test("the token budget is refused exactly at its limit; one request may exceed it, the next may not", async () => {
+  test("requests are refused once the token limit is used up; the request that reaches the limit may exceed it", async () => {
     const answer = await chat(await newToken(), { text: "three words long" });
     const { usage } = (await answer.json()) as { usage: { total_tokens: number } };
     const each = usage.total_tokens;
@@ -194,7 +197,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     }
   });
 
-  test("billed tokens count against the token budget, also those of a failed request; free requests use none of it", async () => {
+  test("billed tokens count against the token limit, even those of a failed request; free requests do not count", async () => {
     for (const stream of [false, true]) {
       const key = await newToken();
       const [free, before] = await inTurn(2, (n) =>
@@ -212,7 +215,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     }
   });
 
-  test("an operator's limits for a key replace the defaults for that key alone", async () => {
+  test("an operator's limits for a key replace the defaults for this key only", async () => {
     const three = await newToken({ requests: 3, tokens: 5_000 });
     const answers = await inTurn(4, (n) => models(three, n));
     assert.deepEqual(remaining(answers, "requests"), ["2", "1", "0", "0"]);
@@ -227,7 +230,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     await end();
   });
 
-  test("GET /v1/models counts as a request and frees its slot once it is answered", async () => {
+  test("GET /v1/models counts as a request, and as in flight only until its response", async () => {
     const key = await newToken({ inFlight: 1 });
     const listed = await inTurn(20, (n) => models(key, n));
     assert.deepEqual(new Set(statuses(listed)), new Set([200]));
@@ -238,13 +241,13 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.equal((await chat(key, { text: "x" })).status, 200);
   });
 
-  test("a client that waits for each answer is never refused for its requests in flight", async () => {
+  test("a client that waits for each response is never refused for requests in flight", async () => {
     const key = await newToken({ inFlight: 1 });
     const answers = await inTurn(60, (n) => chat(key, { text: "x" }, { stream: n % 3 === 0 }, n));
     assert.deepEqual(new Set(statuses(answers)), new Set([200]));
   });
 
-  test("a model at the catalogue's limit returns 429 with a retry after 1 s on every gateway; other models serve", async () => {
+  test("a model at the catalogue's limit gets a 429 with a retry after 1 s on every gateway; other models are served", async () => {
     const key = await newToken();
     const { admitted, refused, codes, end } = await flood(key, 4, CAPPED);
     assert.deepEqual([admitted, codes], [2, ["rate_limit_sku_capacity", "rate_limit_sku_capacity"]]);
@@ -260,7 +263,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.equal((await chat(key, { text: "x" }, { model: CAPPED })).status, 200);
   });
 
-  test("a model's default limit is twice the connected slots, and at least 8", async () => {
+  test("the default limit of a model is twice its connected slots, and at least 8", async () => {
     for (const [model, slots, ceiling] of [
       ["mid-14b", 1, 8],
       ["small-7b-alt", 6, 12],
@@ -273,7 +276,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     }
   });
 
-  test("concurrent requests on all gateways never exceed a key's budget, and each refusal names it", async () => {
+  test("concurrent requests on all gateways never exceed a key's budget, and each refusal names the budget", async () => {
     const orders = { tokens: 40, overrun: true };
     const first = await chat(await newToken(), orders, { max_tokens: 20 });
     const price = BigInt((await stage.record(first))?.hold_pico ?? 0);
@@ -292,7 +295,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.deepEqual(spent, [{ month_spent: String(price * 9n), month_held: "0" }]);
   });
 
-  test("an expired key returns 401 on every gateway; after a rotation the old secret works for the stated time", async () => {
+  test("an expired key gets a 401 on every gateway; after a rotation the old secret works for the chosen time", async () => {
     const brief = await newKey();
     const rotated = await newKey();
     const statusesOf = async (token: string): Promise<number[]> => statuses(await inTurn(2, (n) => models(token, n)));
@@ -316,14 +319,14 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.deepEqual(await statusesOf(last), [200, 200]);
   });
 
-  test("a key revoked on one gateway returns 401 on the other", async () => {
+  test("a key revoked on one gateway gets a 401 on the other", async () => {
     const { id, token } = await newKey();
     for (const n of [0, 1]) assert.equal((await models(token, n)).status, 200);
     assert.equal(await at(0).apiKeys.revoke(null, id as Uuid), true);
     for (const n of [0, 1]) await eventually("it is refused", async () => (await models(token, n)).status === 401);
   });
 
-  test("availability is sampled by every gateway and counted once per second", async () => {
+  test("every gateway samples a model's availability, and each second counts once", async () => {
     const counted = () =>
       stage.query<{ model: string; samples: number; up: number; slots: number; minutes: number }>(
         `select model, sum(samples)::int as samples, sum(up)::int as up,
@@ -342,7 +345,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.ok((rows.find(({ model }) => model === "tiny-3b")?.up ?? 0) > 0);
   });
 
-  describe("without Valkey", { skip: GATEWAYS === 1 && "needs Valkey and NATS" }, () => {
+  describe("when Valkey is unreachable", { skip: GATEWAYS === 1 && "needs Valkey and NATS" }, () => {
     let valkey: TestServer;
     before(() => {
       valkey = stage.shared.valkey as TestServer;
@@ -356,7 +359,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     const outages = (): number =>
       stage.logged.filter(({ msg }) => String(msg).includes("limits server is unreachable")).length;
 
-    test("gateways return 503 while Valkey is down, finish running requests, and serve again when it is back", async () => {
+    test("while Valkey is down, gateways answer 503 and finish running requests; they serve again when it is back", async () => {
       const key = await newToken();
       const records = async (): Promise<number> => (await stage.query("select id from request")).length;
       const before = await records();
@@ -378,7 +381,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
       assert.equal(outages(), GATEWAYS, "each gateway logs the outage once, however many requests it refused");
     });
 
-    test("gateways return 503 while Valkey is frozen, and serve again when it answers", async (t) => {
+    test("while Valkey is frozen, gateways answer 503; they serve again when it responds", async (t) => {
       const key = await newToken();
       t.after(() => valkey.thaw());
       valkey.freeze();
@@ -398,7 +401,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
   });
 });
 
-test("with LIMITS_WHEN_AWAY=local a gateway counts by itself while Valkey is frozen", { skip }, async (t) => {
+test("with LIMITS_WHEN_AWAY=local, a gateway applies limits by itself while Valkey is frozen", { skip }, async (t) => {
   const env = { LIMITS_WHEN_AWAY: "local" };
   const stage = await openStage({ as: "in-process", limits: "valkey", nodes: [{ models: ["tiny-3b"] }], env });
   t.after(() => stage.close());

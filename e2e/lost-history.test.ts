@@ -1,6 +1,7 @@
 /**
  * PostgreSQL fails over to a standby that had stopped replicating, so recent commits are missing. The gateways enter
- * them again from their journals. Then the old primary comes back unfenced at the same address, and is refused.
+ * them again from their journals (recent commits on disk). Then the old primary comes back at the same address without
+ * fencing, and is refused.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -24,7 +25,7 @@ const MODEL = "tiny-3b";
 const ANSWERS = 246;
 const AT_ONCE = 6;
 
-describe("a failover that lost the end of the database's history", () => {
+describe("a failover that lost recent commits", () => {
   let dataDir: string;
   let postgres: Postgres;
   let gateway: GatewayProcess;
@@ -53,7 +54,7 @@ describe("a failover that lost the end of the database's history", () => {
 
   const chat = (orders: object, more: object = {}, by = key): Promise<Response> =>
     ask(gateway, by, { model: MODEL, prompt: script(orders), ...more });
-  /** Sends requests and returns the IDs of those that were answered completely. */
+  /** Sends requests and returns the IDs of those with a complete answer. */
   const answered = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
     let left = count;
@@ -90,7 +91,7 @@ describe("a failover that lost the end of the database's history", () => {
     return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
   };
 
-  /** What was changed by the API and by commands, as text to compare. */
+  /** Returns the changes made by the API and by commands, as text to compare. */
   const changes = async () => {
     const [found] = await postgres.query(
       `select (select jsonb_agg(n.name || ' ' || n.state order by n.name) from node n where n.account_id = $1) as nodes,
@@ -113,7 +114,7 @@ describe("a failover that lost the end of the database's history", () => {
     return ((await response.json()) as { id: string }).id;
   };
 
-  test("charges every answer once, keeps a revoked key revoked, and declares the loss", async () => {
+  test("gateways charge every answer once, keep a revoked key revoked, and report the loss", async () => {
     const kept = await answered(3);
     const revoked = await makeKey(postgres.query, account, NO_LIMITS);
     assert.equal((await chat({ tokens: 1 }, {}, revoked.token)).status, 200);
@@ -121,7 +122,7 @@ describe("a failover that lost the end of the database's history", () => {
     const lost = await answered(ANSWERS);
     await register("lost");
     await eventually("every answer is charged", async () => (await chargedOf(lost)).length === lost.length);
-    // Pays earnings of requests that are lost too.
+    // Pays out earnings. Some are from requests that the failover loses.
     const { id: batch } = JSON.parse(await admin("payout", "create", "--note", "lost", "--json"))[0] as { id: string };
     await admin("payout", "paid", batch);
     await admin("account", "open", "builder", "lost");
@@ -129,7 +130,7 @@ describe("a failover that lost the end of the database's history", () => {
     const before = await changes();
     await admin("key", "revoke", publicId("key", revoked.id as Uuid));
     await eventually("the revocation is in the journal", () => journaled(revoked.id));
-    // The hold of this request is lost, and the request is answered after the failover.
+    // The failover loses this request's hold, and the request is answered afterwards.
     const inFlight = await chat({ tokens: 200, delta_ms: 20 }, { stream: true });
     const rest = await begun(inFlight);
     const inFlightId = requestUuid(inFlight.headers.get("x-request-id") as string);
@@ -170,7 +171,7 @@ describe("a failover that lost the end of the database's history", () => {
     assert.match(await gateway.log(), /a failover lost commits of the database/);
   });
 
-  test("refuses the old primary when it comes back at the same address, and charges nothing there", async () => {
+  test("gateways refuse the old primary when it comes back at the same address, and charge nothing there", async () => {
     const before = await metric("tollgate_database_refused_total");
     await postgres.leadTo("standby");
     await eventually("the gateway is not ready", async () => !(await ready()));
@@ -179,7 +180,7 @@ describe("a failover that lost the end of the database's history", () => {
     assert.ok((await metric("tollgate_database_refused_total")) > before);
     assert.match(
       await gateway.log(),
-      /database rejected: its contents do not continue those that this gateway used before/,
+      /database rejected: its history does not continue that of the database that this gateway used before/,
     );
 
     await postgres.leadTo("primary");
@@ -196,7 +197,7 @@ describe("a failover that lost the end of the database's history", () => {
     );
   });
 
-  test("does not start on the old primary", async () => {
+  test("a gateway does not start on the old primary", async () => {
     assert.equal(await gateway.stop(), 0);
     await postgres.leadTo("standby");
     const run = tollgate(["serve"], { ...env, DATA_DIR: dataDir, PORT: "0", PLANE_PORT: "0" });

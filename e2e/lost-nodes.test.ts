@@ -1,7 +1,7 @@
 /**
- * Nodes and planes that become unreachable while they serve: agents that are frozen, killed or cut off, and a gateway
- * that loses its NATS server. The gateway runs in this process on a clock that the test moves, so no outcome depends on
- * the machine's speed.
+ * Nodes and NATS servers that become unreachable during requests: agents that are frozen, killed or cut off, and a
+ * gateway that loses its NATS server. The gateway runs in the test's process on a clock that the test moves, so no
+ * result depends on the machine's speed.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -23,10 +23,10 @@ import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { type BreakableConnection, openBreakableConnection } from "../gateway/src/plane/nats/testing-cable.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
-/** More words than any test reads. */
+/** An answer with more words than any test reads. */
 const ENDLESS = { tokens: 100_000, delta_ms: 20 };
 
-/** Sends one builder's requests, which the scripted engine answers as `orders` say. */
+/** Sends a builder's requests. Their `orders` tell the scripted engine what to answer. */
 class Client {
   readonly #stage: InProcessStage;
   readonly #builder: Builder;
@@ -59,7 +59,7 @@ class Client {
   }
 }
 
-/** A stream that is read piece by piece. */
+/** A stream that the test reads piece by piece. */
 class Flow {
   readonly response: Response;
   text = "";
@@ -71,12 +71,12 @@ class Flow {
   }
 
   get words(): number {
-    // Pieces that arrive together are one event, so words are counted.
+    // Counts words instead of events, because pieces that arrive together are sent as one event.
     const said = [...this.text.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join("");
     return said.split(/\s+/).filter((word) => word !== "").length;
   }
 
-  /** Returns false at the end of the stream. */
+  /** Reads the next piece. Returns false at the end of the stream. */
   async read(): Promise<boolean> {
     const { value, done } = await this.#parts.next();
     this.text += value ?? "";
@@ -106,7 +106,7 @@ for (const plane of ["hub", "nats"] as const) {
   describe(`a node that becomes unreachable, on ${plane}`, { skip: plane === "nats" && skipWithoutNats }, () => {
     let stage: InProcessStage;
     let client: Client;
-    /** `steady` is the only node of "small-8b" and `lost` the only one of "mid-14b"; both serve "tiny-3b". */
+    /** Both nodes serve "tiny-3b". In addition, only `steady` serves "small-8b", and only `lost` serves "mid-14b". */
     let steady: Process;
     let lost: Process;
 
@@ -150,7 +150,9 @@ for (const plane of ["hub", "nats"] as const) {
       }
     };
 
-    /** Moves the clock by 50 ms with each word of the working node's stream, so that this node never seems silent. */
+    /**
+     * Advances the clock by 50 ms with each word of the working node's stream, so that this node never seems silent.
+     */
     async function pacedBySteady(run: () => Promise<void>): Promise<void> {
       const gone = new AbortController();
       const response = await client.chat(ENDLESS, { model: "small-8b", stream: true }, gone.signal);
@@ -172,7 +174,7 @@ for (const plane of ["hub", "nats"] as const) {
       }
     }
 
-    test("a frozen node's streams stall, no other request fails, and it serves again when it thaws", async () => {
+    test("the streams of a frozen node stall, no other request fails, and the node serves again when it continues", async () => {
       const streams = await Promise.all(Array.from({ length: 3 }, () => client.stream(ENDLESS, { model: "mid-14b" })));
       await pacedBySteady(async () => {
         lost.stop();
@@ -187,7 +189,7 @@ for (const plane of ["hub", "nats"] as const) {
       });
     });
 
-    test("a killed node's streams stall immediately, and its slots disappear", async () => {
+    test("the streams of a killed node stall immediately, and its slots disappear", async () => {
       const [streams, other] = await Promise.all([
         Promise.all(Array.from({ length: 3 }, () => client.stream(ENDLESS, { model: "mid-14b" }))),
         client.stream({ tokens: 100, delta_ms: 20 }, { model: "small-8b" }),
@@ -236,12 +238,12 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
     await rm(directory, { recursive: true });
   });
 
-  test("stalls the node's stream, which is billed for its output, and serves again when the network recovers", async () => {
+  test("the node's stream stalls and is billed for its output, and the node serves again when the network recovers", async () => {
     const { clock } = stage;
     const stream = await client.stream(ENDLESS);
     network.cut();
     const stalled = stream.rest();
-    // Output that the node sent before may still be in flight.
+    // Output that the node sent before the cut may still arrive.
     clock.advance(1_000);
     await eventually("its silence is noticed", async () => {
       clock.advance(100);
@@ -266,7 +268,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
 });
 
 const DEADLINE_MS = 20_000;
-/** Output that the gateway holds back completely, because it might become a stop string. */
+/** The gateway holds back all of this output, because it might be the beginning of a stop string. */
 const KEPT_BACK = Array(20).fill("x").join(" ");
 const KEPT_BACK_STREAM = { stream: true, stop: `${KEPT_BACK} y` };
 const IN_PIECES = { tokens: 40, delta_ms: 20 };
@@ -318,7 +320,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
         `/nodes/${node.id}/stats`,
       )
     ).body;
-  /** Holds belong to requests, because canaries have none. The node may run a canary beside them. */
+  /** Waits until the node runs this many requests. It counts holds, because canaries, which may run too, have none. */
   const runs = (requests: number): Promise<unknown> =>
     eventually("the node runs them", async () => {
       const holds = await stage.query("select id from hold");
@@ -337,7 +339,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     ["an answer in one piece", IN_PIECES, {}],
     ["a stream whose output was kept back", KEPT_BACK_ORDERS, KEPT_BACK_STREAM],
   ] as const) {
-    test(`briefly: ${what} is retried and billed once`, async () => {
+    test(`for a short time: ${what} is retried and billed once`, async () => {
       const before = await client.balance();
       const answer = client.chat(orders, more);
       await runs(1);
@@ -351,7 +353,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     });
   }
 
-  test("briefly: a stream with output ends, and its output is billed and paid", async () => {
+  test("for a short time: a stream with output ends, and its output is billed and paid", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const stream = await clockRuns(() => client.stream(IN_PIECES));
     cable.cut();
@@ -366,7 +368,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(paid));
   });
 
-  test("beyond the dispatch deadline: nothing is charged, and new requests are refused", async () => {
+  test("for longer than the dispatch deadline: nothing is charged, and new requests are refused", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)].map(async (asked) => {
       const response = await asked;
@@ -375,7 +377,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     await runs(2);
     cable.unplug();
     await eventually("new ones are refused", async () => !(await client.serves("tiny-3b")));
-    // More requests than a model without nodes may have in flight.
+    // More requests than may be in flight for a model without nodes.
     const refused = await Promise.all(
       Array.from({ length: 24 }, (_, i) => client.chat({ text: "x" }, { stream: i % 2 === 0, user: "at the door" })),
     );

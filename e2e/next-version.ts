@@ -1,7 +1,7 @@
 /**
- * Makes up a version after the current sources, so that an upgrade always has something to change: a migration that
- * adds, a function with a changed body, and a function that replaces one that requests need. The after-phase migration
- * removes the old function, and gateways of the current sources fail from then on.
+ * Generates a version after the current sources, so that an upgrade test always has something to change: a migration
+ * that adds, a function with a changed body, and a function that replaces one that requests need. The migration of the
+ * after-phase removes the old function. From then on, gateways of the current sources fail.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { copyVersion } from "@tollgate/stage/versions.ts";
 
 export interface NextVersion {
   root: string;
-  /** The names of the version's migrations. */
+  /** The names of the migrations that run before the roll-out. */
   before: string;
   after: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Tests the node API on a whole platform: its refusals, what a host sees of its node, jobs and earnings, quarantine.
- * gateway/src/routes/contract/authorisation.test.ts tests permissions.
+ * Tests the node API on a whole platform: refused requests, a host's view of its node, jobs and earnings, and
+ * quarantine. gateway/src/routes/contract/authorisation.test.ts tests permissions.
  */
 
 import assert from "node:assert/strict";
@@ -48,7 +48,7 @@ describe("the node API", () => {
   const register = async (name: string): Promise<NodeObject> =>
     (await call<NodeObject>("POST", "/nodes", { name, hardware: { gpu: "none" }, agent: "test" })).body;
 
-  test("an invalid field is answered 400 with its name and its rule", async () => {
+  test("an invalid field gets a 400 with its name and the rule", async () => {
     const wrong = async (body: object, path = "/nodes", method = "POST") =>
       (await call<object>(method, path, body)).body.error;
     assert.deepEqual((await wrong({}))?.param, "name");
@@ -64,7 +64,7 @@ describe("the node API", () => {
     await refused(400, "invalid_cursor", "GET", "/earnings?cursor=abc");
   });
 
-  test("credentials without chosen models, and transitions that the state forbids, are answered 409", async () => {
+  test("credentials without chosen models, and state changes that are not allowed, get a 409", async () => {
     const { id } = await register("for-409");
     await refused(409, "no_elected_builds", "POST", `/nodes/${id}/credentials`);
     assert.match(await refused(409, "node_state_conflict", "POST", `/nodes/${id}/resume`), /registered/);
@@ -82,7 +82,7 @@ describe("the node API", () => {
     assert.equal(granted.body.builds[0]?.tokenizer, "llama3");
   });
 
-  test("a paused node finishes its running request, takes no other, and serves again once resumed", async () => {
+  test("a paused node finishes its running request, gets no other, and serves again after resume", async () => {
     const { id } = node;
     assert.equal((await seen()).state, "online");
     const rest = await begun(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
@@ -94,7 +94,7 @@ describe("the node API", () => {
     await eventually("it serves again", async () => (await chat({ text: "x" })).status === 200);
   });
 
-  test("a model that is no longer chosen is not served, and the others are", async () => {
+  test("a node no longer serves a model that its host deselects, and still serves the others", async () => {
     const { id } = node;
     await call("PUT", `/nodes/${id}/elections`, { models: ["embed-m3"] });
     assert.equal((await chat({ text: "x" })).status, 503);
@@ -103,7 +103,7 @@ describe("the node API", () => {
     assert.equal((await chat({ text: "x" })).status, 200);
   });
 
-  test("stats and earnings show what the node did, with the requests that earned it", async () => {
+  test("stats and earnings show the node's jobs, and the requests that earned", async () => {
     const { id } = node;
     const answer = await chat({ text: "The quick brown fox jumps over the lazy dog." });
     const suffix = ((await answer.json()) as { id: string }).id.slice("chatcmpl-".length);
@@ -147,7 +147,7 @@ describe("the node API", () => {
     assert.deepEqual(Object.keys(stats.reliability), ["jobs", "failures", "jobs_window", "failures_max"]);
   });
 
-  test("a trial is a private request to the host's own node, neither billed nor recorded", async () => {
+  test("a trial sends a request to the host's own node, neither billed nor recorded", async () => {
     const { id } = node;
     const count = async () => (await stage.query("select id from request")).length;
     const before = await count();
@@ -165,7 +165,7 @@ describe("the node API", () => {
     assert.equal(await count(), before);
   });
 
-  test("a quarantined node is disconnected immediately, and gets credentials only after its release", async () => {
+  test("a quarantined node is disconnected immediately, and gets no credentials until its release", async () => {
     const { id } = node;
     await stage.admin("node", "quarantine", id, "--reason", "smells of smoke");
     await eventually("it is cut off", async () => (await chat({ text: "x" })).status === 503);
@@ -183,7 +183,7 @@ describe("the node API", () => {
 describe("automatic quarantine", () => {
   let stage: InProcessStage;
   before(async () => {
-    // No canaries, and a maximum speed that the scripted engine does not exceed.
+    // No canaries, and a maximum speed that the scripted engine cannot exceed, so that only failures count.
     const plain = { [MODEL]: { canaries: [], tps_max: 1e9 } };
     stage = await openStage({
       as: "in-process",
@@ -194,7 +194,7 @@ describe("automatic quarantine", () => {
   });
   after(() => stage?.close());
 
-  test("bars a node after five failures in twenty jobs, with its evidence", async () => {
+  test("quarantines a node after five failures in twenty jobs, with the evidence", async () => {
     const { key } = await stage.builder();
     const statusOf = async (orders: object): Promise<number> =>
       (await ask(stage, key, { model: MODEL, prompt: script(orders) })).status;

@@ -1,6 +1,7 @@
 /**
- * When started with a Node that is too old for the sources, the commands run themselves with the pinned Node in a
- * second process. The second process gets the signals of the first, passes its exit code on, and does not outlive it.
+ * If the installed Node.js is too old for the sources, a command starts itself again in a second process with the
+ * pinned Node.js. The second process gets the first one's signals, returns its exit code through the first, and does
+ * not outlive it.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -20,7 +21,7 @@ const skip =
     ? "children are found in /proc"
     : older === undefined && "no Node older than 24 is installed";
 
-/** Searches outside of node_modules, which contains the pinned one. */
+/** Searches the PATH without node_modules, because that folder contains the pinned Node.js. */
 function findOlderNode(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
   return folders
@@ -31,7 +32,7 @@ function findOlderNode(): string | undefined {
     });
 }
 
-describe("started by an older Node.js", { skip }, () => {
+describe("commands started by an older Node.js", { skip }, () => {
   let dataDir: string;
   let env: Record<string, string>;
   before(async () => {
@@ -44,9 +45,9 @@ describe("started by an older Node.js", { skip }, () => {
   interface Run {
     child: ChildProcess;
     output: () => string;
-    /** Returns the ID of the second process. */
+    /** Returns the process ID of the second process. */
     worker: () => Promise<number>;
-    /** Resolves with the end of the first process once every process that could write to the output has ended. */
+    /** Resolves with the exit code of the first process, once no process can write to the output any more. */
     ended: Promise<[number | null, NodeJS.Signals | null]>;
   }
 
@@ -87,7 +88,7 @@ describe("started by an older Node.js", { skip }, () => {
     return gateway;
   };
 
-  test("serve stops as by SIGTERM when its parent is killed", async (t) => {
+  test("tollgate serve stops as on SIGTERM when the process that started it is killed", async (t) => {
     const gateway = await serve(t);
     const worker = await gateway.worker();
     gateway.child.kill("SIGKILL");
@@ -96,7 +97,7 @@ describe("started by an older Node.js", { skip }, () => {
     assert.match(gateway.output(), /"msg":"stopped"/);
   });
 
-  test("serve passes signals and the exit code through", async (t) => {
+  test("tollgate serve passes signals and the exit code on", async (t) => {
     const gateway = await serve(t);
     gateway.child.kill("SIGTERM");
     assert.deepEqual(await gateway.ended, [0, null]);
@@ -105,7 +106,7 @@ describe("started by an older Node.js", { skip }, () => {
     assert.deepEqual(await wrong.ended, [2, null]);
   });
 
-  test("dev ends everything it started when its parent is killed", async (t) => {
+  test("tollgate dev ends all of its processes when the process that started it is killed", async (t) => {
     const readyFile = join(dataDir, "older.json");
     const nodes = ["--engine", "scripted", "--models", "tiny-3b"];
     const platform = run(t, [TOLLGATE, "dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...nodes]);
@@ -117,7 +118,7 @@ describe("started by an older Node.js", { skip }, () => {
     await eventually("gateway and node have gone", () => [worker, ...pids.nodes].every((pid) => !isAlive(pid)));
   });
 
-  test("tollgate-host up stops as by SIGTERM when its parent is killed", async (t) => {
+  test("tollgate-host up stops as on SIGTERM when the process that started it is killed", async (t) => {
     const platform = await startPlatform(dataDir, ["--no-node"]);
     t.after(() => platform.stop());
     const { gateway_url: gateway, host_token: TOLLGATE_HOST_TOKEN } = platform.ready;

@@ -1,7 +1,7 @@
 /**
- * Two gateways on one database and one NATS server share their nodes: a node that enrolled at one serves requests that
- * arrive at the other, is barred from both at once, and failures that one gateway sees count at the other. Both recover
- * by themselves after the server was unreachable.
+ * Two gateways on one database and one NATS server share their nodes. A node that registered at one serves the other's
+ * requests, is quarantined for both at once, and failures that one gateway sees count at the other. Both reconnect by
+ * themselves after an outage of the NATS server.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,10 +19,10 @@ const PRICE = { in: 20_000n, out: 40_000n };
 
 type Gateway = InProcessStage["gateway"];
 
-describe("one fleet", { skip }, () => {
+describe("two gateways that share their nodes", { skip }, () => {
   let stage: InProcessStage;
   let builder: Builder;
-  /** The node enrolled at A; most requests arrive at B. */
+  /** The node is registered at gateway A; most requests are sent to gateway B. */
   let node: StageNode;
   let [a, b]: Gateway[] = [];
 
@@ -42,7 +42,7 @@ describe("one fleet", { skip }, () => {
     for (const gateway of [a, b])
       await eventually("it serves", async () => (await chat(gateway, { text: "x" })).status === 200);
   };
-  /** Starts a stream that outlasts the test; `rest` reads it to its end. */
+  /** Starts a stream that lasts longer than the test; `rest` reads it to its end. */
   const flowing = async (gateway: Gateway | undefined) => {
     const response = await chat(gateway, { tokens: 100_000, delta_ms: 50 }, { stream: true });
     const parts = partsOf(response);
@@ -62,7 +62,7 @@ describe("one fleet", { skip }, () => {
     };
   };
 
-  test("a node enrolled at one gateway serves what arrives at the other, and its host is paid", async () => {
+  test("a node registered at one gateway serves requests of the other, and its host is paid", async () => {
     const earned = await stage.balance(node.host.account);
     const response = await chat(b, { text: "from afar" });
     assert.equal(await said(response), "from afar");
@@ -73,7 +73,7 @@ describe("one fleet", { skip }, () => {
     assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(charge));
   });
 
-  test("both gateways use the node at the same time, each with its own answers", async () => {
+  test("both gateways use the node at the same time, and each gets its own answers", async () => {
     const answers = Array.from({ length: 40 }, async (_, i) => {
       const response = await chat(i % 2 === 0 ? a : b, { text: `answer ${i}`, delta_ms: 5 }, { stream: i % 4 < 2 });
       assert.equal(response.status, 200);
@@ -82,7 +82,7 @@ describe("one fleet", { skip }, () => {
     await Promise.all(answers);
   });
 
-  test("failures that one gateway sees count at the other, and at one that starts later", async () => {
+  test("failures that one gateway sees also count at the other, and at a gateway that starts later", async () => {
     const failuresAt = async (gateway: Gateway): Promise<number> => {
       type Seen = { reliability: { failures: number } };
       const { body } = await nodeApi<Seen>(gateway, node.host.token, "GET", `/nodes/${node.id}/stats`);
@@ -97,7 +97,7 @@ describe("one fleet", { skip }, () => {
     await eventually("it has heard of them", async () => (await failuresAt(later)) === before + 3);
   });
 
-  test("when the NATS server ends, streams end immediately, requests are refused, and both gateways reconnect", async () => {
+  test("when the NATS server ends, streams end immediately and requests are refused; both gateways reconnect", async () => {
     const stream = await flowing(b);
     await stage.shared.nats?.server.kill();
     const text = await stream.rest();
@@ -116,7 +116,7 @@ describe("one fleet", { skip }, () => {
     assert.equal(said.length, stage.gateways.length, "each gateway says so once");
   });
 
-  test("a quarantined node is barred from both gateways at once, and serves both after release and resume", async () => {
+  test("a quarantined node is barred from both gateways at once, and serves both after its release", async () => {
     const admin = async (...args: string[]): Promise<void> => {
       const run = tollgate(["admin", "node", ...args], stage.shared.env);
       assert.equal(await run.ended, 0, run.output());

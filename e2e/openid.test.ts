@@ -1,6 +1,6 @@
 /**
  * Signs in through unmodified OpenID providers and their own pages: `oidc-provider`, which returns email address and
- * name only in UserInfo, and Dex, which puts them into the ID token.
+ * name only from UserInfo, and Dex, which includes them in the ID token.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -51,7 +51,7 @@ before(async () => {
   const env = { PUBLIC_URL: origin, OIDC_PROVIDERS: JSON.stringify(withMistake) };
   platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], env);
 });
-// One address signs in here more often than the limit per minute allows.
+// The tests sign in from one IP address more often than the limit per minute allows.
 beforeEach(() => platform.query("delete from identity_attempt"));
 after(async () => {
   await platform?.stop();
@@ -59,13 +59,13 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-/** A user starts at the console and signs in at a provider. Returns the URL to which the provider redirects. */
+/** Starts a sign-in at the console and signs in at the provider. Returns the URL to which the provider redirects. */
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
   const visitor = new Visitor();
   const isBack = ({ origin }: URL): boolean => origin === platform.ready.gateway_url;
   let page = await visitor.open(url, isBack);
-  // The provider's sign-in page, and a page of consent at some providers.
+  // Fills in the provider's sign-in page and, at some providers, the consent page.
   for (let step = 0; step < 3 && !isBack(page.url); step++) {
     if (login === "nobody") {
       const abort = /href="([^"]*\/abort)"/.exec(page.html)?.[1] ?? assert.fail(`no way to refuse:\n${page.html}`);
@@ -76,7 +76,7 @@ async function visit(client: ConsoleClient, provider: string, login: string): Pr
   return page.url;
 }
 
-/** Returns the page to which the console redirects. */
+/** Opens the provider's redirect at the console. Returns the page to which the console redirects. */
 async function comeBack(client: ConsoleClient, url: URL): Promise<string> {
   const response = await fetch(url, {
     redirect: "manual",
@@ -94,7 +94,7 @@ const refusals = async (): Promise<Refusal[]> =>
     .filter((line) => line.includes("OpenID sign-in refused"))
     .map((line) => JSON.parse(line));
 
-/** Asserts a refusal with this code, which is also logged with the reason. */
+/** Asserts that the sign-in is refused with this code, and that the log has the reason. */
 async function assertRefused(client: ConsoleClient, url: URL, word: string, reason: RegExp): Promise<void> {
   assert.equal(await comeBack(client, url), `/console/?sign_in=${word}`);
   const isTold = async (): Promise<boolean> => {
@@ -113,7 +113,7 @@ async function assertIn(client: ConsoleClient, url: URL, who: { email: string; n
 }
 
 describe("an unmodified oidc-provider", () => {
-  test("signs a person in with the data of UserInfo, as the same identity the next time", async () => {
+  test("signs a person in with data from UserInfo, and finds the same identity again the next time", async () => {
     for (let i = 0; i < 2; i++) {
       const client = new ConsoleClient(platform);
       const url = await visit(client, "library", "ada");
@@ -128,13 +128,13 @@ describe("an unmodified oidc-provider", () => {
     ["nameless", "email_missing", /^neither the ID token nor UserInfo has an email$/],
     ["nobody", "provider_refused", /^access_denied$/],
   ] as const) {
-    test(`returns ${word} for the login ${login}`, async () => {
+    test(`refuses the login ${login} with the code ${word}`, async () => {
       const client = new ConsoleClient(platform);
       await assertRefused(client, await visit(client, "library", login), word, reason);
     });
   }
 
-  test("refuses a repeated callback, and a callback with only a code", async () => {
+  test("refuses a callback that is repeated, and a callback that has only a code", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "library", "ada");
     await assertRefused(new ConsoleClient(platform), url, "expired", /^state_mismatch$/);
@@ -145,7 +145,7 @@ describe("an unmodified oidc-provider", () => {
 });
 
 describe("Dex", { skip: skipWithoutDex }, () => {
-  test("signs a person in with the data of the ID token", async () => {
+  test("signs a person in with data from the ID token", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "grace@example.com");
     await assertIn(client, url, { email: "grace@example.com", name: "grace" });
@@ -157,13 +157,13 @@ describe("Dex", { skip: skipWithoutDex }, () => {
     await assertRefused(client, url, "email_not_verified", /^email_verified is false$/);
   });
 
-  test("logs that its client secret is wrong", async () => {
+  test("logs that the client secret is wrong", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "stranger", "grace@example.com");
     await assertRefused(client, url, "failed", /\/dex\/token answered 401 invalid_client$/);
   });
 
-  test("reports its failure to a person who is signing in when it is killed", async () => {
+  test("shows an error to a person whose sign-in is interrupted because Dex is killed", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "grace@example.com");
     await peers.dex?.close();

@@ -1,6 +1,6 @@
 /**
- * Tests the platform as its operators run it: console API, receipts, ledger checks, a new catalogue. An operator's
- * changes take effect at once, and requests in flight end normally.
+ * Tests the platform as operators run it: console API, receipts, ledger checks, a new catalogue. An operator's changes
+ * take effect at once, and requests in flight end normally.
  */
 import assert from "node:assert/strict";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ const OPERATOR = "operator@example.test";
 /** One dollar in microdollars. */
 const CREDIT_MICRO = "1000000";
 
-describe("operating a platform", () => {
+describe("operator actions on a platform", () => {
   let directory: string;
   let catalogue: string;
   let stage: InProcessStage;
@@ -81,7 +81,7 @@ describe("operating a platform", () => {
     const { id, secret } = await client.send<{ id: string; secret: string }>("POST", "keys", { name: "a key" });
     return { client, account, keyId: id, key: secret };
   };
-  test("the internal port reports readiness and counts the traffic", async () => {
+  test("the internal port reports readiness and traffic metrics", async () => {
     const at = stage.gateway.internalUrl;
     assert.deepEqual(await (await fetch(`${at}/readyz`)).json(), {
       status: "ready",
@@ -95,7 +95,7 @@ describe("operating a platform", () => {
     assert.match(text, /^tollgate_nodes_connected 1$/m);
   });
 
-  test("builder and host get the same receipt, and it verifies offline", async () => {
+  test("the builder and the host get the same receipt for a request, and it can be verified offline", async () => {
     const receipt = await owner.get(`requests/${firstId}/receipt`);
     assert.equal(receipt.request_id, firstId);
     assert.deepEqual(await (await get(`/node/v1/requests/${firstId}/receipt`, asHost())).json(), receipt);
@@ -115,7 +115,7 @@ describe("operating a platform", () => {
     assert.match(bad.output(), /NOT VALID/);
   });
 
-  test("only the builder and the host of a request get its receipt", async () => {
+  test("only the builder and the host of a request can read its receipt", async () => {
     const unknown = `req_${"0".repeat(26)}`;
     for (const [path, headers, status] of [
       [`/console/api/requests/${firstId}/receipt`, {}, 401],
@@ -129,7 +129,7 @@ describe("operating a platform", () => {
     }
   });
 
-  test("a new key works at once, and its request is in the history, the totals and the statement, exact to the picodollar", async () => {
+  test("a new key works at once, and its request is in history, totals and statement, exact to the picodollar", async () => {
     const { client, keyId, response, keys } = await inOne(
       "day",
       async () => {
@@ -174,7 +174,7 @@ describe("operating a platform", () => {
     }
   });
 
-  test("the keys of a suspended builder return 401, the running request ends normally, and the keys work again when the account is restored", async () => {
+  test("the keys of a suspended builder get a 401, the running request ends normally, and the keys work again after the account is restored", async () => {
     const { client, account, key } = await newBuilder();
     const running = await chat(key, { tokens: 60, delta_ms: 50 }, { stream: true });
     const id = running.headers.get("x-request-id") as string;
@@ -195,7 +195,7 @@ describe("operating a platform", () => {
     assert.notEqual(record.charge_micro, "0.000000");
   });
 
-  test("the nodes of a suspended host get no new jobs, finish their running ones, and serve again when the account is restored", async () => {
+  test("the nodes of a suspended host get no new jobs, finish the running ones, and serve again after the account is restored", async () => {
     const running = await chat(builder.key, { tokens: 60, delta_ms: 25 }, { stream: true });
     const account = publicId("acc", host.account as Uuid);
     await operator.send("POST", `operator/accounts/${account}/suspend`, { reason: "complaints" });
@@ -207,7 +207,7 @@ describe("operating a platform", () => {
     await becomes("its node serves again", builder.key, 200);
   });
 
-  test("an operator's limits for a key apply from its next request on, until they are removed", async () => {
+  test("an operator's limits for a key apply from the key's next request, until they are removed", async () => {
     const { keyId, key } = await newBuilder();
     assert.equal(await statusOf(key), 200);
     const limit = (limits: object) => operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
@@ -224,7 +224,7 @@ describe("operating a platform", () => {
     await becomes("the defaults hold again", key, 200);
   });
 
-  test("an open page receives the new balance and the latest request", async () => {
+  test("the console's live stream delivers the new balance and the latest request", async () => {
     const { client, key } = await newBuilder();
     const stream = await get("/console/api/live", { cookie: client.cookie });
     assert.equal(stream.headers.get("content-type"), "text/event-stream");
@@ -245,7 +245,7 @@ describe("operating a platform", () => {
     await reader.cancel();
   });
 
-  test("an operator creates, exports and pays a payout batch; the host sees it, and the ledger balances", async () => {
+  test("an operator creates, exports and pays a payout batch; the host sees the payout, and the ledger balances", async () => {
     const owed = async () =>
       (await owner.get<{ balance: { pending_micro: string; paid_out_micro: string } }>("earnings")).balance;
     const before = await owed();
@@ -272,7 +272,7 @@ describe("operating a platform", () => {
     assert.match(output, /The ledger balances\./);
   });
 
-  test("an operator quarantines and releases a node; its host resumes it", async () => {
+  test("an operator quarantines and releases a node, and its host resumes it", async () => {
     const { data } = await owner.get<{ data: { id: string; state: string }[] }>("nodes");
     const node = data[0]?.id as string;
     assert.equal(data[0]?.state, "online");
@@ -319,7 +319,7 @@ describe("operating a platform", () => {
     );
   });
 
-  test("the ledger check passes while requests are served, and fails on a wrong record", async () => {
+  test("the ledger check passes while requests are served, and fails after a record is changed", async () => {
     const good = await admin(stage, ledgerCheck, { json: true });
     assert.equal(good.code, 0, good.output);
     const proof = JSON.parse(good.output) as { balanced: boolean; checks: { name: string; checked: number }[] };
@@ -338,7 +338,7 @@ describe("operating a platform", () => {
     await wrong(-1);
   });
 
-  test("the gateway loads a new catalogue without a restart, and refuses one that changes a price in place", async () => {
+  test("the gateway loads a new catalogue without a restart, and refuses one that changes the price of an existing version", async () => {
     const reload = async (): Promise<void> => assert.equal((await admin(stage, catalogueReload)).code, 0);
     const price = async (): Promise<number> => {
       const { data } = (await (await get("/v1/catalog/rates")).json()) as { data: { price_in_micro_1m: number }[] };

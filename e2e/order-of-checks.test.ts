@@ -1,7 +1,7 @@
 /**
- * The order of checks is part of the contract: a request that breaks two rules gets the answer of the earlier one.
- * Tests every pair of checks, whole and streamed, and that the history then contains exactly the requests that it
- * should.
+ * The order of checks is part of the contract: a request that breaks two rules gets the error of the earlier one. Tests
+ * every pair of checks, plain and streamed, and that the history then contains exactly the requests that must be
+ * recorded.
  */
 
 import assert from "node:assert/strict";
@@ -17,11 +17,11 @@ const FREE = "tiny-3b";
 const FULL = "small-8b";
 /** A model without a connected node, so that dispatch fails at once. */
 const UNSERVED = "small-7b-alt";
-/** The credit of the account that can pay. */
+/** The credit of the account that can pay, in picodollars. */
 const CREDIT = 5_000_000_000_000n;
 const TOO_LONG = 10 * 1024 * 1024 + 1;
 
-/** A request divided into the parts that checks look at. Each check below breaks one part and leaves the others alone. */
+/** A request divided into the parts that are checked. Each check below breaks one part and leaves the others intact. */
 interface Draft {
   path: string;
   method: string;
@@ -29,7 +29,7 @@ interface Draft {
   account: "rich" | "poor" | "broke";
   claimsBytes: number | undefined;
   padding: string;
-  /** The end of the body's text. */
+  /** The closing bracket of the JSON body. */
   close: string;
   model: string;
   text: string;
@@ -56,13 +56,13 @@ interface Check {
   name: string;
   breaks: (draft: Draft) => void;
   status: number;
-  /** The error code, or, without one, the type with the field or subject. */
+  /** The expected error code. For an error without a code: its type and its field or subject. */
   answer: string | RegExp;
-  /** In a stream the error comes as the last event, after a 200. */
+  /** In a stream, this error is the last event, after a 200. */
   late?: true;
 }
 
-/** In the contract's order. */
+/** The checks in the order that the contract defines. */
 const checks: Check[] = [
   { name: "route", breaks: (d) => Object.assign(d, { path: "/v1/nowhere" }), status: 404, answer: "not_found_error" },
   { name: "method", breaks: (d) => Object.assign(d, { method: "PUT" }), status: 405, answer: "invalid_request_error" },
@@ -111,7 +111,7 @@ const checks: Check[] = [
     answer: /^invalid_request_error: (messages|input)\[0\]/,
   },
   {
-    // A model of the wrong kind for the endpoint, so that the model can be full as well.
+    // Uses a model of the wrong kind for the endpoint, so that the same request can also use the model that is full.
     name: "model",
     breaks: (d) => Object.assign(d, { path: d.path.replace("chat/completions", "embeddings") }),
     status: 404,
@@ -131,14 +131,14 @@ const checks: Check[] = [
   },
   {
     name: "hold",
-    // An account without any credit also lacks enough for the hold.
+    // An account without any credit is left as it is: its credit does not cover the hold either.
     breaks: (d) => Object.assign(d, { account: d.account === "broke" ? "broke" : "poor" }),
     status: 402,
     answer: "hold_exceeds_balance",
   },
   {
     name: "dispatch",
-    // The full model has a node, so the node declines instead.
+    // If the request uses the full model, which has a node, that node declines instead.
     breaks: (d) => (d.model === FULL ? Object.assign(d.orders, { busy: true }) : Object.assign(d, { model: UNSERVED })),
     status: 503,
     answer: "no_capacity",
@@ -153,14 +153,14 @@ const checks: Check[] = [
   },
 ];
 
-describe("order of checks", () => {
+describe("the order in which a request is checked", () => {
   let stage: InProcessStage;
   let accounts: Record<Draft["account"], string>;
   const keys = new Map<string, Promise<string>>();
   let lastMade: Promise<unknown> = Promise.resolve();
-  /** The stream that keeps a model full; it continues when the clock moves. */
+  /** The stream that keeps the model full. It continues only when the test moves the clock. */
   let filling: Response;
-  /** The requests sent, and whether each must be in the history. */
+  /** All requests that were sent, and whether each must be in the history. */
   const asked: { requestId: string; recorded: boolean; what: string }[] = [];
 
   before(async () => {
@@ -169,7 +169,7 @@ describe("order of checks", () => {
       nodes: [{ models: [FREE, FULL] }],
       env: async (folder) => ({
         CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }),
-        // An account may use a quarter of the budget: enough for the longest bodies of all tests that run at the same
+        // One account may use a quarter of this memory: enough for the longest bodies of all tests that run at the same
         // time.
         BODY_BUDGET_MB: "512",
       }),
@@ -186,7 +186,7 @@ describe("order of checks", () => {
   });
   after(() => stage?.close());
 
-  /** Keys are created when first needed, one after the other. */
+  /** Creates each key when it is first needed, one key at a time. */
   const keyOf = ({ account, key }: Draft): Promise<string> => {
     const traits = JSON.stringify([account, key]);
     const known = keys.get(traits);
@@ -218,7 +218,7 @@ describe("order of checks", () => {
     };
     return await send(stage.baseUrl, sent);
   };
-  /** The error code; without one, the type with the field, or with the word JSON. */
+  /** Returns the error code. For an error without a code: its type with the field, or with "JSON". */
   const answerOf = ({ text }: Got): string => {
     const last = text.startsWith("data: ") ? (events(text).at(-1) as string) : text;
     const { error } = JSON.parse(last) as {
@@ -238,7 +238,7 @@ describe("order of checks", () => {
     if (first.answer instanceof RegExp) assert.match(answerOf(got), first.answer);
     else assert.equal(answerOf(got), first.answer);
     assert.equal(got.headers["content-type"]?.startsWith("text/event-stream"), late);
-    // A request with valid fields gets the list of ignored ones.
+    // Once the fields are valid, the response lists the ignored ones.
     const isRead = checks.indexOf(first) > checks.findIndex(({ name }) => name === "fields");
     assert.equal(got.headers["x-tollgate-ignored"], isRead ? "tools, logprobs" : undefined);
     const recorded = first.status === 429 || first.late === true;
@@ -249,7 +249,7 @@ describe("order of checks", () => {
     });
   };
 
-  describe("a request that breaks two rules gets the answer of the first", { concurrency: 8 }, () => {
+  describe("a request that breaks two rules gets the error of the earlier one", { concurrency: 8 }, () => {
     for (const [i, earlier] of checks.entries()) {
       for (const later of checks.slice(i + 1)) {
         test(`${earlier.name} comes before ${later.name}`, async () => {
@@ -259,7 +259,7 @@ describe("order of checks", () => {
     }
   });
 
-  test("a request that breaks every rule gets the errors in order as each one is corrected", async () => {
+  test("a request that breaks every rule gets the errors in order, as the mistakes are corrected one by one", async () => {
     for (const i of checks.keys()) await assertAnswer(checks.slice(i), false);
   });
 
@@ -272,7 +272,7 @@ describe("order of checks", () => {
     }
   });
 
-  test("a request without credit is answered before its body is read, and occupies no slot in flight", async () => {
+  test("a request without credit is refused before its body is read, and does not count as in flight", async () => {
     const { token } = await makeKey(stage.query, accounts.broke, { inFlight: 1 });
     const headers = { authorization: `Bearer ${token}` };
     const sent = { path: sound().path, headers, claimsBytes: 1_000_000 };
@@ -285,7 +285,7 @@ describe("order of checks", () => {
     );
   });
 
-  test("credit that is granted can be used a second later", async () => {
+  test("granted credit can be used a second later", async () => {
     const account = await openBuilder(stage.query, 0n);
     const { token } = await makeKey(stage.query, account);
     const body = JSON.stringify({ model: "no-such-model", messages: [{ role: "user", content: "hi" }] });
@@ -298,7 +298,7 @@ describe("order of checks", () => {
     assert.equal(await status(), 404);
   });
 
-  test("a request answered 400, 401, 402, 404, 405 or 413 leaves no record and costs nothing; a 429 or a dispatched request leaves one", async () => {
+  test("a request refused with 400, 401, 402, 404, 405 or 413 leaves no record and costs nothing; a 429 or a dispatched request leaves a record", async () => {
     stage.clock.advance(500);
     assert.match(await filling.text(), /\[DONE\]/);
     await stage.noHolds();
@@ -306,9 +306,9 @@ describe("order of checks", () => {
     const recorded = new Set(rows.map(({ id }) => id));
     const wrong = asked.filter(({ requestId, recorded: due }) => recorded.has(requestUuid(requestId)) !== due);
     assert.deepEqual(wrong, []);
-    // The only other record is of the request that kept the model full.
+    // One more record belongs to the request that kept the model full.
     assert.equal(recorded.size, asked.filter((one) => one.recorded).length + 1);
-    // Requests without a record cost nothing.
+    // Requests without a record cost nothing: the recorded charges explain the whole balance.
     const charged = rows.reduce((sum, { charge_pico }) => sum + BigInt(charge_pico), 0n);
     assert.equal(await stage.balance(accounts.rich), CREDIT - charged);
     assert.equal(await stage.balance(accounts.poor), 1n);

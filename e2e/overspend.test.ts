@@ -1,4 +1,4 @@
-/** Tests that an account can never spend more than it has. */
+/** Tests that an account can never spend more than it has, and a key never more than its budget. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,10 @@ import { checkLedger } from "../gateway/src/ledger/check.ts";
 import { SHARING_MS } from "../gateway/src/limits/limits.ts";
 
 const MODEL = "tiny-3b";
-/** The answer reaches its cap, so that the charge equals the hold; it starts half a second late, so that requests overlap. */
+/**
+ * The answer uses its whole cap, so that the charge equals the hold. It begins after half a second, so that requests
+ * overlap.
+ */
 const REQUEST = { model: MODEL, prompt: script({ tokens: 40, overrun: true, ttft_ms: 500 }), max_tokens: 20 };
 const AT_ONCE = 200;
 
@@ -23,9 +26,9 @@ interface Refusal {
   available_micro: number;
 }
 
-describe("overspending", () => {
+describe("overspending by concurrent requests", () => {
   let stage: InProcessStage;
-  /** The price of one request. */
+  /** The price of one request in picodollars. */
   let price: bigint;
   before(async () => {
     const node = { models: [MODEL] };
@@ -38,9 +41,9 @@ describe("overspending", () => {
   });
   after(() => stage?.close());
 
-  /** Returns the errors of the refused requests. */
+  /** Sends 200 requests at once and returns the errors of those that were refused. */
   const manyAtOnce = async (key: string): Promise<Refusal[]> => {
-    // After this time no other account counts as a recent user of the model, so this one need not share its limit.
+    // Advances the clock until no other account counts as a recent user of the model: then this account gets all slots.
     stage.clock.advance(SHARING_MS + 1);
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -58,7 +61,7 @@ describe("overspending", () => {
       assert.deepEqual(differences, [], name);
   };
 
-  test("a key with a budget for 37 of 200 concurrent requests is served 37, and the other errors name the budget", async () => {
+  test("a key with a budget for 37 of 200 concurrent requests gets exactly 37 answers, and the errors name the budget", async () => {
     const { account } = await stage.builder();
     const { id, before, refused, after } = await inOne("day", async () => {
       const { id, token } = await makeKey(stage.query, account, { ...NO_LIMITS, budgetDay: price * 37n + price / 2n });
@@ -79,7 +82,7 @@ describe("overspending", () => {
     await assertProven();
   });
 
-  test("an account with credit for 37 of 200 concurrent requests is served 37, and its balance is exact", async () => {
+  test("an account with credit for 37 of 200 concurrent requests gets exactly 37 answers, and its balance is exact", async () => {
     const { account, key } = await stage.builder(price * 37n + price / 2n);
     const refused = await manyAtOnce(key);
     assert.deepEqual([...new Set(refused.map(({ code }) => code))], ["hold_exceeds_balance"]);

@@ -1,6 +1,6 @@
 /**
- * Packs the npm packages, installs them in empty folders and runs them there. The workspace is out of reach, so that
- * missing files show.
+ * Packs the npm packages, installs them in empty folders and runs them there. The workspace cannot be reached from
+ * there, so missing files are found.
  */
 
 import assert from "node:assert/strict";
@@ -22,16 +22,19 @@ import { versionOf } from "../tools/release/versions.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** npm's errors if it reaches no registry and its cache lacks a package. */
+/** npm's errors if it cannot reach a registry and its cache lacks a package. */
 const NO_REGISTRY = /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT/;
 const MEBIBYTE = 1 << 20;
-/** The oldest Node that the host's package supports. */
+/** The oldest Node.js version that the host package supports. */
 const OLDEST = PACKAGES.find(({ name }) => name === "tollgate-host")?.nodeMajor;
 
-/** Removes variables that npm sets for its scripts, because the npm started here would take them for its own settings. */
+/**
+ * The environment without the variables that npm sets for its scripts: the npm that is started here would use them as
+ * its settings.
+ */
 const { npm_config_local_prefix: _prefix, INIT_CWD: _cwd, ...ENVIRONMENT } = process.env;
 
-suite("packages", () => {
+suite("npm packages", () => {
   const running: ChildProcess[] = [];
   let place: string;
   let dataDir: string;
@@ -94,7 +97,7 @@ suite("packages", () => {
   const mebibytesOf = (name: string): number =>
     filesOf(name).reduce((sum, file) => sum + statSync(file).blocks * 512, 0) / MEBIBYTE;
 
-  test("the host package is small and has no other packages", (t) => {
+  test("the host package is small and includes no other packages", (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     assert.ok(mebibytesOf("tollgate-host") <= 5, `it takes ${mebibytesOf("tollgate-host")} MiB`);
     const modules = globSync("{*,@*/*}/package.json", { cwd: join(place, "tollgate-host", "node_modules") });
@@ -111,7 +114,7 @@ suite("packages", () => {
     assert.deepEqual(globSync("tollgate/**/*.{ts,tsx,test.js}", { cwd: modules }), []);
   });
 
-  test("the host runs on the oldest supported Node.js, and the gateway names the version that it needs", async (t) => {
+  test("the host package runs on the oldest supported Node.js, and the gateway package names the version that it needs", async (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     const on = (name: string) => run(oldestNode(), [commandOf(name), "--help"], { cwd: join(place, name) });
     assert.match((await run(oldestNode(), ["--version"])).stdout, new RegExp(`^v${OLDEST}\\.`));
@@ -119,7 +122,7 @@ suite("packages", () => {
     await assert.rejects(on("tollgate"), { code: 1, stderr: /^tollgate: Node 24 or newer is needed, and this is v20/ });
   });
 
-  test("each package without optional parts prints what to install", async (t) => {
+  test("each package prints what to install if an optional part is missing", async (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     const fails = async (name: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
       const ended = run(process.execPath, [commandOf(name), ...args], {
@@ -172,7 +175,7 @@ suite("packages", () => {
     const body = (await answer.json()) as { usage: { completion_tokens: number } };
     assert.equal(answer.status, 200, JSON.stringify(body));
     assert.ok(body.usage.completion_tokens > 0);
-    // Worker threads read and count a long prompt, so their scripts must be in the package.
+    // A long prompt is counted on worker threads, so their scripts must be in the package.
     const long = await fetch(`${ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${ready.api_key}`, "content-type": "application/json" },

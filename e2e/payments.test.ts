@@ -1,6 +1,6 @@
 /**
- * Tests purchases of credit on a whole platform: through the demo provider's pages, automatically, and with kill -9 in
- * the middle.
+ * Tests purchases of credit on a whole platform: through the demo provider's pages, by automatic top-up, and with
+ * gateways that are killed in between.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 
 const DOLLAR = 1_000_000_000_000n;
-/** The starting credit of a development platform's builder. */
+/** The credit of a development platform's builder at the start, in dollars. */
 const START = 5n;
 
 interface Answer {
@@ -54,7 +54,7 @@ class Customer {
     return body.url as string;
   }
 
-  /** Saves a card on the provider's page; returns its last digits once the provider has reported it. */
+  /** Saves a card on the provider's page. Returns its last digits once the provider has reported the card. */
   async saveCard(last4: string): Promise<void> {
     const { status, body } = await this.ask("POST", "/console/api/credits/method");
     assert.equal(status, 200, JSON.stringify(body));
@@ -88,7 +88,7 @@ class Customer {
   }
 }
 
-/** Submits a page's form as a user does by its button. */
+/** Submits the form of a page's button, as a click does. */
 async function press(pageUrl: string, label: string, fields: Record<string, string> = {}): Promise<Response> {
   const page = await (await fetch(pageUrl)).text();
   const forms = page.match(/<form[\s\S]*?<\/form>/g) ?? [];
@@ -118,11 +118,11 @@ describe("npm start -- --payments demo", () => {
     await removeDataDir(dataDir);
   });
 
-  /** A development platform writes its emails to the log. */
+  /** Returns whether an email was sent. A development platform writes emails to its log. */
   const wasWritten = async (words: RegExp): Promise<boolean> =>
     words.test(await readFile(join(dataDir, "gateway.log"), "utf8"));
 
-  test("a user buys credit, pays, and returns to the console with the credit", async () => {
+  test("a user buys credit, pays, and returns to the console, which shows the credit", async () => {
     assert.match(platform.output(), new RegExp(`Payments +${paymentsUrl}`));
     const packs = await customer.ask("GET", "/console/api/packs");
     assert.deepEqual(
@@ -137,7 +137,7 @@ describe("npm start -- --payments demo", () => {
     assert.equal(body.balance_micro, "25000000.000000");
   });
 
-  test("the operator's buttons simulate a delayed bank transfer, a refund and a won dispute", async () => {
+  test("buttons on the demo provider's page simulate a delayed bank transfer, a refund and a won dispute", async () => {
     await press(await customer.buy("pack_100"), "Pay later by bank transfer");
     await press(paymentsUrl, "The money arrives");
     await balanceIs(platform, START + 120n);
@@ -156,7 +156,7 @@ describe("npm start -- --payments demo", () => {
     await assertBalanced(platform);
   });
 
-  test("the demo provider knows earlier sales after a restart and can refund them", async () => {
+  test("the demo provider keeps its sales after a restart, and can refund them", async () => {
     assert.equal(await platform.stop(), 0);
     platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
@@ -166,7 +166,7 @@ describe("npm start -- --payments demo", () => {
     assert.equal(await check.ended, 0, check.output());
   });
 
-  test("an automatic top-up buys credit with a saved card and a receipt, and a declined card turns it off", async () => {
+  test("an automatic top-up buys credit with a saved card and a receipt; a declined card turns the top-up off", async () => {
     const buyer = await new Customer(platform).signIn(platform.ready.builder);
     const alert = await buyer.ask("PUT", "/console/api/credits/alert", { mark_micro: String((5 + 79) * 1_000_000) });
     assert.equal(alert.status, 200);
@@ -188,7 +188,7 @@ describe("npm start -- --payments demo", () => {
     assert.deepEqual([off.enabled, off.failure], [false, "refunded"], "a purchase of its own was taken back");
     await buyer.saveCard("0341");
     await buyer.topUp({ mark: 90, amount: 20, max: 1000 });
-    // Moves the purchase ten minutes into the past.
+    // Moves the last automatic purchase ten minutes into the past, so that another one is allowed.
     await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
     await eventually("it turned itself off", async () => (await buyer.credits()).top_up.failure === "declined");
     assert.equal((await buyer.credits()).top_up.enabled, false);
@@ -199,7 +199,7 @@ describe("npm start -- --payments demo", () => {
   });
 });
 
-describe("a killed gateway", () => {
+describe("a gateway that is killed during a payment", () => {
   let dataDir: string;
   let platform: Platform;
   let demo: DemoProvider;
@@ -229,9 +229,9 @@ describe("a killed gateway", () => {
     return demo.shop.sales.at(-1) as Sale;
   };
 
-  test("loses nothing between receipt and commit of a payment, and credits once", async () => {
+  test("loses no payment event between receipt and commit, and credits the payment once", async () => {
     const sale = await newSale();
-    // The test's own connection locks the ledger, so that the delivery blocks inside its transaction.
+    // The test locks the ledger on its own connection, so that the webhook blocks inside its transaction.
     await platform.query("begin");
     await platform.query("select from ledger_account where kind = 'builder' for update");
     demo.deliveries.to(receiver());
@@ -262,14 +262,14 @@ describe("a killed gateway", () => {
   });
 
   for (const hold of ["questions", "answers"] as const) {
-    test(`makes an automatic purchase once when it dies while ${hold} are in transit`, async () => {
+    test(`makes an automatic purchase once if it is killed while ${hold} are held back between gateway and provider`, async () => {
       demo.deliveries.to(receiver());
       const buyer = await new Customer(platform).signIn(platform.ready.builder);
       await buyer.saveCard("4242");
       const before = (await builder(platform)).balance / DOLLAR;
       const intents = () => demo.shop.sales.filter(({ mode }) => mode === "intent").length;
       const made = intents();
-      // Events would credit the purchase as well, so they are sent elsewhere: only the answer counts here.
+      // Sends events elsewhere, because they would also credit the purchase: here only the provider's response may.
       demo.deliveries.to(`${wire.url}/nobody`);
       [wire.hold, wire.held] = [hold, 0];
       await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
@@ -278,7 +278,7 @@ describe("a killed gateway", () => {
       await platform.kill();
       await platform.ended;
       wire.hold = "nothing";
-      // The next gateway does not retry before the test allows it, however long its start takes.
+      // Delays the retry by an hour, so that the next gateway does not retry before the test allows it.
       const books = await connect(dataDir);
       await books.query("update payment_automatic set next_at = now() + interval '1 hour' where next_at is not null");
       await books.end();
@@ -287,7 +287,7 @@ describe("a killed gateway", () => {
         "select count(*)::int as open from payment_checkout where pack = 'automatic' and state = 'open'",
       );
       assert.deepEqual([row?.open, intents()], [1, made + (hold === "answers" ? 1 : 0)]);
-      // As if the time had passed in which the dead gateway might still retry.
+      // Makes the retry due now: by then the dead gateway can no longer retry.
       await platform.query("update payment_automatic set next_at = now() where next_at is not null");
       await balanceIs(platform, before + 20n);
       assert.equal(intents(), made + 1);
@@ -299,7 +299,7 @@ describe("a killed gateway", () => {
     });
   }
 
-  test("credits and refunds every sale once over six kills during webhooks", async () => {
+  test("credits and refunds every sale once if it is killed six times during webhooks", async () => {
     const sales: Sale[] = [];
     for (let i = 0; i < 3; i++) sales.push(await newSale());
     const steps = [
@@ -308,7 +308,7 @@ describe("a killed gateway", () => {
     ];
     for (const step of steps) {
       step();
-      // Sends every event once more.
+      // Delivers every event once more.
       for (const delivery of demo.deliveries.all) demo.deliveries.again(delivery);
       await platform.kill();
       await platform.ended;
@@ -326,12 +326,12 @@ describe("a killed gateway", () => {
   });
 });
 
-/** A proxy between gateway and provider, which can hold purchases back. */
+/** A proxy between the gateway and the payment provider that can hold purchases back. */
 interface Wire {
   url: string;
-  /** Holds back the requests of purchases, or their answers. */
+  /** Holds back the requests of purchases ("questions") or their responses ("answers"). */
   hold: "nothing" | "questions" | "answers";
-  /** The number of held purchases. */
+  /** The number of purchases held back. */
   held: number;
   close(): Promise<void>;
 }
@@ -342,7 +342,7 @@ async function openWire(to: string): Promise<Wire> {
     const { method = "", url = "", headers } = request;
     const body = await text(request);
     const isPurchase = method === "POST" && url === "/v1/payment_intents";
-    // The gateway that waits is killed with its connection, so these are never answered.
+    // A held request is never answered: the gateway that waits for it is killed.
     if (isPurchase && wire.hold === "questions") return void wire.held++;
     const { authorization = "", "idempotency-key": key } = headers;
     const passed = { authorization, ...(key !== undefined && { "idempotency-key": String(key) }) };
@@ -361,7 +361,7 @@ async function openWire(to: string): Promise<Wire> {
   return wire;
 }
 
-test("credit cannot be bought without Stripe's secrets, and one of the two without the other stops the start", async () => {
+test("without Stripe's secrets no credit can be bought, and a start with only one of the two secrets fails", async () => {
   const dataDir = await newDataDir();
   const platform = await startPlatform(dataDir, ["--no-node"]);
   try {

@@ -1,6 +1,7 @@
 /**
- * Tests the gateway behind pgbouncer: Debian 12's version 1.18, and a version from 1.21 on, which supports prepared
- * statements in transaction pooling. Session pooling works; the gateway refuses transaction pooling and names it.
+ * Tests the gateway behind the connection pooler pgbouncer: version 1.18 of Debian 12, and a version from 1.21 on,
+ * which supports prepared statements in transaction pooling. Session pooling works. The gateway refuses transaction
+ * pooling, and names it in the error.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -21,9 +22,9 @@ import { newerPgbouncer } from "../tools/debian-packages.ts";
 
 const SYSTEM = "/usr/sbin/pgbouncer";
 const REQUESTS = 12;
-/** More than all connections of a gateway. */
+/** pgbouncer's pool size: more than all connections of one gateway. */
 const POOL = 80;
-/** Makes pgbouncer ignore these startup parameters, as operators often configure it. */
+/** Makes pgbouncer ignore these startup parameters, a common configuration. */
 const IGNORING = "ignore_startup_parameters = options,statement_timeout,lock_timeout";
 
 const releases: { of: string; command: string[] | undefined; version: RegExp; without: string }[] = [
@@ -43,7 +44,7 @@ const releases: { of: string; command: string[] | undefined; version: RegExp; wi
 
 for (const { of, command, version, without } of releases) {
   describe(`the gateway behind pgbouncer, ${of}`, { skip: command === undefined && without }, () => {
-    test("is the expected version", () => {
+    test("pgbouncer has the expected version", () => {
       const [binary, ...args] = command as [string, ...string[]];
       assert.match(execFileSync(binary, [...args, "--version"], { encoding: "utf8" }), version);
     });
@@ -52,7 +53,7 @@ for (const { of, command, version, without } of releases) {
       ["refuses", ""],
       ["ignores", IGNORING],
     ] as const) {
-      test(`serves in session mode and charges every answer once if the pooler ${how} startup parameters`, async (t) => {
+      test(`the gateway serves in session mode and charges every answer once if pgbouncer ${how} startup parameters`, async (t) => {
         const { stage, settings } = await open(t, { command: command as string[], mode: "session", more });
         await stage.addGateway(settings);
         await stage.joined();
@@ -74,7 +75,7 @@ for (const { of, command, version, without } of releases) {
     }
 
     for (const mode of ["transaction", "statement"]) {
-      test(`does not start in ${mode} mode, and names the mode and the remedy`, async (t) => {
+      test(`the gateway does not start in ${mode} mode, and names the mode and the remedy`, async (t) => {
         const { stage, settings } = await open(t, { command: command as string[], mode, more: IGNORING });
         await assert.rejects(
           stage.addGateway(settings),
@@ -127,7 +128,7 @@ async function open(
   return { stage, settings: { DATABASE_URL: `postgres://${user}@127.0.0.1:${port}/${database}` } };
 }
 
-/** Whether the port accepts connections. */
+/** Returns whether the port accepts connections. */
 function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   return new Promise((resolve) => {

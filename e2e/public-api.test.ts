@@ -1,4 +1,6 @@
-/** Tests the successful use of every public endpoint, with the official client and with raw HTTP, and its exact cost. */
+/**
+ * Tests successful requests to every public endpoint, with the official client and with raw HTTP, and their exact cost.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { assertBalanced, builder, host, lastRecord, platformAccount } from "@tollgate/stage/ledger-check.ts";
@@ -29,7 +31,7 @@ describe("the public API", () => {
       body: JSON.stringify(fields),
     });
 
-  test("a chat is charged exactly tokens × price, and the charge is shared 70 to 30", async () => {
+  test("a chat is charged exactly tokens × price; the host gets 70 % and the platform 30 %", async () => {
     const [builderBefore, hostBefore, feesBefore] = [
       await builder(stage),
       await host(stage),
@@ -67,7 +69,7 @@ describe("the public API", () => {
     await assertBalanced(stage);
   });
 
-  test("a streamed chat arrives in chunks of the reference format, then its usage", async () => {
+  test("a streamed chat arrives in chunks of OpenAI's format, followed by its usage", async () => {
     const stream = await client.chat.completions.create({
       model: "small-8b",
       messages: script({ text: "one two three" }),
@@ -84,7 +86,7 @@ describe("the public API", () => {
     for (const chunk of chunks.slice(0, -1)) assert.equal(chunk.usage, null);
   });
 
-  test("reasoning is separate, counts as output, and the last delta contains all of it", async () => {
+  test("reasoning is in a separate field and counts as output, and the last delta contains all of it", async () => {
     const orders = { reasoning: "I think about it.", text: "It is so." };
     const whole = await client.chat.completions.create({ model: "reason-32b", messages: script(orders) });
     const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
@@ -106,7 +108,7 @@ describe("the public API", () => {
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "It is so.");
   });
 
-  test("a node that overruns the output cap is stopped, and the charge is the cap", async () => {
+  test("a node that sends more output than the cap is stopped, and the charge is the cap's", async () => {
     const answer = await client.chat.completions.create({
       model: "tiny-3b",
       messages: script({ tokens: 500, overrun: true, claim_tokens: 100_000 }),
@@ -118,7 +120,7 @@ describe("the public API", () => {
     await assertBalanced(stage);
   });
 
-  test("an array of prompts is joined to one prompt and gets one completion, streamed or not", async () => {
+  test("an array of prompts is joined into one prompt and gets one completion, streamed or not", async () => {
     const prompt = [`#script ${JSON.stringify({ text: "four five" })}`];
     const whole = await client.completions.create({ model: "mid-14b", prompt });
     assert.equal(whole.object, "text_completion");
@@ -153,7 +155,7 @@ describe("the public API", () => {
     assert.equal(record.hold_pico, record.charge_pico);
   });
 
-  test("a response, its header and its record share one request ID, and the record has the key's name", async () => {
+  test("a response, its header and its record have the same request ID, and the record has the key's name", async () => {
     const messages = script({ text: "one two" });
     const [prompt] = messages.map(({ content }) => content);
     const beganS = Math.floor(stage.clock.now() / 1000);
@@ -183,7 +185,7 @@ describe("the public API", () => {
     }
   });
 
-  test("roles and parts of a message reach the model, and so do decoding parameters on both endpoints", async () => {
+  test("message roles, message parts and decoding parameters reach the model on both endpoints", async () => {
     const [order] = script({ text: "for the user" });
     const { content } = order as { content: string };
     const answer = await client.chat.completions.create({
@@ -223,7 +225,7 @@ describe("the public API", () => {
     }
   });
 
-  test("ignored fields change nothing, and a missing prompt is empty", async () => {
+  test("ignored fields do not change the answer, and a missing prompt counts as an empty one", async () => {
     const answerOf = async <T>(path: string, fields: object): Promise<T> => {
       const response = await post(path, fields);
       assert.equal(response.status, 200);
@@ -251,8 +253,8 @@ describe("the public API", () => {
     assert.equal(empty.usage.prompt_tokens, 0, "the qwen2.5 tokenizer adds nothing to an empty prompt");
   });
 
-  test("models are listed with their speeds, and rates with the host's share", async () => {
-    // Enough tokens at a steady pace to measure the speed, and more than in the probe at the node's start.
+  test("models are listed with their speeds, and rates include the host's share", async () => {
+    // Enough tokens at a steady pace to measure the node's speed: more than in the probe when the node starts.
     for (let i = 0; i < 3; i++) {
       await client.chat.completions.create({ model: "tiny-3b", messages: script({ tokens: 30, delta_ms: 5 }) });
     }
@@ -288,7 +290,7 @@ describe("the public API", () => {
     assert.deepEqual(sheet.data.find(({ sku_id }) => sku_id === "large-70b")?.price_out_micro_1m, null);
   });
 
-  test("without max_tokens the output ends at the model's context limit, and so does a max_tokens above it", async () => {
+  test("without max_tokens, or with a larger one than the context allows, output ends at the context limit", async () => {
     for (const more of [{}, { max_tokens: 1_000_000 }]) {
       const answer = await client.chat.completions.create({
         model: "tiny-3b",
@@ -302,7 +304,7 @@ describe("the public API", () => {
     }
   });
 
-  test("a prompt must leave room for one token of the context, and output ends where the context is full", async () => {
+  test("a prompt must leave room for one output token, and output ends where the context is full", async () => {
     const ask = (words: number, orders: object) =>
       client.chat.completions.create({
         model: "tiny-3b",
@@ -354,7 +356,7 @@ describe("the public API", () => {
     }
     assert.equal(parts.join(""), "one ");
 
-    // The stop string matches at once, so the answer is empty. The prompt is billed, and no other node is asked.
+    // The stop string matches at once, so the answer is empty. The prompt is billed, and no other node is tried.
     const empty = await client.chat.completions.create({ ...ask, stop: "one" });
     assert.deepEqual([empty.choices[0]?.message.content, empty.choices[0]?.finish_reason], ["", "stop"]);
     assert.equal(empty.usage?.completion_tokens, 0);

@@ -1,4 +1,6 @@
-/** Tests credentials that expire after seconds: an agent renews them while it works, without any effect on requests. */
+/**
+ * Tests node credentials that expire after seconds: an agent renews them while it works, and requests are not affected.
+ */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -9,7 +11,10 @@ import { lastRecord } from "@tollgate/stage/ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "@tollgate/stage/plane.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 
-/** Agents renew after two thirds; the remaining 8 s are enough on a very busy machine. */
+/**
+ * The lifetime of credentials in seconds. Agents renew after two thirds; the remaining 8 s are enough even on a very
+ * busy machine.
+ */
 const LIFE_S = 24;
 const DELTA_MS = 200;
 
@@ -29,7 +34,7 @@ onEveryPlane("renewal", (openPlane) => {
     await removeDataDir(dataDir);
   });
 
-  test("an answer that outlasts two of its node's credentials is complete", async () => {
+  test("an answer that outlasts two of its node's credentials arrives complete", async () => {
     const tokens = ((2 * LIFE_S + 2) * 1000) / DELTA_MS;
     const response = await chat(platform, { tokens, delta_ms: DELTA_MS }, { stream: true });
     const text = await response.text();

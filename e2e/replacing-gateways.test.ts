@@ -1,7 +1,7 @@
 /**
- * Two gateways on one database, one NATS server and, if installed, one Redis, behind a balancer that follows `/readyz`:
- * they are restarted in turn under a steady load, one is killed, and one is stopped while requests run.
- * gateway/src/assemble/drain.test.ts tests the times of a stop's steps.
+ * Two gateways on one database, one NATS server and, if installed, one Redis, behind a load balancer that follows
+ * `/readyz`. They are restarted in turn under a steady load, one is killed, and one is stopped while requests run.
+ * gateway/src/assemble/drain.test.ts tests the times of each step of a stop.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,19 +19,19 @@ import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 
-/** Used only in the last test. */
+/** A model that only the last test uses. */
 const MODEL = "small-8b";
 const ENDLESS = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 100 })}`;
 
-/** The observations of one check of the gateway, made in this order. */
+/** The results of three checks of a gateway, made in this order. */
 interface Look {
   ready: string;
   health: string;
-  /** The answer on a new connection. */
+  /** The status of a request on a new connection, or the reason why there was none. */
   answer: number | string;
 }
 
-describe("replacing gateways", { skip }, () => {
+describe("restarting, killing and stopping gateways", { skip }, () => {
   let stage: ProcessStage;
   let builder: Builder;
 
@@ -48,13 +48,13 @@ describe("replacing gateways", { skip }, () => {
   const chat = ({ baseUrl }: GatewayProcess, model: string, prompt: string, more: object = {}): Promise<Response> =>
     ask({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
 
-  /** The status and words of the internal port; "gone" once nothing listens. */
+  /** Returns the status code and state that the internal port reports; "gone" once nothing listens. */
   const told = async ({ internalPort }: GatewayProcess, path: string): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${internalPort}${path}`).catch(() => undefined);
     const body = (await response?.json().catch(() => undefined)) as { status: string } | undefined;
     return body === undefined ? "gone" : `${response?.status} ${body.status}`;
   };
-  /** Sends a request on a new connection. Returns the status, or why there is none. */
+  /** Sends a request on a new connection. Returns the status code, or the error code if there is no response. */
   const askAnew = async ({ baseUrl }: GatewayProcess): Promise<number | string> => {
     const asked = request(`${baseUrl}/v1/catalog/rates`, { agent: false, headers: { connection: "keep-alive" } });
     asked.end();
@@ -69,7 +69,7 @@ describe("replacing gateways", { skip }, () => {
   const holds = async (count: number) =>
     eventually(`${count} holds`, async () => (await stage.query("select id from hold")).length === count);
 
-  /** Observes the gateway repeatedly until it has ended. */
+  /** Checks the gateway repeatedly until it has ended. */
   const watch = async (gateway: GatewayProcess, ended: Promise<unknown>): Promise<Look[]> => {
     const looks: Look[] = [];
     let isOver = false;
@@ -86,7 +86,7 @@ describe("replacing gateways", { skip }, () => {
     });
     return looks;
   };
-  /** Asserts that states follow in this order, each only once; some may be missing. */
+  /** Asserts that states follow each other in this order, each only once. Some may be missing. */
   const assertInOrder = (seen: string[], order: string[]): void => {
     const turns = seen.filter((one, i) => one !== seen[i - 1]);
     assert.deepEqual(
@@ -95,7 +95,7 @@ describe("replacing gateways", { skip }, () => {
     );
   };
 
-  test("restarting gateways in turn under load causes no client error and charges every answer once", async () => {
+  test("gateways that are restarted in turn under load cause no client error and charge every answer once", async () => {
     const load = await startSteadyLoad({ query: stage.query, baseUrl: stage.baseUrl, key: builder.key });
     await load.more(50);
     for (const gateway of [...stage.gateways]) {
@@ -109,7 +109,7 @@ describe("replacing gateways", { skip }, () => {
     await stage.admin("ledger", "check");
   });
 
-  test("a node stays connected when the gateway that enrolled it is killed", async () => {
+  test("a node stays connected if the gateway at which it registered is killed", async () => {
     const [killed, other] = [...stage.gateways] as [GatewayProcess, GatewayProcess];
     const ready = { gateway_url: killed.baseUrl, host_token: (await stage.host()).token };
     const node = await startNode({ ready }, { name: "far", model: "mid-14b", slots: 2 });
@@ -122,7 +122,7 @@ describe("replacing gateways", { skip }, () => {
     await stage.noHolds();
   });
 
-  test("a stopping gateway announces it, accepts no new requests, and bills the streams that it ends", async () => {
+  test("a gateway that is stopped reports that it drains, accepts no new requests, and bills the streams that it ends", async () => {
     const gateway = await stage.addGateway({ DRAIN_DELAY_S: "2", DRAIN_GRACE_S: "3" });
     const { host } = await stage.node({ models: [MODEL], slots: 2 });
     await eventually("it serves", async () => (await chat(gateway, MODEL, "#script {}")).status === 200);
@@ -133,7 +133,7 @@ describe("replacing gateways", { skip }, () => {
     })();
     const whole = chat(gateway, MODEL, ENDLESS);
     await holds(2);
-    // Both slots are taken, so these wait for a node.
+    // Both slots are in use, so this request and the next wait for a node.
     const waiting = chat(gateway, MODEL, "#script {}");
     const waitingStream = await chat(gateway, MODEL, "#script {}", { stream: true });
     const waitingText = textOf(waitingStream);
@@ -177,7 +177,7 @@ describe("replacing gateways", { skip }, () => {
     const record = await stage.record(stream);
     assert.equal(record?.outcome, "gateway_stopped");
     assert.ok(record.completion_tokens >= words, `${record.completion_tokens} tokens of ${words} words`);
-    // The last check compares the charge with the tokens and their prices.
+    // `assertBalanced` below compares the charge with the tokens and their prices.
     const charge = BigInt(record.charge_pico);
     assert.ok(charge > 0n);
     assert.equal(before.builder - (await stage.balance(builder.account)), charge);

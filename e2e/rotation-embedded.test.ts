@@ -1,7 +1,7 @@
 /**
- * Replaces the key of the embedded plane while an agent is connected: the gateway restarts with the new key in addition
- * to the old one, and then without the old one. The agent's process keeps running, running requests end normally, and
- * clients get only retryable errors until the agent is back.
+ * Replaces the signing key of the embedded dispatch plane while an agent is connected. The gateway restarts with the
+ * new key in addition to the old one, and then without the old one. The agent's process keeps running, running requests
+ * end normally, and clients get only retryable errors until the agent has reconnected.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -17,10 +17,10 @@ const newSeed = (): string => createKey("account", systemRandom()).seed;
 const [FIRST, SECOND] = [newSeed(), newSeed()];
 const LONG = `#script ${JSON.stringify({ tokens: 40, delta_ms: 50 })}`;
 
-/** Matches the first piece of a stream with text. */
+/** Matches the first piece of a stream that contains text. */
 const WORD = /"content":"[^"]/;
 
-describe("replacing the key of the embedded plane", () => {
+describe("replacing the signing key of the embedded dispatch plane", () => {
   let stage: ProcessStage;
   let gateway: GatewayProcess;
   let key: string;
@@ -35,13 +35,13 @@ describe("replacing the key of the embedded plane", () => {
   after(() => stage?.close());
 
   const chat = (prompt: string, more: object = {}) => ask(stage, key, { model: "tiny-3b", prompt, ...more });
-  /** The number of requests for credentials at this gateway. */
+  /** Returns the number of requests for node credentials at this gateway. */
   const credentialsAsked = async (): Promise<number> => {
     const page = await (await fetch(`http://127.0.0.1:${gateway.internalPort}/metrics`)).text();
     const counts = page.matchAll(/^tollgate_http_answers_total\{.*nodes\/:id\/credentials".*\} (\d+)$/gm);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
-  /** Restarts the gateway with a stream in flight, and waits until requests are answered again. */
+  /** Restarts the gateway while a stream is in flight, and waits until it serves requests again. */
   const restart = async (seeds: Record<string, string>): Promise<void> => {
     const running = await chat(LONG, { stream: true });
     const reader = (running.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
@@ -65,13 +65,13 @@ describe("replacing the key of the embedded plane", () => {
     assert.ok(stage.nodes[0]?.running());
   };
 
-  test("agents reconnect with their credentials while the old key is kept in addition to the new one", async () => {
+  test("agents reconnect with their credentials while the gateway accepts both keys", async () => {
     assert.ok((await credentialsAsked()) > 0, "when it came first");
     await restart({ PLANE_SEED: SECOND, PLANE_SEED_OLD: FIRST });
     assert.equal(await credentialsAsked(), 0);
   });
 
-  test("an agent with credentials of the removed key requests new ones automatically", async () => {
+  test("an agent whose credentials were signed with the removed key requests new ones automatically", async () => {
     await restart({ PLANE_SEED: SECOND });
     assert.ok((await credentialsAsked()) > 0);
   });

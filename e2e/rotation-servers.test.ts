@@ -1,7 +1,7 @@
 /**
  * Replaces the passwords of PostgreSQL and Valkey while two gateways serve a steady load, in the steps of
- * docs/operators/secrets.md: both servers accept two credentials until every gateway has the new one. No client sees an
- * error.
+ * docs/operators/secrets.md. Both servers accept the old and the new password until every gateway uses the new one. No
+ * client sees an error.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -23,11 +23,11 @@ const [OLD, NEW] = ["the old password of a test", "the new password of a test"].
 );
 const skip = skipWithoutNats || (findServer() === undefined && "neither valkey-server nor redis-server is installed");
 
-describe("replacing the passwords of servers", { skip }, () => {
+describe("replacing the passwords of PostgreSQL and Valkey", { skip }, () => {
   let postgres: Postgres;
   let valkey: Valkey;
   let stage: ProcessStage;
-  /** The current settings of every gateway. */
+  /** The current settings of all gateways. */
   let settings: Record<string, string>;
   let key = "";
   before(async () => {
@@ -35,7 +35,7 @@ describe("replacing the passwords of servers", { skip }, () => {
     await acl("resetpass", `>${OLD}`);
     settings = { DATABASE_URL: postgres.url, VALKEY_URL: withPassword(OLD), DATABASE_DURABILITY: "checked" };
     stage = await openBalanced({ gateways: 0, env: settings });
-    // One after the other, because the first creates the tables.
+    // Starts the gateways one after the other, because the first one creates the tables.
     for (let i = 0; i < 2; i++) await stage.addGateway();
     await stage.joined();
     key = (await makeKey(postgres.query, await openBuilder(postgres.query, CREDIT), NO_LIMITS)).token;
@@ -50,7 +50,7 @@ describe("replacing the passwords of servers", { skip }, () => {
   });
 
   const withPassword = (password?: string): string => valkey.url.replace("://", `://:${password}@`);
-  /** Runs `valkey-cli ACL SETUSER default …` with the current password. */
+  /** Runs the command `ACL SETUSER default …` in Valkey with the current password. */
   async function acl(...words: string[]): Promise<void> {
     const redis = new Redis(settings?.VALKEY_URL ?? valkey.url, { lazyConnect: true, retryStrategy: null });
     redis.on("error", () => {});

@@ -1,6 +1,7 @@
 /**
- * Replaces secrets while two gateways serve a steady load behind a balancer, on one database and one NATS server: every
- * gateway gets the next secret, then it becomes the current one, then the old one is removed. No request fails.
+ * Replaces secrets while two gateways serve a steady load behind a load balancer, on one database and one NATS server.
+ * In three steps, every gateway gets the next secret, uses it as the current one, and drops the old one. No request
+ * fails.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +20,7 @@ const NEW_PEPPER = "the pepper that takes its place, in these tests";
 const SESSION = "a secret of sessions that is not drawn from the pepper";
 const RECEIPT_SEEDS = ["a", "b"].map((letter) => Buffer.alloc(32, letter).toString("base64url")) as [string, string];
 const newPlaneKey = (): string => createKey("account", systemRandom()).seed;
-/** Short, because the suite waits until nodes have renewed their credentials. */
+/** The lifetime of node credentials in seconds. Short, because the suite waits until nodes have renewed them. */
 const CREDENTIALS_S = 20;
 const PERSON = { email: "ada@example.test", password: "correct horse battery" };
 
@@ -29,9 +30,9 @@ interface Told {
   old_needed: boolean;
 }
 
-describe("replacing secrets", { skip }, () => {
+describe("replacing a platform's secrets", { skip }, () => {
   let stage: ProcessStage;
-  /** Additional settings of every gateway. */
+  /** The settings that the replacement has changed so far, for every gateway. */
   let told: Record<string, string>;
   let [key, quietKey, hostToken] = ["", "", ""];
 
@@ -48,7 +49,7 @@ describe("replacing secrets", { skip }, () => {
   });
   after(() => stage?.close());
 
-  /** How often the running gateways were asked for credentials of the plane. */
+  /** Returns how often the running gateways issued node credentials. */
   const credentialsGiven = async (): Promise<number> => {
     const pages = [...stage.gateways].map(({ internalPort }) => fetch(`http://127.0.0.1:${internalPort}/metrics`));
     const texts = await Promise.all(pages.map(async (page) => (await page).text()));
@@ -62,7 +63,7 @@ describe("replacing secrets", { skip }, () => {
     return { ...(JSON.parse(asked.output()) as Told), code };
   }
 
-  test("replacing pepper, session, receipt and plane keys causes no client error and keeps keys and sessions", async () => {
+  test("replacing the pepper and the session, receipt and plane keys causes no client error, and keys and sessions stay valid", async () => {
     const { query, baseUrl: url } = stage;
     const person = new ConsoleClient({ ready: { gateway_url: url } });
     await person.send("POST", "auth/sign-up/email", { ...PERSON, name: "Ada" });
@@ -74,7 +75,9 @@ describe("replacing secrets", { skip }, () => {
     };
     const load = await startSteadyLoad({ query, baseUrl: url, key });
     await load.more(30);
-    /** Replaces each gateway in turn with one that has these settings, and that starts before the old one has ended. */
+    /**
+     * Replaces the gateways in turn by new ones with these settings. Each new one starts before the old one has ended.
+     */
     const roll = async (changes: Record<string, string>): Promise<void> => {
       told = { ...told, ...changes };
       for (const gateway of [...stage.gateways]) {
@@ -105,9 +108,9 @@ describe("replacing secrets", { skip }, () => {
     const headers = { authorization: `Bearer ${hostToken}` };
     assert.equal((await fetch(`${url}/node/v1/nodes`, { headers })).status, 200);
     await eventually("every secret was seen", async () => (await secrets()).code === 0);
-    // Signs in again, because sessions under the old pepper end from here on.
+    // Signs in again, because sessions under the old pepper end in the next step.
     await person.signIn(PERSON);
-    /** Receipts have only one key at a time, so an operator declares the new one with a command. */
+    /** Receipts are signed with one key at a time, so an operator announces a new key with a command. */
     const receipts = async (what: "set" | "finish"): Promise<void> => {
       const run = tollgate(["admin", "deployment", what, "receipts"], {
         ...stage.env,
@@ -131,7 +134,7 @@ describe("replacing secrets", { skip }, () => {
       PLANE_SIGNING_SEED: `${second},${first}`,
     });
     await roll({ PLANE_SIGNING_SEED: second });
-    // Gateways started since the second key signs.
+    // The metrics count only since the gateways started, which was after the second key began to sign.
     await eventually(
       "the node's credentials are signed with the second key",
       async () => (await credentialsGiven()) > 0,

@@ -1,6 +1,6 @@
 /**
- * Answers are given while the database is unreachable, and the gateway is killed before the database is back: each
- * answer is still charged once, from the disk of its gateway. A proxy cuts the database off.
+ * The gateway answers requests while the database is unreachable, and is killed before the database is back. Each
+ * answer is still charged once, from the settlements on the gateway's disk. A proxy cuts the database off.
  */
 
 import assert from "node:assert/strict";
@@ -26,10 +26,10 @@ interface Cut {
   close(): Promise<void>;
 }
 
-/** Long enough for all of them to run at the same time on a busy machine. */
+/** An answer long enough that all requests run at the same time, even on a busy machine. */
 const LONG = { tokens: 80, delta_ms: 100 };
 
-/** A proxy to the database. After `cut`, connections break and new ones are refused. */
+/** Starts a proxy to the database. After `cut`, open connections break and new ones are refused. */
 async function proxyOf(databaseUrl: string): Promise<Cut> {
   const url = new URL(databaseUrl);
   const directory = url.searchParams.get("host");
@@ -77,7 +77,7 @@ async function proxyOf(databaseUrl: string): Promise<Cut> {
   };
 }
 
-describe("answers given while the database is unreachable", () => {
+describe("answers that were given while the database was unreachable", () => {
   let dataDir: string;
   let database: Cut;
   let platform: Platform;
@@ -111,10 +111,10 @@ describe("answers given while the database is unreachable", () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/^tollgate_slots_busy\{model="tiny-3b"\} (\d+)$/m.exec(text)?.[1]);
   };
-  /** Sends requests, cuts the database off, and returns the answers. */
+  /** Sends requests, cuts the database off while they run, and returns the IDs of the answered requests. */
   const answers = async (): Promise<string[]> => {
     const asked = Array.from({ length: REQUESTS }, (_, i) => chat(platform, LONG, { stream: i % 2 === 0 }));
-    // Uses the gateway's own count, because the database knows of a hold before the gateway does.
+    // Waits for the gateway's own count of busy slots: a hold is in the database before the gateway has its result.
     await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();
     const responses = await Promise.all(asked);
@@ -124,11 +124,12 @@ describe("answers given while the database is unreachable", () => {
     }
     return responses.map(({ headers }) => headers.get("x-request-id") as string);
   };
-  /** Asserts that each request is charged once, and nothing else is. */
+  /** Asserts that each of these requests is charged once, and nothing else. */
   const assertCharged = async (requests: string[], before: bigint): Promise<void> => {
     await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
     await eventually("all are recorded as they ended", async () => {
-      // Only the newest records, because earlier tests left others. A request whose hold ended first is settled late.
+      // Reads only the newest records, because earlier tests left others. A request whose hold has expired is settled
+      // late.
       const rows = await platform.query<{ outcome: string }>("select outcome from request order by id desc limit $1", [
         requests.length,
       ]);
@@ -151,7 +152,7 @@ describe("answers given while the database is unreachable", () => {
     assert.equal(await check.ended, 0, check.output());
   };
 
-  test("are charged once when the gateway was killed and another one starts on its disk", async () => {
+  test("are charged once if the gateway is killed and another one starts on its disk", async () => {
     await start();
     const { balance } = await builder(platform);
     const requests = await answers();
@@ -163,10 +164,10 @@ describe("answers given while the database is unreachable", () => {
     await assertCharged(requests, balance);
   });
 
-  test("are charged once by a gateway that keeps running until the database is back after the lease", async () => {
+  test("are charged once by a gateway that keeps running, even if the database comes back after the lease", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
-    // As if the outage had lasted longer than the lease, which the gateway could not renew.
+    // Simulates an outage longer than the lease, during which the gateway could not renew its holds.
     const ago = `now() - interval '${LEASE_S + 2} seconds'`;
     await platform.query(`update hold_sweep set at = ${ago}`);
     await platform.query(`update hold set expires_at = ${ago}`);
@@ -178,13 +179,13 @@ describe("answers given while the database is unreachable", () => {
     assert.ok(told.length < REQUESTS, `${told.length} lines tell of it:\n${platform.output()}`);
   });
 
-  test("are charged once when the gateway restarts after their holds expired", async () => {
+  test("are charged once if the gateway restarts after their holds have expired", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
     await platform.kill();
     await platform.ended;
     database.mend();
-    // As if another gateway, with another disk, had ended the holds.
+    // Simulates another gateway, without this disk, that ends the expired holds.
     const store = await connect(dataDir);
     await store.query("update hold_sweep set at = now()");
     await store.query("update hold set expires_at = now() - interval '1 second'");

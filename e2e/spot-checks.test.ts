@@ -1,6 +1,6 @@
 /**
- * Tests spot checks on a whole platform with honest nodes and one that answers junk, from the first request to the
- * quarantine and the withheld money.
+ * Tests spot checks on a whole platform with honest nodes and one that answers junk: from the first request to the
+ * quarantine and the withheld earnings.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -15,8 +15,8 @@ const MODEL = "tiny-3b";
 const JUNK = "lorem ipsum dolor sit amet consectetur adipiscing elit";
 const AT_ONCE = 8;
 /**
- * Ends a run that finds nothing: it needs 100 checks of honest answers, with one answer in five checked, and then three
- * bad ones.
+ * The maximum number of requests, after which the test fails. Spot checks (one answer in five) first need 100 honest
+ * answers, and then three bad ones.
  */
 const REQUESTS_MAX = 4_000;
 
@@ -46,7 +46,7 @@ describe("a node that returns wrong output", () => {
     await stage?.close();
   });
 
-  test("is found by spot checks and quarantined with evidence, and its later earnings are withheld", async () => {
+  test("spot checks find the node and quarantine it with evidence, and its later earnings are withheld", async () => {
     const cheat = nodes.at(-1) as HandMadeNode;
     const { key } = await stage.builder();
     const isBarred = async () => (await stage.query("select 1 from node_quarantine")).length > 0;

@@ -1,6 +1,6 @@
 /**
- * The database freezes, disappears and comes back: clients get retryable errors, and events are logged once.
- * gateway/src/base/breaker.test.ts tests how soon an outage is detected.
+ * The database freezes, becomes unreachable and comes back. Clients get retryable errors, and each event is logged
+ * once. gateway/src/base/breaker.test.ts tests how soon an outage is detected.
  */
 
 import assert from "node:assert/strict";
@@ -20,10 +20,10 @@ import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing
 
 type Status = z.infer<typeof StatusSchema>;
 
-/** Requests during an outage, each of which might be logged. */
+/** The number of requests during an outage. The log must not grow with each of them. */
 const REFUSED = 50;
 
-describe("an unreachable database", () => {
+describe("a gateway whose database is unreachable", () => {
   let dataDir: string;
   let proxy: DatabaseProxy;
   let platform: Platform;
@@ -78,7 +78,7 @@ describe("an unreachable database", () => {
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
     ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
   ];
-  /** The public status page's data. */
+  /** Returns the data of the public status page. */
   const status = async (): Promise<Status> => {
     const response = await ask("/status.json");
     assert.equal(response.status, 200);
@@ -94,11 +94,11 @@ describe("an unreachable database", () => {
     ["frozen", async () => proxy.hang()],
     ["gone", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: requests get 503, the gateway is not ready and recovers, and the log stays short`, async () => {
+    test(`${name}: requests get a 503, the gateway reports that it is not ready, recovers, and logs little`, async () => {
       await eventually("requests are served", isServed);
       const before = (await log()).length;
       await leave();
-      // Cached values, such as which accounts have credit, expire within about a second.
+      // Waits until cached values, such as which accounts have credit, have expired (within about a second).
       const first = await eventually("a request is refused", async () => {
         const answer = await chat(platform, { text: "hello" });
         return answer.status !== 200 && answer;
@@ -146,7 +146,7 @@ describe("an unreachable database", () => {
     });
   }
 
-  test("a model is unavailable while its node is stopped, and every second of it is counted", async () => {
+  test("a model counts as unavailable while its node is stopped, and every second of that is counted", async () => {
     const MODEL = "small-8b";
     const until = (what: string, wanted: string) =>
       eventually(what, async () => {
@@ -165,7 +165,7 @@ describe("an unreachable database", () => {
       return share != null && share > 0 && share < 1;
     });
     await again.kill();
-    // Every second is counted once, also seconds in which no gateway took a sample.
+    // Every second counts once, even seconds in which no gateway took a sample.
     const [sums] = await platform.query<{ whole: boolean }>(
       `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
          from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn
@@ -177,7 +177,7 @@ describe("an unreachable database", () => {
     assert.doesNotMatch(text, /acc_|node_|key_|@|"requests"|"slots"|"nodes"/, "nothing of accounts, nodes or traffic");
   });
 
-  test("nothing was billed meanwhile, and the ledger balances", async () => {
+  test("nothing was billed during the outages, and the ledger balances", async () => {
     await assertBalanced(platform);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Tests purchases against stripe-mock, which shows that Stripe's published API accepts every request, and that the
- * gateway understands complete objects of that API in events. It cannot show Stripe's behaviour (that a page takes
- * money, that an event follows): the events are made here and signed as Stripe signs them.
+ * Tests purchases against stripe-mock: it shows that every request matches Stripe's published API, and that the gateway
+ * understands complete objects of that API in events. It does not show Stripe's behavior, such as taking money or
+ * sending events: the test makes the events and signs them as Stripe does.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -14,7 +14,7 @@ import { deliver, eventOf, openStripe, type StripePeer } from "./outside/stripe.
 
 const DOLLAR = 1_000_000_000_000n;
 
-describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock") }, () => {
+describe("purchases checked against Stripe's published API", { skip: skipWithout("stripe-mock") }, () => {
   let dataDir: string;
   let platform: Platform;
   let stripe: StripePeer;
@@ -35,7 +35,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
   const send = (...bodies: string[]): Promise<number[]> =>
     Promise.all(bodies.map((body) => deliver(`${platform.ready.gateway_url}/webhooks/stripe`, body)));
 
-  /** Opens a checkout; returns its session as paid by `payment`. */
+  /** Opens a checkout. Returns its session as after payment by `payment`. */
   async function buy(packId: string, payment: string) {
     const { url } = await customer.send<{ url: string }>("POST", "credits/checkout", { pack_id: packId });
     const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");
@@ -43,7 +43,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     return { ...session, payment_intent: payment, payment_status: "paid", status: "complete", url: null };
   }
 
-  test("stripe-mock refuses unknown parameters, which makes the other tests meaningful", async () => {
+  test("stripe-mock refuses unknown parameters; otherwise the other tests would prove nothing", async () => {
     const form = { mode: "payment", success_url: "https://a.test/" };
     for (const more of [{ made_up: "1" }, { mode: "made_up" }, { "line_items[0][quantity]": "many" }]) {
       const { status, body } = await stripe.post("/v1/checkout/sessions", { ...form, ...more });
@@ -52,7 +52,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     assert.equal((await stripe.post("/v1/checkout/sessions", form)).status, 200);
   });
 
-  test("a paid checkout is credited once, for any number and kind of events", async () => {
+  test("a paid checkout is credited once, whatever the number and kind of its events", async () => {
     const before = await dollars();
     const session = await buy("pack_20", "pi_1");
     assert.equal(await dollars(), before, "an open checkout is worth nothing");
@@ -63,7 +63,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     assert.equal(await dollars(), before + 20n);
   });
 
-  test("a refund and a dispute that arrive before the payment are debited once, and the dispute is returned", async () => {
+  test("a refund and a dispute that arrive before the payment are debited once; the won dispute is credited back", async () => {
     const before = await dollars();
     const session = await buy("pack_100", "pi_2");
     const payment = { payment_intent: "pi_2", currency: "usd" };
@@ -90,7 +90,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     await assertBalanced(platform);
   });
 
-  test("a saved card is charged automatically once, by response and event, and its receipt is found", async () => {
+  test("a saved card is charged automatically, credited once by response and event, and its receipt is found", async () => {
     const before = await dollars();
     const { url } = await customer.send<{ url: string }>("POST", "credits/method");
     const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");

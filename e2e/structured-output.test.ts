@@ -1,6 +1,6 @@
 /**
- * Tests output formats: only nodes whose engine supports them serve such requests, at the normal price. Beside the
- * platform's own node there is an older one, which knows nothing of formats and serves a model of its own.
+ * Tests output formats: only nodes whose engine supports them serve such requests, at the normal price. Besides the
+ * platform's own node there is one with an older agent that does not support formats. It serves a model of its own.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ import { HandMadeNode, type Job } from "@tollgate/stage/nodes/hand-made.ts";
 import { events } from "@tollgate/stage/raw-http.ts";
 import OpenAI from "openai";
 
-/** A model that only the older node serves. */
+/** A model that only the node with the older agent serves. */
 const UNFORMED = "small-8b";
 const PRICE = { in: 20_000n, out: 40_000n };
 const messages = [{ role: "user" as const, content: "Where is the Danube?" }];
@@ -30,7 +30,7 @@ const schema = {
 const FITS = { name: "text", lengthKm: 1, sea: "black" };
 const river = { type: "json_schema" as const, json_schema: { name: "river", schema, strict: true } };
 const nested = (levels: number): object => (levels === 1 ? {} : { type: "array", items: nested(levels - 1) });
-/** Each definition refers to the next one twice: under 3 KB, and 2^40 alternatives when expanded. */
+/** A schema of under 3 KB in which each definition refers to the next one twice: expanded, it has 2^40 alternatives. */
 const doubling = {
   anyOf: [{ $ref: "#/$defs/d0" }],
   $defs: Object.fromEntries(
@@ -89,7 +89,7 @@ describe("structured output", () => {
     await removeDataDir(dataDir);
   });
 
-  test("an answer matches its schema, whole and streamed, in chat and completions, also from a large body", async () => {
+  test("an answer matches its schema, plain and streamed, in chats and completions, and for a large body", async () => {
     const client = new OpenAI({
       apiKey: platform.ready.api_key,
       baseURL: `${platform.ready.gateway_url}/v1`,
@@ -113,12 +113,12 @@ describe("structured output", () => {
     assert.deepEqual(large.usage, answer.usage);
   });
 
-  test("json_object accepts any object", async () => {
+  test("the format json_object returns any JSON object", async () => {
     const { choices } = await whole({ response_format: { type: "json_object" } });
     assert.equal(typeof JSON.parse(choices[0]?.message?.content ?? "").answer, "string");
   });
 
-  test("the schema is neither counted nor held for: prompt tokens and charge are the same as without it", async () => {
+  test("the schema costs nothing: prompt tokens, hold and charge are the same as without it", async () => {
     const seen: [number, string][] = [];
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
       const before = (await builder(platform)).balance;
@@ -136,7 +136,7 @@ describe("structured output", () => {
     await assertBalanced(platform);
   });
 
-  test("the output cap cuts the answer with finish_reason length, and the output is billed", async () => {
+  test("an answer cut off by the output cap has finish_reason length, and its output is billed", async () => {
     const before = (await builder(platform)).balance;
     const overrun = [{ role: "user", content: '#script {"overrun":true}' }];
     const order = { messages: overrun, response_format: { type: "json_object" }, max_tokens: 5 };
@@ -148,7 +148,7 @@ describe("structured output", () => {
     assert.equal(before - (await builder(platform)).balance, BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out);
   });
 
-  test("an invalid schema is refused before dispatch, naming the mistake", async () => {
+  test("an invalid schema is refused before dispatch, and the error names the mistake", async () => {
     const schemaOf = (schema: unknown) => ({ type: "json_schema", json_schema: { name: "x", schema } });
     for (const [response_format, param] of [
       ["json_object", "response_format"],
@@ -168,7 +168,7 @@ describe("structured output", () => {
     assert.equal((await post({ response_format: schemaOf(nested(100)) })).status, 200);
   });
 
-  test("a keyword that no connected node enforces returns 400 with its name and place, and holds nothing", async () => {
+  test("a schema keyword that no connected node enforces gets a 400 with its name and place, and nothing is held", async () => {
     const before = await builder(platform);
     const unkept = { ...schema, properties: { ...schema.properties, name: { type: "string", pattern: "^[A-Z]" } } };
     const format = { type: "json_schema", json_schema: { name: "x", schema: unkept } };
@@ -179,11 +179,11 @@ describe("structured output", () => {
       assert.match(error.message, /keyword "pattern" at #\/properties\/name/);
     }
     assert.deepEqual(await builder(platform), before);
-    // If no node supports formats at all, the request is answered 503.
+    // If no node of the model supports formats at all, the request gets a 503.
     assert.equal((await post({ model: UNFORMED, response_format: format })).status, 503);
   });
 
-  test("without a supporting node a request returns 503 and is not billed, while plain requests are served", async () => {
+  test("without a node that supports formats, a request gets a 503 and is not billed, while plain requests are served", async () => {
     const kept = await formsKept(platform);
     assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
     const before = await builder(platform);
@@ -206,7 +206,7 @@ describe("structured output", () => {
     await assertBalanced(platform);
   });
 
-  test("an older node gets requests for plain text only", async () => {
+  test("a node with an older agent gets only requests for plain text", async () => {
     await Promise.all(Array.from({ length: 20 }, () => whole({ response_format: river })));
     assert.ok(jobsOfOlder.some(({ header }) => header.model === UNFORMED));
     assert.deepEqual(

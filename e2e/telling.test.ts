@@ -1,6 +1,6 @@
 /**
- * Tests the observability of a platform under load: metrics that a real Prometheus scrapes, with every alert and panel
- * of deploy/ evaluated, and a log line and a trace for each request.
+ * Tests the observability of a platform under load: the metrics that a real Prometheus scrapes, every alert and panel
+ * of deploy/ evaluated on them, and the log line and trace of each request.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ import { fillVariables, nameLine, readDashboards } from "../tools/dashboards/das
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
-/** Shorter intervals than Grafana's, because the test cannot wait that long. */
+/** Intervals in seconds, shorter than Grafana's, because the test cannot wait that long. */
 const INTERVALS = { rateS: 60, rangeS: 300 };
 const PANELS = readDashboards().flatMap((dashboard) =>
   dashboard.panels.flatMap(({ title, targets }) =>
@@ -33,10 +33,10 @@ const PANELS = readDashboards().flatMap((dashboard) =>
     })),
   ),
 );
-/** Metrics without values on a healthy platform: no payments, no failures of that kind. */
+/** Expressions without values on a healthy platform: it has no payments and no such errors. */
 const QUIET = [/webhooks\/stripe/, /no_capacity\|rate_limit_sku_capacity/];
 
-/** Asserts that every line of every panel has all labels of its legend, and a unique name. */
+/** Asserts that every line of every panel has all labels of its legend, and a name of its own. */
 async function assertNamed(prometheus: Prometheus): Promise<void> {
   for (const unlabelled of ['tollgate_requests_total{model=""}', 'tollgate_http_answers_total{route=""}'])
     await eventually(unlabelled, async () => (await prometheus.now(unlabelled)).length > 0);
@@ -52,7 +52,7 @@ async function assertNamed(prometheus: Prometheus): Promise<void> {
   }
 }
 
-/** The current values of a panel, by the names of its lines. */
+/** Returns the current values of a panel, by the names of its lines. */
 async function figuresOf(prometheus: Prometheus, panel: string): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
   for (const { filled, legendFormat } of PANELS.filter(({ name }) => name === panel))
@@ -83,15 +83,15 @@ const STEPS = [
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 
-describe("observability", () => {
+describe("metrics, log lines and traces", () => {
   let dataDir: string;
   let platform: Platform;
   let internal: string;
   let collector: Server;
-  /** A key that may send no request. */
+  /** A key whose limit allows no request. */
   let barredKey: string;
   const spans: Span[] = [];
-  /** IDs of requests by their outcome. */
+  /** The IDs of the requests, by their outcome. */
   const asked: Record<string, string> = {};
 
   before(async () => {
@@ -103,7 +103,8 @@ describe("observability", () => {
     collector.listen(0, "127.0.0.1");
     await once(collector, "listening");
     dataDir = await newDataDir();
-    // The result of a ledger check before the start is reported at once; later ones are polled once a minute.
+    // Checks the ledger before the platform starts, because the gateway then reports the result at once. Later results
+    // are read only once a minute.
     await openDatabase(dataDir);
     const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
@@ -135,15 +136,15 @@ describe("observability", () => {
     await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
     const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
     await remember("stranger", await chat(stranger, {}));
-    // A request refused before it is read has no model, and an unknown path no route: lines without a label must have a
-    // name too.
+    // A request that is refused early has no model, and an unknown path has no route. Lines for these must have a name
+    // too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
     await (await chat(barred, {})).text();
     await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();
   };
   const page = async (): Promise<string> => (await fetch(`http://${internal}/metrics`)).text();
 
-  test("each request has one log line, without prompt or output", async () => {
+  test("each request has one log line, which contains neither prompt nor output", async () => {
     await load();
     const lines = await eventually("every line is written", async () => {
       const text = await readFile(join(dataDir, "gateway.log"), "utf8");
@@ -186,7 +187,7 @@ describe("observability", () => {
     assert.equal(line("stranger").key, undefined);
   });
 
-  test("each request has a trace with a span per step, within the client's trace", async () => {
+  test("each request has a trace with a span per step, as part of the client's trace", async () => {
     const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.api_key}`, traceparent: `00-${TRACE}-${PARENT}-01` },
@@ -244,7 +245,7 @@ describe("observability", () => {
     );
   });
 
-  test("no metric label has an account, key, node or address, and the number of series is small", async () => {
+  test("no metric label contains an account, key, node or address, and the number of series is small", async () => {
     const text = await page();
     assert.doesNotMatch(text, /(acc|key|node|req|usr)_[0-9a-z]{26}/);
     assert.doesNotMatch(text, /no-such-model/);
@@ -257,7 +258,7 @@ describe("observability", () => {
     assert.ok(text.split("\n").filter((line) => /^tollgate_/.test(line)).length < 1_000);
   });
 
-  test("a real Prometheus accepts the metrics, rules and panels, and returns figures for them", {
+  test("a real Prometheus accepts the metrics, rules and panels, and returns values for them", {
     skip: skipWithoutPrometheus,
   }, async () => {
     // Nothing listens at the second address.
@@ -273,7 +274,7 @@ describe("observability", () => {
         async () => (await prometheus.now('up{job="tollgate"} == 1')).length === 1,
       );
       assert.ok(target);
-      // Rates need traffic between two scrapes.
+      // Waits for rates, which need traffic between two scrapes.
       const missing = new Set(PANELS.filter(({ expr }) => !QUIET.some((quiet) => quiet.test(expr))));
       await eventually("every panel has figures", async () => {
         await load();
@@ -283,7 +284,7 @@ describe("observability", () => {
         throw new Error(`${error.message}: ${[...missing].map(({ name, expr }) => `${name} ${expr}`).join("\n")}`);
       });
       await assertNamed(prometheus);
-      // A late scrape leaves a gap until the next one.
+      // Retries, because a late scrape leaves a gap until the next one.
       await eventually("one of two gateways is shown as ready", async () =>
         isDeepStrictEqual(await figuresOf(prometheus, "overview: Gateways ready"), { ready: 1, of: 2 }),
       );

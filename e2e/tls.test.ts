@@ -1,6 +1,7 @@
 /**
- * TLS of the API, the console, the embedded hub and a NATS server, with certificates that clients trust only through NODE_EXTRA_CA_CERTS.
- * Wrong settings are tested in gateway/src/config.test.ts and gateway/src/base/certificate.test.ts.
+ * Tests TLS of the API, the console, the embedded hub and a NATS server. Clients trust the certificates only through
+ * NODE_EXTRA_CA_CERTS. Wrong settings are tested in gateway/src/config.test.ts and
+ * gateway/src/base/certificate.test.ts.
  */
 import assert from "node:assert/strict";
 import { readFile, rename, writeFile } from "node:fs/promises";
@@ -22,18 +23,18 @@ interface Asked {
   method?: string;
   body?: object;
   headers?: Record<string, string>;
-  /** Called with every piece of the answer. */
+  /** Called with every piece of the response. */
   on?: (piece: string) => void;
 }
 
 interface Agents {
   gatewayUrl: string;
   hostToken: string;
-  /** The directory of the agents' logs. */
+  /** The directory for the agents' logs. */
   directory: string;
 }
 
-/** An agent that trusts this certificate. */
+/** Makes an agent that trusts this certificate; without one, it trusts no test certificate. */
 const agentOf = ({ directory, ...at }: Agents, name: string, trusted?: string) =>
   newAgent({
     ...at,
@@ -44,7 +45,7 @@ const agentOf = ({ directory, ...at }: Agents, name: string, trusted?: string) =
     env: trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: trusted },
   });
 
-/** Asserts that an agent that does not trust the plane's certificate says so and does not connect. */
+/** Asserts that an agent that does not trust the plane's certificate does not connect, and logs the reason. */
 async function assertDistrusts(agents: Agents, trusted?: string): Promise<void> {
   const agent = agentOf(agents, "wary", trusted);
   await agent.start();
@@ -75,7 +76,7 @@ describe("TLS of the API and of the embedded hub", () => {
   before(async () => {
     dataDir = await newDataDir();
     await write(made);
-    // Agents use their own copies of the trusted certificates.
+    // The certificate that agents trust is copied, so that replacing the gateway's file does not change it.
     const trusted = join(dataDir, "trusted.pem");
     await writeFile(trusted, `${made.cert}\n${ofPlane.cert}`);
     await writeFile(join(dataDir, "api.pem"), made.cert);
@@ -115,7 +116,7 @@ describe("TLS of the API and of the embedded hub", () => {
     },
   });
 
-  test("the API serves TLS, uses https in its URLs, and sets Secure cookies", async () => {
+  test("the API serves TLS, its URLs begin with https, and its cookies are Secure", async () => {
     assert.match(platform.ready.gateway_url, /^https:/);
     const root = await ask("/", { method: "GET", headers: { accept: "application/json" } }, fresh(made.cert));
     assert.match(root.text, new RegExp(`"${platform.ready.gateway_url}`));
@@ -127,7 +128,7 @@ describe("TLS of the API and of the embedded hub", () => {
     assert.match(String(signedIn.headers["set-cookie"]), /; *Secure/i);
   });
 
-  test("a renewed certificate applies to new connections, running streams continue, and a broken one is ignored", async () => {
+  test("a renewed certificate applies to new connections, running streams continue, and a broken certificate is ignored", async () => {
     let pieces = 0;
     const running = ask(
       "/v1/chat/completions",
@@ -145,7 +146,7 @@ describe("TLS of the API and of the embedded hub", () => {
     await eventually("the new certificate is served", async () => (await models(renewed.cert).catch(() => 0)) === 200);
     await assert.rejects(models(made.cert), /certificate/);
     const sofar = pieces;
-    // On a slow machine the stream may have ended meanwhile; its end is checked below.
+    // On a slow machine the stream may already have ended. Its end is checked below.
     await eventually("the stream goes on", () => pieces > sofar || isOver);
 
     await write({ cert: "broken", key: "broken" });
@@ -158,7 +159,7 @@ describe("TLS of the API and of the embedded hub", () => {
     const { status, text } = await running;
     assert.equal(status, 200);
     assert.match(text, /data: \[DONE\]\n\n$/);
-    // Restores the first certificate, which the local agent trusts.
+    // Restores the first certificate, because the local agent trusts only that.
     await write(made);
     await eventually("the first one is back", async () => (await models(made.cert).catch(() => 0)) === 200);
   });
@@ -171,11 +172,11 @@ describe("TLS of the API and of the embedded hub", () => {
     assert.match(JSON.parse((await ask(path, { headers }, fresh(made.cert))).text).plane_url, /^tls:/);
     const { status } = await ask("/v1/chat/completions", stream({ text: "under cover" }), fresh(made.cert));
     assert.equal(status, 200);
-    // The agent trusts the API, so it reaches the plane.
+    // The agent trusts the API's certificate, so it gets as far as the plane.
     await assertDistrusts({ gatewayUrl, hostToken, directory: dataDir }, join(dataDir, "api.pem"));
   });
 
-  test("an unusable certificate stops the start and is named", async () => {
+  test("an unusable certificate stops the start, and the error names it", async () => {
     const [, key] = files();
     for (const [env, words] of [
       [{ TLS_CERT: join(dataDir, "none.pem"), TLS_KEY: key }, /TLS_CERT: .*none\.pem cannot be read \(ENOENT\)/],

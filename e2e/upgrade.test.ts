@@ -1,8 +1,8 @@
 /**
- * A rolling upgrade under load, on one database, one NATS server and, if installed, one Redis: gateways of the last
- * release, of these sources, and of a made-up next version run side by side behind a balancer. No client sees an error,
- * and every answer is charged once. gateway/sql/releases names the commit of the last release; the test says so if the
- * repository's history lacks it.
+ * A rolling upgrade under load, on one database, one NATS server and, if installed, one Redis. Gateways of the last
+ * release, of the current sources, and of a generated next version run side by side behind a load balancer. No client
+ * sees an error, and every answer is charged once. gateway/sql/releases names the commit of the last release; if the
+ * repository's history lacks it, the test reports that.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,7 +19,7 @@ import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 
-/** The last release relies on these defaults; the tests' server has others. */
+/** The last release relies on these defaults of PostgreSQL, which the test server changes. */
 const POSTGRES_DEFAULTS = {
   timezone: "UTC",
   datestyle: "ISO, MDY",
@@ -31,12 +31,12 @@ const POSTGRES_DEFAULTS = {
 const found = findCommit(lastRelease().commit);
 const skip = skipWithoutNats || ("why" in found && found.why);
 
-describe("upgrade", { skip }, () => {
+describe("upgrades under load", { skip }, () => {
   let stage: ProcessStage;
   let released: string;
   let next: NextVersion;
 
-  /** Runs a command of that version; returns its exit code and output. */
+  /** Runs a command of the version in `root`. Returns its exit code and output. */
   async function command(root: string, ...args: string[]): Promise<{ code: number | null; said: string }> {
     const program = join(root, "gateway/bin/tollgate.mjs");
     const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...stage.env } });
@@ -49,7 +49,7 @@ describe("upgrade", { skip }, () => {
     return { code: await new Promise((resolve) => child.once("close", resolve)), said };
   }
 
-  /** Migrates the schema to that version; returns the migrations left for the end of the roll-out. */
+  /** Runs the version's migrations. Returns the names of those that must wait for the end of the roll-out. */
   async function migrate(root: string): Promise<string[]> {
     const { code, said } = await command(root, "migrate");
     assert.equal(code, 0, said);
@@ -60,7 +60,7 @@ describe("upgrade", { skip }, () => {
     assert.equal(code, 0, said);
   };
 
-  /** The connections of a stopped gateway are closed a moment later. */
+  /** A stopped gateway's connections are closed a moment later, so the test waits for that. */
   const oneVersionIsConnected = () =>
     eventually("one version is connected", async () => {
       const versions = await stage.query(
@@ -74,7 +74,7 @@ describe("upgrade", { skip }, () => {
   before(async () => {
     released = await unpackVersion((found as { commit: string }).commit);
     next = await makeNextVersion();
-    // Empty, because the release creates its own schema.
+    // The database is empty at the start, because the last release creates its own schema.
     stage = await openBalanced({ sql: await makeSqlDirectory({ after }), gateways: 0 });
     for (const [name, value] of Object.entries(POSTGRES_DEFAULTS)) {
       const [row] = await stage.query<{ sql: string }>(
@@ -86,7 +86,7 @@ describe("upgrade", { skip }, () => {
   });
   after(() => stage?.close());
 
-  test("upgrading to the next release under load causes no client error and charges every answer once", async () => {
+  test("an upgrade to the next release under load causes no client error, and every answer is charged once", async () => {
     const { query, baseUrl } = stage;
     const old = await stage.addGateway({}, released);
     const { key } = await stage.builder();
@@ -96,13 +96,14 @@ describe("upgrade", { skip }, () => {
     const load = await startSteadyLoad({ query, baseUrl, key });
     await load.more(30);
 
-    // The current sources work with the previous release's schema.
+    // A gateway of the current sources must run on the schema of the last release.
     const here = await stage.addGateway({ MIGRATE: "check" });
     await stage.joined();
     await load.more(30);
     await ledgerBalances(ROOT);
 
-    // Applies the migrations that only add, while both versions serve. The old release works with them too.
+    // Applies the migrations that only add, while gateways of both versions serve. The old release must run on the new
+    // schema too.
     const left = await migrate(ROOT);
     await load.more(30);
     await ledgerBalances(released);
@@ -119,14 +120,14 @@ describe("upgrade", { skip }, () => {
     assert.equal(cleared.code, 0, cleared.said);
     await load.more(20);
 
-    // Then upgrades to the next version, with whose schema the current one works.
+    // Upgrades to the generated next version. Gateways of the current sources must run on its schema.
     const plan = await command(next.root, "migrate", "--plan");
     assert.equal(plan.code, 3, plan.said);
     for (const name of [next.before, next.after, "ledger_hold()"]) assert.ok(plan.said.includes(name), plan.said);
     assert.deepEqual(await migrate(next.root), [next.after]);
     await load.more(30);
 
-    // Another gateway of this version finds a newer database, and serves.
+    // One more gateway of the current sources starts on the newer schema, and must serve.
     const meets = await stage.addGateway();
     assert.match(await readFile(meets.logFile, "utf8"), /newer than this program; it is compatible/);
     await stage.joined();

@@ -1,4 +1,7 @@
-/** A gateway with two worker processes: its workers are replaced and killed under load, and so is the primary process. */
+/**
+ * A gateway with two worker processes: workers are replaced and killed under load, and the primary process is killed
+ * too.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
@@ -11,10 +14,10 @@ import { eventually } from "@tollgate/stage/wait.ts";
 
 const WORKERS = 2;
 const STREAMS = 8;
-/** Long enough for the kill to come in between. */
+/** A stream long enough to be running at the kill. */
 const LONG = script({ tokens: 200, delta_ms: 50 });
 
-describe("a gateway of two workers", () => {
+describe("a gateway with two workers", () => {
   let stage: ProcessStage;
   let builder: Builder;
 
@@ -23,9 +26,9 @@ describe("a gateway of two workers", () => {
       as: "processes",
       env: {
         WORKERS: String(WORKERS),
-        // Short, because the test waits for its end.
+        // Short, because the test waits until the holds expire.
         HOLD_LEASE_S: "6",
-        // Requests wait instead of failing while the machine is busy.
+        // Ten minutes, so that requests wait instead of failing while the machine is busy.
         DISPATCH_DEADLINE_MS: "600000",
         ...HONEST_NODES,
       },
@@ -42,7 +45,10 @@ describe("a gateway of two workers", () => {
     eventually("all workers serve", async () =>
       (await stage.metrics()).includes(`tollgate_workers{state="serving"} ${WORKERS}\n`),
     );
-  /** The primary's child processes, which are all workers: node and database have other parents here. */
+  /**
+   * Returns the process IDs of the primary's children. All are workers, because node and database have other parents
+   * here.
+   */
   const workerPids = async (): Promise<number[]> => {
     const children = await readFile(`/proc/${stage.pid}/task/${stage.pid}/children`, "utf8");
     return children.trim().split(" ").filter(Boolean).map(Number);
@@ -55,7 +61,7 @@ describe("a gateway of two workers", () => {
       return false;
     }
   };
-  /** Opens streams on separate connections; returns how each of them ends. */
+  /** Opens streams, each on a connection of its own. Returns how each of them ends. */
   const openStreams = async (): Promise<{ end: Promise<"whole" | "broken"> }[]> =>
     await Promise.all(
       Array.from({ length: STREAMS }, async () => {
@@ -74,7 +80,7 @@ describe("a gateway of two workers", () => {
       }),
     );
 
-  test("SIGHUP replaces every worker under load, and no request fails", async () => {
+  test("SIGHUP makes the primary replace every worker under load, and no request fails", async () => {
     const before = await workerPids();
     assert.equal(before.length, WORKERS);
     const load = await startSteadyLoad({ query: stage.query, baseUrl: stage.baseUrl, key: builder.key });
@@ -92,7 +98,7 @@ describe("a gateway of two workers", () => {
     assert.match(await stage.metrics(), /^tollgate_worker_deaths_total 0$/m);
   });
 
-  test("a killed worker breaks only its own streams, and is replaced", async () => {
+  test("a killed worker breaks off only its own streams, and is replaced", async () => {
     const streams = await openStreams();
     process.kill((await workerPids())[0] as number, "SIGKILL");
     const ends = await Promise.all(streams.map(({ end }) => end));
@@ -111,7 +117,7 @@ describe("a gateway of two workers", () => {
     await assertBalanced(stage);
   });
 
-  test("workers end with their primary, and the next start serves and has nothing left to settle", async () => {
+  test("workers end when their primary is killed, and the next start serves and has nothing left to settle", async () => {
     const streams = await openStreams();
     const workers = await workerPids();
     await stage.gateway.kill();

@@ -1,7 +1,7 @@
 /**
- * Tests a gateway process on wrongly set-up machines: too few file descriptors, a clock a day ahead, settings of
- * another deployment, a spool that is left behind. Checks what clients get, what the log says, and which alert of
- * deploy/ fires.
+ * Tests a gateway process on machines with a faulty setup: too few file descriptors, a clock a day ahead, settings of
+ * another deployment, settlements left on disk. Checks the clients' responses, the log, and which alert of deploy/
+ * fires.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -28,10 +28,10 @@ import { findServer } from "../gateway/src/limits/testing.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
 const MODEL = "tiny-3b";
-/** The number of file descriptors of the gateway that runs short of them. */
+/** The limit of file descriptors for the gateway that runs out of them. */
 const FILES = 256;
 const DAY_S = 24 * 60 * 60;
-/** The period of alerts, instead of minutes and hours. */
+/** The period of alerts in seconds; in production it is minutes or hours. */
 const PERIOD_S = 20;
 
 const opened = async (
@@ -42,7 +42,7 @@ const opened = async (
   t.after(() => stage.close());
   return stage;
 };
-/** Starts a gateway that need not become ready, on ports chosen before. */
+/** Starts a gateway that need not become ready, on ports that the test chooses. */
 const started = async (t: TestContext, settings: Record<string, string>, wrapper: string[] = []) => {
   const dataDir = await newDataDir();
   const logFile = join(dataDir, "gateway.log");
@@ -75,15 +75,15 @@ const errorLines = async (logFile: string): Promise<Record<string, unknown>[]> =
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ level }) => Number(level) >= 40);
 
-describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
-  test("short of file descriptors refuses with a 503 and says why, and serves again when connections end", async (t) => {
+describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () => {
+  test("if file descriptors run out, answers 503 and logs the reason, and serves again when connections end", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const { logFile, port, internalPort } = await started(t, stage.env, [
       ...["/bin/sh", "-c", `ulimit -n ${FILES} && exec "$@"`, "sh"],
     ]);
     const idle = new Set<Socket>();
     let isFull = true;
-    /** The gateway ends a connection that sends nothing for 15 s (408), so another one takes its place. */
+    /** Opens an idle connection. The gateway ends it after 15 s without data (408); then another one is opened. */
     const occupy = async (): Promise<void> => {
       const socket = connect(port, "127.0.0.1").on("error", () => {});
       let said = "";
@@ -115,7 +115,7 @@ describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
     assert.equal((await models())[0], 200);
     assert.equal((await gaugesOf(internalPort))("tollgate_open_files_max"), FILES);
     await eventually("it refuses", async () => {
-      // The gateway keeps an eighth of them free; three quarters of that eighth are left when this loop ends.
+      // The gateway reserves an eighth of the descriptors. This loop ends when a quarter of the reserve is used.
       if ((await gaugesOf(internalPort))("tollgate_open_files") < (FILES * 29) / 32) {
         await occupy();
         return false;
@@ -129,7 +129,7 @@ describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
     await eventually("it serves again", async () => (await models())[0] === 200);
   });
 
-  test("with a clock that is a day ahead gives no budget twice and dates records by the database", {
+  test("if its clock is a day ahead, gives no budget twice, and dates records by the database's clock", {
     skip: whyNoClock() ?? false,
   }, async (t) => {
     const clock = await openClock();
@@ -166,7 +166,7 @@ describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
     );
   });
 
-  test("with settings of another deployment is not ready, and names the setting and the command", {
+  test("with settings of another deployment, is not ready and names the setting and the command", {
     skip: skipWithoutNats || (findServer() === undefined && "neither valkey-server nor redis-server is installed"),
   }, async (t) => {
     const stage = await opened(t, { plane: "nats", limits: "valkey" });
@@ -197,7 +197,7 @@ describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
     });
   });
 
-  test("reports the spool that it leaves when it stops while its database is unreachable, and a command enters the spool once", async (t) => {
+  test("if it stops while its database is unreachable, reports the settlements left on disk; a command settles them once", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
     t.after(() => proxy.close());

@@ -1,4 +1,6 @@
-/** The definition of an engine for the suite: how it is installed and started, how a host chooses it, and what it cannot do. */
+/**
+ * Defines an engine for the suite: how it is installed and started, how a host elects it, and what it does not support.
+ */
 import type { BehaviourName } from "./behaviours/names.ts";
 import type { TinyModel } from "./model/model.ts";
 import { SHAPE } from "./model/weights.ts";
@@ -14,36 +16,44 @@ export interface EmbeddingModel {
   width: number;
 }
 
-/** The tiny model's own vectors. The agent knows the tokenizer of `embed-m3`, which differs from the tiny model's. */
+/**
+ * The catalogue entry for embeddings of the tiny model. Embeddings cannot use `embed-m3`, because the agent uses the
+ * tokenizer of the real model for it.
+ */
 export const TINY_EMBEDDINGS: EmbeddingModel = { model: "embed-tiny", width: SHAPE.width };
 
 export interface EngineUnderTest {
-  /** The engine's name on the command line. */
+  /** The engine's name for the flags of `npm run engines`. */
   id: string;
   title: string;
   version: string;
-  /** Returns why the engine is not available on this machine; undefined once it is installed. */
+  /** Installs the engine. Returns why that is not possible on this machine; undefined if it is installed. */
   install(): Promise<string | undefined>;
-  /** Undefined for an engine inside the agent. */
+  /** Starts the engine's server; undefined for an engine inside the agent. */
   start?(model: TinyModel, port: number, log: string): Promise<Server>;
-  /** Matches the name that `elect` must show for the engine. */
+  /** Matches the engine's name in the output of `elect`. */
   known: RegExp;
-  /** The arguments that a host types after `elect`. */
+  /** Returns the arguments that a host types after `tollgate-host elect`. */
   elect(model: TinyModel, url: string): string[];
-  /** The host's environment variables. */
+  /** Returns the environment variables of the host's commands. */
   env?(url: string): Record<string, string>;
-  /** How many requests at a time the node must announce. */
+  /** The number of concurrent requests that the node must announce. */
   slots: number;
-  /** The model of the catalogue for which the engine serves embeddings, if it does. */
+  /** The model of the catalogue for which the engine serves embeddings, if it serves any. */
   embeds?: EmbeddingModel;
-  /** The length of prompt that the model reads, if it is shorter than the catalogue's context. */
+  /** The maximum prompt length that the model reads, if it is shorter than the catalogue's context. */
   contextTokens?: number;
-  /** The model ends its answers by itself, which the tiny one never does. */
+  /** The model can end its answers by itself. The tiny model never does. */
   endsItself?: boolean;
-  /** What the engine cannot do, with the reason; the suite checks these too. */
+  /**
+   * The behaviors that the engine does not support, with the reasons. The suite checks that they are really
+   * unsupported.
+   */
   cannot: Partial<Record<BehaviourName, string>>;
-  /** The number of tokens that the engine itself counts in a prompt. */
+  /** Returns the number of tokens that the engine itself counts in a prompt. */
   promptTokens?(url: string, messages: Message[]): Promise<number>;
-  /** The number of requests that the engine says it runs. Without it, the processor time is measured. */
+  /**
+   * Returns the number of requests that the engine reports as running. If undefined, its processor time is measured.
+   */
   running?(url: string): Promise<number>;
 }

@@ -16,7 +16,7 @@ const NAMES = Object.keys(BEHAVIOURS) as BehaviourName[];
 export interface Flags {
   engines: EngineUnderTest[];
   behaviours: BehaviourName[];
-  /** The Markdown document that gets the table. */
+  /** The Markdown file into which the table is written. */
   markdown: string | undefined;
   help: boolean;
 }
@@ -41,7 +41,7 @@ export function parseFlags(args: string[]): Flags {
   };
 }
 
-/** Returns the named entries in the order of the list. */
+/** Returns the entries that the flag names, in the order of `all`. */
 function chosen<T>(flag: string, words: string | undefined, all: T[], nameOf: (one: T) => string): T[] {
   if (words === undefined) return all;
   const names = words.split(",").map((word) => word.trim());

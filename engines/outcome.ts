@@ -1,11 +1,11 @@
-/** The result of one behaviour with one engine. */
+/** The result of checking one behavior with one engine. */
 export type Outcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
 
 export const ok = (detail?: string): Outcome => (detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail });
 export const unsupported = (reason: string): Outcome => ({ verdict: "no", reason });
 export const failed = (reason: string): Outcome => ({ verdict: "FAILED", reason });
 
-/** A behaviour differs from what is promised. Any other thrown error counts as a failure too. */
+/** An engine's behavior differs from the documented one. Any other thrown error counts as a failure too. */
 export class NotAsPromised extends Error {
   override name = "NotAsPromised";
 }

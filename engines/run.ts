@@ -1,6 +1,6 @@
 /**
- * `npm run engines`: tests real engines behind the real agent and a real gateway, one after the other, and makes a
- * table of what each can do. Exits with 1 if a behaviour differs from what is promised.
+ * `npm run engines`: tests real engines behind the real agent and a real gateway, one after the other, and prints a
+ * table of supported behaviors. Exits with 1 if a behavior differs from the documented one.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { BEHAVIOURS, SETTING_UP } from "./behaviours/behaviours.ts";

@@ -1,4 +1,4 @@
-/** Tests the table of the engine suite: the text of each cell, and its place in a document. */
+/** Tests the results table of the engine suite: the text of each cell, and replacing the table in a document. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
@@ -11,8 +11,8 @@ const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: stri
   ...(leftOut === undefined ? {} : { leftOut }),
 });
 
-describe("the engine suite's table", () => {
-  test("marks a cell as ok, a documented no, a failure listed below, or not tried", () => {
+describe("the results table of the engine suite", () => {
+  test("a cell shows ok, a documented no, a failure listed below, or that the behavior was not tried", () => {
     const columns = [
       column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b") }),
       column("second", { chat: unsupported("it cannot"), seed: failed("a | b") }),
@@ -34,11 +34,11 @@ describe("the engine suite's table", () => {
     assert.equal(hasFailed([column("third", { chat: unsupported("it cannot"), stop: ok() })]), false);
   });
 
-  test("names an engine that cannot be installed, with the reason", () => {
+  test("an engine that cannot be installed is listed with the reason", () => {
     assert.equal(tableOf([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
   });
 
-  test("is read again, and replaces the cells of behaviours that were tried again", () => {
+  test("a second run replaces only the cells of the behaviors that it tried", () => {
     const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
     const second = column("second", { chat: unsupported("it cannot: (never)") });
     const document = `${MARKERS[0]}\n\n${tableOf([first, second])}\n\n${MARKERS[1]}`;
@@ -53,7 +53,7 @@ describe("the engine suite's table", () => {
     assert.deepEqual(columnsIn(`${MARKERS[0]}\n\n${MARKERS[1]}`), []);
   });
 
-  test("replaces the former table in a document, and nothing else", () => {
+  test("writing into a document replaces the former table and nothing else", () => {
     const [begin, end] = MARKERS;
     const document = `# Head\n\n${begin}\n\nold\n\n${end}\n\nfoot\n`;
     const renewed = withTable(document, "new");

@@ -1,12 +1,12 @@
-/** The table of results: engines as columns, behaviours as rows, and notes below. */
+/** Renders the table of results: engines as columns, behaviors as rows, and notes below. */
 import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
 
 export interface Column {
   title: string;
   version: string;
-  /** The outcomes by behaviour; those that were not tried are missing. */
+  /** The results by behavior. Behaviors that were not tried are missing. */
   outcomes: Map<string, Outcome>;
-  /** Why the engine was not tried at all. */
+  /** The reason why the engine was not tried at all. */
   leftOut?: string;
 }
 
@@ -41,7 +41,7 @@ export function tableOf(columns: readonly Column[]): string {
   ].join("\n\n");
 }
 
-/** Reads the columns of tried engines out of a document with a table of `tableOf`. */
+/** Reads the columns of the engines that were tried from a document with a table that `tableOf` wrote. */
 export function columnsIn(document: string): Column[] {
   const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
   const lines = document.slice(begin, end).split("\n");
@@ -63,7 +63,7 @@ function outcomeOf(text: string, notes: string[]): Outcome | undefined {
   return note === undefined ? undefined : failed(unescaped(notes[Number(note) - 1] ?? ""));
 }
 
-/** Replaces earlier results with new ones; a column of another version is dropped. */
+/** Replaces earlier results by new ones. Results of another engine version are dropped. */
 export function updateColumns(before: readonly Column[], now: readonly Column[]): Column[] {
   const isSame = (a: Column) => (b: Column) => a.title === b.title && a.version === b.version;
   const kept = before.map((column) => {
@@ -77,7 +77,7 @@ export function updateColumns(before: readonly Column[], now: readonly Column[])
   return [...others, ...now.filter((column) => !kept.some(isSame(column)))];
 }
 
-/** Returns the document with this table between its markers. */
+/** Returns the document with this table between the markers. */
 export function withTable(document: string, table: string): string {
   const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
   if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${MARKERS.join(" and ")}`);

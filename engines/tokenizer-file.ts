@@ -1,4 +1,7 @@
-/** Writes the parts of Llama's tokenizer that bench/gpu/make_model.py needs: `node engines/tokenizer-file.ts FILE`. */
+/**
+ * Writes the parts of Llama's tokenizer that bench/gpu/make_model.py needs. Run as `node engines/tokenizer-file.ts
+ * FILE`.
+ */
 import { writeFileSync } from "node:fs";
 import { likelihoodOf } from "./model/likelihood.ts";
 import { fetchTokenizer } from "./model/tokenizer.ts";
@@ -6,7 +9,7 @@ import { fetchTokenizer } from "./model/tokenizer.ts";
 const [file = ""] = process.argv.slice(2);
 const { tokens, merges, specialFrom, chatTemplate } = fetchTokenizer();
 const { scores, moved, smileyStart } = likelihoodOf({ tokens, merges, specialFrom, chatTemplate, files: {} as never });
-// Allows only words, so that the number of spaces in an answer is its number of tokens.
+// Makes smileys unlikely, so that answers consist of words: the number of spaces is then the number of tokens.
 scores[smileyStart] = -30;
 moved.delete(smileyStart);
 const model = { tokens, merges, specialFrom, chatTemplate, scores: [...scores], moved: [...moved] };

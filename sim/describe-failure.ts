@@ -1,4 +1,4 @@
-/** Describes a failing world in readable lines: who was there, what was planned, and the last events. */
+/** Describes a failed simulated world in readable lines: its nodes and accounts, its plan, and the last events. */
 import type { Plan } from "./plan.ts";
 import type { WorldOutcome } from "./simulate.ts";
 

@@ -1,4 +1,7 @@
-/** Draws a plan: the seed decides all of it. This file has the general part; `scenes.ts` and `money-actions.ts` add theirs. */
+/**
+ * Draws the plan of a simulated world from a seed, which decides everything in it. This file draws the general part;
+ * `scenes.ts` and `money-actions.ts` add theirs.
+ */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { addMoneyActions } from "./money-actions.ts";
@@ -12,20 +15,20 @@ export interface PlanOptions {
   faults?: number | undefined;
   gateways?: number | undefined;
   nodes?: number | undefined;
-  /** Many short faults one after the other instead of a few, for soaks. */
+  /** Many short faults one after the other instead of a few, for runs over hours. */
   isDense?: boolean;
 }
 
-/** The number of faults in a virtual minute of a dense world. */
+/** The number of faults in a virtual minute of a plan with dense faults. */
 const DENSE_PER_MINUTE = 240;
 
 const EMBEDDING = "embed-m3";
 const MODELS = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
-/** Half of the requests ask for plain text. */
+/** The models that requests use. Models for plain text are listed twice, so that they are used most. */
 const ASKED_MODELS = ["tiny-3b", "small-8b", ...MODELS];
 /**
- * Stop strings that occur at once, later, across the point where the words begin again, and never (only beginnings of
- * it occur).
+ * Stop strings that occur at once, occur later, span the point where the word list begins again, or never occur (only
+ * their beginnings do).
  */
 const STOPS = [" river", " engine", " paper river", " engine silver"];
 
@@ -41,7 +44,7 @@ export function drawPlan(seed: number, options: PlanOptions): Plan {
   const { isDense = false } = options;
   const faults =
     options.faults ?? (isDense ? Math.ceil(options.minutes * DENSE_PER_MINUTE) : chance.pick([0, 3, 6, 12]));
-  // In a calm world every node is honest, so that every failure is the platform's.
+  // In a calm world every node is honest, so every failure would be a fault of the platform.
   const isCalm = faults === 0 && chance.oneIn(2);
   const plan: Plan = {
     seed,
@@ -61,7 +64,8 @@ export function drawPlan(seed: number, options: PlanOptions): Plan {
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
   for (let i = 0; i < faults; i++)
     plan.items.push(isDense ? briefly(chance, denseFault(chance, plan)) : faultPlan(chance, plan));
-  // A request answered while the database is unreachable is settled only on one disk, and then its gateway dies.
+  // A request that is answered while the database is unreachable has its settlement only on one disk, and then its
+  // gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
@@ -192,7 +196,7 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): PlanItem {
 const denseFault = (chance: Chance, plan: Plan): PlanItem =>
   chance.oneIn(5) ? storeFault(chance, plan) : faultPlan(chance, plan);
 
-/** Shortens most faults, so that the next fault finds something that it can strike. */
+/** Shortens most faults, so that the next fault finds requests in flight again. */
 function briefly(chance: Chance, item: PlanItem): PlanItem {
   if (chance.oneIn(40)) return item;
   const ms = chance.pick([10, 100, 400, 1_000, 2_500]);
@@ -212,7 +216,7 @@ function doubleFault(chance: Chance, { endMs, gateways }: Plan): PlanItem[] {
   ];
 }
 
-/** The plane loses nodes that are at work, and notices it. Gateways must not blame the nodes. */
+/** Draws cuts at which the plane loses nodes that run jobs, and notices the loss. Gateways must not blame the nodes. */
 function plainCuts(chance: Chance, { endMs, nodes }: Plan): PlanItem[] {
   return Array.from({ length: 3 }, () => {
     const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
@@ -232,7 +236,7 @@ function operationPlan(chance: Chance, { endMs, accounts, nodes }: Plan): PlanIt
     case 2:
       return { atMs, do: "payout batch", minimum: String(BigInt(chance.below(100)) * 10_000n) };
     case 3:
-      // If the only account were revoked, no more requests would be sent.
+      // A world with one account does not revoke its key, because no more requests would be sent.
       return accounts.length > 1 ? { atMs, do: "revoke key", account } : { atMs, do: "reload catalogue" };
     case 4:
       return { atMs, do: "reload catalogue" };

@@ -1,4 +1,6 @@
-/** Draws what people do with money besides requests: they buy credit, ask for refunds, own hosts and receive payouts. */
+/**
+ * Draws the actions with money other than requests: people buy credit, ask for refunds, own hosts and receive payouts.
+ */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Plan, PlanItem } from "./plan.ts";
@@ -33,7 +35,10 @@ function purchase(chance: Chance, { endMs, accounts }: Plan): PlanItem {
   };
 }
 
-/** An owner without money buys credits, spends some of them, has the purchase reversed, and meanwhile earns as a host. */
+/**
+ * Draws an owner in debt: an owner without money buys credit, spends some of it, has the purchase reversed, and
+ * meanwhile earns as a host.
+ */
 function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): PlanItem[] {
   Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
   const asks = Array.from({ length: 6 }, (): PlanItem => {

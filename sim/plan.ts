@@ -1,9 +1,9 @@
 /**
- * The plan of a world: its nodes, accounts, requests, faults and operator actions. Plans are plain data, so they can be shortened, saved
- * and run again.
+ * The plan of a simulated world: its nodes, accounts, requests, faults and operators' actions. Plans are plain data, so
+ * they can be shortened, saved and run again.
  */
 
-/** How nodes behave. All kinds but the first are lies and failures, as in e2e/hostile. */
+/** The kinds of nodes by their behaviour. All kinds but the first lie or fail, as in e2e/hostile. */
 export const NODE_KINDS = [
   "honest",
   "silent",
@@ -44,20 +44,20 @@ export interface AccountPlan {
 
 /** How an honest node answers. */
 export interface AnswerScript {
-  /** The number of words in the answer, and of words of thinking before it. */
+  /** The number of words of the answer, and the number of words of thinking before it. */
   words: number;
   thinkWords: number;
   perDelta: number;
   ttftMs: number;
   everyMs: number;
-  /** The fault happens on this attempt (0: on every one) after this many words. */
+  /** The fault happens on this attempt (0: on every attempt) after this many words. */
   fault: { kind: "fail" | "stall" | "drop" | "prompt"; attempt: number; after: number } | null;
 }
 
 export interface RequestPlan {
   account: number;
   gateway: number;
-  /** If set, the request goes to /v1/completions; otherwise to the endpoint that the model supports. */
+  /** The request goes to /v1/completions; if not set, to the usual endpoint of the model. */
   endpoint?: "completion";
   model: string;
   stream: boolean;
@@ -65,16 +65,16 @@ export interface RequestPlan {
   maxTokens: number;
   /** The stop string of the request. */
   stop: string | null;
-  /** The request asks for an output format. */
+  /** Whether the request asks for an output format. */
   formatted: boolean;
   /** The number of texts to embed, if the model embeds. */
   texts: number;
-  /** When the client leaves, counted from its request. */
+  /** When the client disconnects, in milliseconds after its request; null: never. */
   leavesMs: number | null;
   script: AnswerScript;
 }
 
-/** Statements after whose commit a gateway may die without receiving the answer. */
+/** Kinds of statements after whose commit a gateway may die without receiving the answer. */
 export const COMMIT_KINDS = [
   "ledger_hold",
   "ledger_settle",
@@ -98,11 +98,14 @@ export type PlanItem = { atMs: number } & (
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
   | { do: "store crashes"; forMs: number }
-  /** Commits hang for `hangMs`. Then a standby answers reads, and after `forMs` it also accepts writes. */
+  /**
+   * The database fails over: commits hang for `hangMs`. Then a standby answers reads, and after `forMs` it also accepts
+   * writes.
+   */
   | { do: "store fails over"; hangMs: number; forMs: number }
   | { do: "store answers late"; delayMsMax: number; forMs: number }
   | { do: "store refuses"; percent: number; forMs: number }
-  /** The gateway dies between the commit of its next statement of this kind and the answer. */
+  /** The gateway dies between the commit of its next statement of this kind and the answer to the statement. */
   | { do: "crash at commit"; gateway: number; of: CommitKind; downMs: number; powerLoss: boolean }
   | { do: "disk full"; gateway: number; forMs: number }
   | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
@@ -115,7 +118,7 @@ export type PlanItem = { atMs: number } & (
       /** How a refund or a dispute of the whole amount ends. */
       refund: "succeeded" | "failed" | null;
       dispute: "won" | "lost" | null;
-      /** The time between two steps in the life of the payment. */
+      /** The time between two steps in the life of the payment, in milliseconds. */
       stepMs?: number;
     }
   | { do: "payout batch"; minimum: string }
@@ -128,16 +131,16 @@ export interface Plan {
   seed: number;
   endMs: number;
   gateways: { skewMs: number }[];
-  /** What gateways do while the limits server is unreachable (LIMITS_WHEN_AWAY). */
+  /** How gateways behave while the limits server is unreachable (LIMITS_WHEN_AWAY). */
   limitsWhenAway: "refuse" | "local";
   hosts: number;
   nodes: NodePlan[];
   accounts: AccountPlan[];
   items: PlanItem[];
-  /** The number of days for which earnings are held back. */
+  /** The number of days for which earnings are held back before a payout. */
   payoutHoldDays?: number;
   /** For each host: the index of the builder account with the same owner. */
   hostOwners?: (number | null)[];
-  /** The world runs to the end of the time for healing even if everything is settled before. */
+  /** The world runs to the end of its healing time even if everything is settled before. */
   livesOn: boolean;
 }

@@ -1,4 +1,7 @@
-/** `npm run sim`: runs each seed twice and reports failures. */
+/**
+ * `npm run sim`: simulates a world for each seed, twice each, and reports broken rules and differences between the two
+ * runs.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -49,9 +52,9 @@ const OPTIONS = {
 } as const;
 
 const MINUTES = 2;
-/** Long enough that the healing phase is a small part of the run. */
+/** The length of a soak's worlds in minutes: long enough that the healing at the end is a small part of the run. */
 const SOAK_MINUTES = 3;
-/** CI checks that every world repeats exactly; a soak only checks one world in ten. */
+/** CI checks for every world that a second run is equal; a soak (a run over hours) checks only one world in ten. */
 const SOAK_TWICE_EVERY = 10;
 
 class WrongUse extends Error {}
@@ -64,7 +67,7 @@ function readFlags() {
   }
 }
 
-/** The number given by a flag; undefined if the flag is absent. */
+/** Returns the number given by a flag; undefined if the flag is absent. */
 function numberOf(name: string, text: string | undefined, { least }: { least: number }): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -126,14 +129,17 @@ async function main(): Promise<number> {
   return wrong > 0 ? 1 : 0;
 }
 
-/** Runs worlds on this thread. The modules are imported here, so that runs on other threads need not load them in this one. */
+/**
+ * Returns a function that runs worlds on this thread. The modules are imported here, so that this thread need not load
+ * them when other threads run the worlds.
+ */
 async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<WorldOutcome>> {
   const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
   const tokens = await loadTokens();
   return (plan, options) => simulate(plan, tokens, options);
 }
 
-/** A single world runs on this thread, where its trace can be read; many are distributed over threads. */
+/** Runs a single world on this thread, where its trace can be read, and several worlds on separate threads. */
 async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<WorldResult> {
   const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
   const plans = plansOf(flags, options);
@@ -194,7 +200,7 @@ class Sums {
   }
 }
 
-/** Random seeds, so that every run of CI tests new worlds. */
+/** Returns a random seed, so that every run of CI also tests new worlds. */
 const freshSeed = (): number => Math.floor(Math.random() * 2 ** 31);
 
 function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Generator<Plan> {

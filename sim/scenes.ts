@@ -1,24 +1,24 @@
 /**
- * Combinations of faults and requests that rarely occur by chance. Drawn from a separate random stream, so that adding a scene does not
- * change the rest of a plan.
+ * Draws combinations of faults and requests that rarely occur by chance. They come from a separate random stream, so
+ * that adding a scene does not change the rest of a plan.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Plan, PlanItem, RequestPlan } from "./plan.ts";
 
-/** The model that scenes ask for. Every scene makes sure that some node serves it and has free slots. */
+/** The model of the scenes' requests. Every scene makes sure that some node serves it and has free slots. */
 const MODEL = "tiny-3b";
 const EMBEDDING = "embed-m3";
 const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
 const RICH = "5000000000000";
 const WORDS = 20;
 
-/** Other faults that could end an attempt. They would disturb the scene. */
+/** Matches faults that could end an attempt, and so would disturb the scene with embeddings. */
 const TROUBLE = /^(store|cut|slow|crash|drain)/;
 
-/** Items that keep a key from using all its slots, or from sending anything more. */
+/** Matches items that keep a key from using all its slots or from sending more requests. */
 const ENDS_SCENE = /^(store|cut|slow|crash|drain|limits|revoke)/;
-/** How long an earlier fault may still have effects. */
+/** How long an earlier fault may still have effects, in milliseconds. */
 const LASTS_MS = 15_000;
 
 export function addScenes(chance: Chance, plan: Plan): void {
@@ -36,9 +36,9 @@ export function addScenes(chance: Chance, plan: Plan): void {
 }
 
 /**
- * The limits server fails while a key has all its slots in use. Some requests end meanwhile, some continue; some arrive
- * before the gateways notice the failure, and some while gateways refuse or count alone. After the recovery the key
- * sends more requests.
+ * Draws a failure of the limits server while a key has all its slots in use. Some requests end meanwhile, some
+ * continue. Some arrive before the gateways notice the failure, and some while gateways refuse requests or count alone.
+ * After the recovery the key sends more requests.
  */
 function limitsAway(chance: Chance, plan: Plan): PlanItem[] {
   makeRoom(plan);
@@ -62,7 +62,7 @@ function limitsAway(chance: Chance, plan: Plan): PlanItem[] {
   return [
     { atMs, do: "limits away", how, forMs },
     ...some(inFlight, atMs - 1_500, atMs - 300, endsMeanwhile ? brief : long),
-    // The limits server receives these and never answers.
+    // The limits server receives these requests' commands and never answers them.
     ...some(2, atMs + 20, atMs + 1_000, brief),
     ...some(2 * inFlight + 2, atMs + 200, backMs - 100, long),
     ...some(inFlight + 1, backMs + 5_500, backMs + 9_000, brief),
@@ -71,8 +71,8 @@ function limitsAway(chance: Chance, plan: Plan): PlanItem[] {
 }
 
 /**
- * One gateway loses the database for longer than a lease while the others keep it. The gateway itself enters late what
- * it answers meanwhile.
+ * Draws an outage in which one gateway loses the database for longer than a lease while the others keep it. That
+ * gateway settles late the requests that it answers meanwhile.
  */
 function cutFromStore(chance: Chance, plan: Plan): PlanItem[] {
   makeRoom(plan);
@@ -88,15 +88,18 @@ function cutFromStore(chance: Chance, plan: Plan): PlanItem[] {
   return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
 }
 
-/** Adds a node that answers every question alike, to a world with other nodes that can expose it. */
+/**
+ * Turns the third node into one that gives every question the same answer, in a world with other nodes that can expose
+ * it.
+ */
 function addImpostor(plan: Plan): void {
   const last = plan.nodes[2];
   if (last !== undefined) Object.assign(last, { kind: "constant", models: EVERY_MODEL });
 }
 
 /**
- * Embedding requests with several texts each. Their nodes send wrong vectors, or are honest and fall silent after one
- * vector of the first attempt. If the gateway kept that vector, it would blame the node that answers next.
+ * Draws embedding requests with several texts each. Their nodes send wrong vectors, or are honest and fall silent after
+ * one vector of the first attempt. If the gateway kept that vector, it would blame the node of the next attempt.
  */
 function embeddings(chance: Chance, plan: Plan): PlanItem[] {
   makeRoom(plan);
@@ -124,7 +127,7 @@ interface Plain {
   account: number;
   gateway: number;
   stream: boolean;
-  /** The time from acceptance to the last word. */
+  /** The time from acceptance to the last word, in milliseconds. */
   lastsMs: number;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Searches for the shortest plan that fails by the same rule: removes items, first in halves, then one by one, then
- * gateways, nodes and accounts that no item needs. A shorter plan that still fails replaces the longer one.
+ * Searches for the shortest plan that breaks the same rule. Removes items, first in halves, then one by one, then
+ * gateways, nodes and accounts that no item needs. A shorter plan that still breaks the rule replaces the longer one.
  */
 import type { Plan, PlanItem } from "./plan.ts";
 import type { WorldOutcome } from "./simulate.ts";
 
-/** The maximum number of tries: each one runs a whole world. */
+/** The maximum number of attempts; each one runs a whole world. */
 const TRIES_MAX = 300;
 
 export async function shrinkPlan(
@@ -40,7 +40,7 @@ export async function shrinkPlan(
   return best;
 }
 
-/** The highest index that the item needs; -1 if it needs none. */
+/** Returns the highest index of a node, gateway or account that the item needs; -1 if it needs none. */
 function usedBy(item: PlanItem, name: "nodes" | "gateways" | "accounts"): number {
   if (name === "nodes") return "node" in item ? item.node : -1;
   const of = item.do === "ask" ? item.ask : item;

@@ -30,7 +30,7 @@ describe("a simulation", () => {
     assert.notEqual((await simulate(one, tokens)).hash, (await simulate(other, tokens)).hash);
   });
 
-  test("enters late charges for what one gateway answered while it alone had lost the database", async () => {
+  test("settles late the requests that one gateway answered while it alone had lost the database", async () => {
     const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
     const ask = plainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
@@ -47,7 +47,7 @@ describe("a simulation", () => {
     assert.deepEqual(outcomes, { ok: 1, "client: answered": 1 });
   });
 
-  test("answers every request if nothing fails and every node is honest", async () => {
+  test("answers every request if no fault happens and every node is honest", async () => {
     const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 8 });
     for (const account of plan.accounts)
@@ -71,20 +71,20 @@ describe("a simulation", () => {
  * have now.
  */
 const FOUND: [string, Record<string, number>][] = [
-  // Database unreachable, disk full, power lost (seed 67): the request is answered after two seconds, and its
-  // settlement is only in memory. The platform accepts that.
+  // The database was unreachable, the disk full, and then the power lost (seed 67): the request is answered after two
+  // seconds, but its settlement was only in memory. The platform accepts this loss.
   ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
-  // A client left when half of `<think>` had arrived (seed 51): the half was billed as two tokens of output.
+  // A client left when half of the tag `<think>` had arrived (seed 51): the half was billed as two tokens of output.
   ["half-a-delimiter", { ok: 1, client_closed: 1, "client: answered": 1, "client: left": 1 }],
-  // The plane lost vectors, and then the same node failed without sending any (seed 635386407): the node is owed
+  // The plane lost vectors, and then the same node failed without sending any (seed 635386407): the node must get
   // nothing. The bug was in the auditor.
   ["vectors-lost", { upstream_failed: 1, "told 502": 1 }],
-  // A node drops its connection while the last frames of another job are in flight (seed 1161679889): that job fails
-  // because of the node too. The bug was in the auditor.
+  // A node drops its connection while the last frames of another job are in flight (seed 1161679889): that job also
+  // fails because of the node. The bug was in the auditor.
   ["done-and-dropped", { upstream_stall: 2, ok: 2, "told 502": 1, "told 200": 1, "client: answered": 2 }],
 ];
 
-describe("failures found earlier", () => {
+describe("a plan that once broke a rule has its expected outcomes", () => {
   for (const [name, outcomes] of FOUND) {
     test(name, async () => {
       const plan = JSON.parse(readFileSync(new URL(`./found/${name}.json`, import.meta.url), "utf8")) as Plan;
@@ -122,7 +122,7 @@ describe("the guard against real time and randomness", () => {
   }
 });
 
-test("the shrinker keeps the items of a plan that its failure needs", async () => {
+test("the shrinker keeps only the items of a plan that its failure needs", async () => {
   const plan = drawPlan(7, { minutes: 0.5 });
   const needed = plan.items.filter((_, i) => i % 11 === 3).slice(0, 2);
   const violation = { rule: "both are there" } as WorldOutcome["violation"];

@@ -1,6 +1,6 @@
 /**
- * Runs one world from its first moment to its audit: builds it from a plan, carries out the plan, heals everything, and
- * checks the result.
+ * Runs one simulated world from its start to its audit: builds it from a plan, carries out the plan, heals everything,
+ * and checks the result.
  */
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { LeasesAudit } from "./audit/leases.ts";
@@ -17,17 +17,20 @@ import type { FaultCounts } from "./world/faults.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 import { type Violation, World } from "./world/world.ts";
 
-/** Time in which gateways start and learn of the nodes before the first request. */
+/** The time in which gateways start and discover the nodes before the first request, in milliseconds. */
 const LEAD_MS = 3_000;
 /**
- * The time after the plan in which everything is healed and everything open must be settled: leases, sweeps, spools of
- * other gateways.
+ * The time after the plan, in milliseconds, in which everything is healed and everything open must be settled: leases,
+ * sweeps, spools (settlements waiting on disk) of other gateways.
  */
 const HEALING_MS = 330_000;
-/** Most worlds end this long after no one waits and nothing is owed: later only probes of idle nodes would follow. */
+/**
+ * Most worlds end after this many checks that find no waiting client and no open settlement: later only probes of idle
+ * nodes would follow.
+ */
 const QUIET_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
-/** How many losses of its connection gateways excuse in a node. */
+/** How many lost connections gateways excuse per node. */
 const EXCUSES_MAX = 3;
 
 export interface WorldOutcome {
@@ -37,7 +40,7 @@ export interface WorldOutcome {
   virtualMs: number;
   requests: number;
   faults: FaultCounts;
-  /** The number of operators' and people's actions: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /** The number of actions of operators and people: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations: number;
   trace: string[];
   /** The number of requests by outcome. */
@@ -46,7 +49,7 @@ export interface WorldOutcome {
 
 interface SimulateOptions {
   keepsTrace?: boolean;
-  /** Called with the world before anything happens in it. */
+  /** Called with the new world before its first event. */
   begun?: (world: World) => void;
 }
 
@@ -80,7 +83,7 @@ async function live(stage: Stage, plan: Plan, tokens: TokenCounting): Promise<vo
   const storeWasWell = !has(/^store/);
   const booksAudit = new LedgerAudit(world);
   const leasesAudit = new LeasesAudit(stage);
-  /** Requests for which a hold was taken, whatever happened to it later. */
+  /** Requests for which a hold was taken, also if it was released later. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of ledgerModel.holds.keys()) held.add(id);
@@ -106,8 +109,8 @@ async function live(stage: Stage, plan: Plan, tokens: TokenCounting): Promise<vo
   if (isWrong()) return;
   booksAudit.lookAtAll();
   auditMoney(stage);
-  // A cut that the plane did not notice looks like silence to the waiting client. The audit of nodes checks that nobody
-  // is barred for it.
+  // To a waiting client, a lost connection that the plane did not notice looks like silence. The audit of nodes checks
+  // that no node is barred for it.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;

@@ -1,14 +1,14 @@
 /**
- * Database faults other than outages: it crashes, fails over, answers late, refuses connections, or commits for a
- * gateway that dies before the answer. Drawn from a separate random stream and only for worlds that have other faults;
- * worlds without any keep their stricter rules.
+ * Draws database faults other than outages: the database crashes, fails over, answers late, refuses connections, or
+ * commits for a gateway that dies before the answer. They come from a separate random stream. Only worlds with other
+ * faults get them, because worlds without faults are checked by stricter rules.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { COMMIT_KINDS, type Plan, type PlanItem } from "./plan.ts";
 import { plainRequest } from "./scenes.ts";
 
-/** Requests sent around the moment of a fault, so that the fault can strike one. */
+/** The number of requests sent around the moment of a fault, so that the fault can affect one of them. */
 const ASKS = 4;
 
 export function addStoreFaults(chance: Chance, plan: Plan): void {

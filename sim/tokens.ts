@@ -1,6 +1,6 @@
 /**
- * The real token counter of the simulated models, and a check that each of the simulator's words is one token. Loaded
- * before virtual time begins.
+ * Loads the real token counter of the simulated models, and checks that each of the simulator's words is one token.
+ * Must run before virtual time begins.
  */
 import { invariant } from "../gateway/src/base/invariant.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";

@@ -1,8 +1,9 @@
 /**
- * What goes over the dispatch plane in a simulated platform of so many gateways and nodes under a steady load, by kind of message: how
- * each grows with the platform. The gateways are the program's own; nodes report as agents do.
+ * Counts the messages on the dispatch plane of a simulated platform under a steady load, by kind of message and by the
+ * number of gateways and nodes. Shows how each kind grows with the platform. The gateways run the product's code; nodes
+ * report as agents do.
  *
- *   npm run sim -- --traffic
+ * npm run sim -- --traffic
  */
 import { drawPlan } from "./draw-plan.ts";
 import type { Plan, PlanItem } from "./plan.ts";
@@ -10,7 +11,7 @@ import { plainRequest } from "./scenes.ts";
 import { simulate } from "./simulate.ts";
 import type { TokenCounting } from "./tokens.ts";
 
-/** Subjects by their second part. */
+/** The kinds of messages, by the second part of their subject. */
 const KINDS = {
   n: "gateway to node",
   g: "node to gateway",
@@ -25,12 +26,12 @@ export interface Platform {
   requestsPerSecond: number;
 }
 
-/** A second's worth. */
+/** The number of messages and bytes per second, by kind. */
 export type PlaneTraffic = Record<Kind, { published: number; delivered: number; bytesDelivered: number }>;
 
 const SLOTS = 8;
 const LASTS_MS = 2_000;
-/** Until everybody knows everybody, and the load is what it will be. */
+/** The start of the measurement in seconds: by then all participants have found each other and the load is steady. */
 const FROM_S = 10;
 const OVER_S = 20;
 const LEAD_S = 3;
@@ -82,7 +83,7 @@ const ROWS: Platform[] = [
   { gateways: 8, nodes: 32, requestsPerSecond: 32 },
 ];
 
-/** The table of docs/scale.md. */
+/** Returns the traffic table of docs/scale.md. */
 export async function trafficTable(tokens: TokenCounting): Promise<string> {
   const names = Object.values(KINDS);
   const lines = [

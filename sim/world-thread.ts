@@ -1,9 +1,9 @@
-/** A thread of the crew: runs the plans that it receives, one after another, and reports the results. */
+/** The code of a worker thread: runs the plans that it receives, one after another, and reports the results. */
 import { enableCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
 
-// Enabled before the sources are loaded, because every thread loads all of them.
+// Enabled before the sources are loaded, so that threads use the cache instead of compiling them again.
 enableCompileCache();
 const ready = Promise.all([import("./simulate.ts"), import("./tokens.ts").then(({ loadTokens }) => loadTokens())]);
 let last: Promise<unknown> = ready;
@@ -12,7 +12,7 @@ parentPort?.on("message", (plan: Plan) => {
   last = last.then(async () => {
     const [{ simulate }, tokens] = await ready;
     const outcome = await simulate(plan, tokens);
-    // The trace is not sent: to read it, the world is run again on the main thread.
+    // The trace is left out: to read it, the world is run again on the main thread.
     parentPort?.postMessage({ ...outcome, trace: [] });
   });
 });

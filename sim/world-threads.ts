@@ -1,6 +1,6 @@
 /**
- * Runs worlds on several threads and reports them in order. If each world is run twice, the two runs are on different
- * threads, so that state left in a thread cannot make them equal.
+ * Runs simulated worlds on several threads and reports their results in order. If each world is run twice, the two runs
+ * are on different threads, so that state left in a thread cannot make them equal.
  */
 import { Worker } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
@@ -9,16 +9,16 @@ import type { WorldOutcome } from "./simulate.ts";
 export interface WorldResult {
   plan: Plan;
   outcome: WorldOutcome;
-  /** The result of the second run; undefined if the world was run once. */
+  /** The result of the second run; undefined if the world was run only once. */
   again: WorldOutcome | undefined;
 }
 
-/** The number of worlds per thread that may start before earlier ones are reported. */
+/** How many worlds per thread may start before earlier ones are reported. */
 const AHEAD = 3;
 
 /**
- * A world creates many objects that live shortly. With a large young generation most of them are never looked at by the
- * garbage collector.
+ * The size of a thread's young generation in MB. A world creates many short-lived objects; with a large young
+ * generation the garbage collector copies few of them.
  */
 const YOUNG_MB = 64;
 
@@ -34,7 +34,7 @@ export async function* runWorldsOnThreads(
     for (const plan of plans) {
       const [one, other] = [handOf(turn).live(plan), isTwice(turn) ? handOf(turn + 1).live(plan) : undefined];
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
-      // The error is thrown when the result is awaited later. Until then it must not count as an unhandled rejection.
+      // The error is thrown later, when the result is awaited. Until then it must not count as an unhandled rejection.
       both.catch(() => {});
       inFlight.push(both);
       turn += 1;
@@ -46,7 +46,7 @@ export async function* runWorldsOnThreads(
   }
 }
 
-/** One thread, which runs one world after the other. */
+/** A worker thread, which runs one world after the other. */
 class Hand {
   readonly #worker = new Worker(new URL("./world-thread.ts", import.meta.url), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },

@@ -5,9 +5,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { PEPPER, type Query } from "./database.ts";
 
-/** $100, in picodollars. */
+/** The default credit of a builder: $100, in picodollars. */
 export const CREDIT = 100_000_000_000_000n;
-/** Limits above the load of any suite. */
+/** Key limits above the load of any suite. */
 export const NO_LIMITS: KeyTraits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
 
 export interface Builder {
@@ -15,7 +15,7 @@ export interface Builder {
   key: string;
 }
 
-/** A builder account with this much credit, in picodollars. */
+/** Opens a builder account with this credit in picodollars, and returns its ID. */
 export async function openBuilder(query: Query, credit: bigint): Promise<string> {
   const [row] = await query<{ id: string }>(
     `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'more') returning id)
@@ -33,7 +33,7 @@ export interface Host {
   token: string;
 }
 
-/** A host account with a token for its nodes. */
+/** Opens a host account with a token for its nodes. */
 export async function openHost(query: Query): Promise<Host> {
   const reference = randomBytes(6).toString("hex");
   const token = `tht_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
@@ -53,13 +53,13 @@ export interface KeyTraits {
   tokens?: number;
   inFlight?: number;
   revoked?: boolean;
-  /** Amounts in picodollars. */
+  /** The key's budget for a day, in picodollars. */
   budgetDay?: bigint;
   budgetMonth?: bigint;
   models?: string[];
   labels?: boolean;
   reasoningContent?: boolean;
-  /** Seconds from now; negative: in the past. */
+  /** When the key expires, in seconds from now; negative: in the past. */
   expiresInS?: number;
 }
 
@@ -68,7 +68,7 @@ export interface MadeKey {
   token: string;
 }
 
-/** Creates a key of the account, with an operator's limits if any are given. */
+/** Creates a key for the account. If limits are given, sets them as an operator would. */
 export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<MadeKey> {
   const reference = randomBytes(6).toString("hex");
   const token = `tsk_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;

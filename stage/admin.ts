@@ -1,6 +1,6 @@
 /**
- * Runs an admin command (`tollgate admin …`) in the test's own process, on the stage's database. e2e/admin runs each
- * command as a process.
+ * Runs an admin command (`tollgate admin …`) in the test's own process, on the test platform's database. e2e/admin runs
+ * each command as a process.
  */
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";
@@ -10,7 +10,7 @@ import type { InProcessStage } from "./in-process.ts";
 
 type Said = Partial<Pick<AdminRun, "args" | "flags" | "json">>;
 
-/** Returns the command's exit code and output. */
+/** Runs the command and returns its exit code and output. */
 export async function admin(
   { shared, clock, gateway: { newId } }: InProcessStage,
   command: (run: AdminRun) => Promise<number>,

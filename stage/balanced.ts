@@ -7,7 +7,7 @@ import { HONEST_NODES, openStage, type ProcessStage } from "./stage.ts";
 interface BalancedOptions {
   /** Settings of every gateway. */
   env?: Record<string, string>;
-  /** The migrations with which the database starts, if not all of them. */
+  /** A directory with SQL migrations for the database's start; default: all migrations. */
   sql?: string;
   /** The number of gateways at the start (default: 2). */
   gateways?: number;
@@ -21,9 +21,10 @@ export function openBalanced({ env = {}, sql, gateways = 2 }: BalancedOptions = 
     limits: "valkey",
     ...(sql !== undefined && { store: { sql } }),
     env: {
-      // The default delay, which gives the balancer time for many readiness checks.
+      // How long a stopping gateway still serves requests (the product's default): enough for many checks of the
+      // balancer.
       DRAIN_DELAY_S: "5",
-      // Requests wait instead of failing while the machine is busy.
+      // How long a request waits for a node: long, so that no request fails because the machine is busy.
       DISPATCH_DEADLINE_MS: "600000",
       ...HONEST_NODES,
       ...env,
@@ -31,5 +32,5 @@ export function openBalanced({ env = {}, sql, gateways = 2 }: BalancedOptions = 
   });
 }
 
-/** Models that a node must serve for the steady load. */
+/** The models that the nodes must serve for the steady load. */
 export const STEADY_MODELS = ["tiny-3b", "embed-m3"];

@@ -1,4 +1,4 @@
-/** Tests of the suites' own load balancer, because an error in it would look like an error of a gateway. */
+/** Tests the load balancer of the test suites, because its errors would look like errors of a gateway. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import {
@@ -26,7 +26,7 @@ class StandIn {
   isReady = true;
   requests = 0;
   looks = 0;
-  /** Readiness checks get no answer. */
+  /** While set, readiness checks get no answer. */
   isSilent = false;
   readonly port: number;
   readonly internalPort: number;
@@ -55,7 +55,7 @@ class StandIn {
     [this.port, this.internalPort] = [portOf(servers[0]), portOf(servers[1])];
   }
 
-  /** Refuses connections although it reported that it is ready. */
+  /** Refuses connections, although the last readiness check reported that the gateway is ready. */
   refuse(): void {
     this.#servers[0]?.close();
   }
@@ -90,14 +90,14 @@ describe("load balancer", () => {
     return new Set(answers.map(({ headers }) => headers.get("x-gateway")));
   };
 
-  test("forwards to gateways in turn and keeps the client's connection", async () => {
+  test("forwards requests to gateways in turn and keeps the client's connection", async () => {
     assert.equal(balancer.ready(), 2);
     assert.deepEqual(await servedBy(4), new Set(["a", "b"]));
     const { headers } = await post("/");
     assert.equal(headers.get("connection"), "keep-alive");
   });
 
-  test("forwards bytes in both directions as they arrive", async () => {
+  test("relays bytes in both directions as they arrive", async () => {
     const asked = openRequest(`${balancer.url}/`, { method: "POST" });
     asked.flushHeaders();
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
@@ -109,7 +109,7 @@ describe("load balancer", () => {
     await once(answer, "end");
   });
 
-  test("forwards nothing to a gateway that is not ready, and returns 503 when none is", async () => {
+  test("forwards nothing to a gateway that is not ready, and returns 503 when no gateway is ready", async () => {
     a.isReady = false;
     await eventually("it was noticed", () => balancer.ready() === 1);
     assert.deepEqual(await servedBy(4), new Set(["b"]));
@@ -150,7 +150,7 @@ describe("load balancer", () => {
     await eventually("the answer is read", () => hasty.ready() === 1);
   });
 
-  test("never repeats a request that was sent, and ends a partial answer as failed", async () => {
+  test("never repeats a request that was sent, and cuts the connection of a partial answer", async () => {
     const asked = a.requests + b.requests;
     const broken = await post("/breaks", "x");
     assert.deepEqual([broken.status, broken.headers.get("x-balancer")], [502, "the gateway broke off"]);
@@ -158,7 +158,7 @@ describe("load balancer", () => {
     assert.equal(a.requests + b.requests, asked + 2);
   });
 
-  test("skips a gateway that refuses the connection, and resends the body", async () => {
+  test("skips a gateway that refuses the connection, and sends the body to the next gateway", async () => {
     a.refuse();
     assert.deepEqual(await servedBy(4), new Set(["b"]));
     assert.equal(await (await post("/", "the body")).text(), "the body");

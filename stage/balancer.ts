@@ -1,10 +1,14 @@
 /**
- * A small load balancer for suites that stop and start gateways. It asks each gateway's `/readyz` five times a second
- * and sends requests to the ready ones in turn. It drops a gateway at once if that reports not ready or takes no
- * connection. It drops one that does not answer only if `lateMs` is given, and only after two unanswered checks in a
- * row: on a busy machine any gateway may be late. Every request has its own connection to a gateway. Another gateway is
- * tried only if no connection could be made: a request that was sent may have been executed, so it is never sent again.
- * Bytes are relayed both ways as they arrive. Answers of the balancer itself have the header `x-balancer`.
+ * A small load balancer for suites that stop and start gateways. It requests each gateway's `/readyz` five times a
+ * second and sends client requests to the ready gateways in turn.
+ *
+ * It drops a gateway at once if that reports not ready or refuses connections. A gateway that does not answer is
+ * dropped only if `lateMs` is given, and only after two late checks in a row: on a busy machine any gateway may be
+ * late.
+ *
+ * Every request has its own connection to a gateway. Another gateway is tried only if no connection could be made: a
+ * request that was sent may have been executed, so it is never sent again. Bytes are relayed both ways as they arrive.
+ * The balancer's own answers have the header `x-balancer`.
  */
 import { once } from "node:events";
 import {
@@ -19,11 +23,11 @@ import { type Clock, systemClock } from "../gateway/src/base/clock.ts";
 
 export const LOOK_EVERY_MS = 200;
 const LATE_MAX = 1;
-/** Longer than clients keep an idle connection, so that clients close it. */
+/** How long an idle connection is kept. Longer than clients keep theirs, so that the clients close them. */
 const KEEP_ALIVE_MS = 72_000;
 /**
- * Headers of the connection, not of the request. (Node decides how a body is framed: some methods need a special way to
- * carry one.)
+ * Headers that concern one connection and are not forwarded. (Node decides how a body is framed: some methods need a
+ * special way to carry one.)
  */
 const OF_A_CONNECTION = [
   "connection",
@@ -41,10 +45,13 @@ interface BalancedGateway {
 }
 
 interface BalancerOptions {
-  /** Called for every check, because gateways come and go. */
+  /** Returns the current gateways. Called for every check, because suites start and stop gateways. */
   gateways: () => BalancedGateway[];
   port?: number;
-  /** A gateway that has not answered a check after this time is late. Without it, a check waits for its answer. */
+  /**
+   * A gateway that has not answered a check after this time counts as late. If undefined, a check waits for its answer
+   * without a limit.
+   */
   lateMs?: number;
   clock?: Clock;
 }
@@ -52,7 +59,7 @@ interface BalancerOptions {
 export interface Balancer {
   port: number;
   url: string;
-  /** How many gateways were ready at the last check. */
+  /** Returns how many gateways were ready at the last check. */
   ready(): number;
   close(): Promise<void>;
 }
@@ -93,7 +100,7 @@ class Readiness {
   /** Whether each gateway is ready, by its internal port. */
   readonly #isReady = new Map<number, boolean>();
   readonly #asking = new Set<number>();
-  /** How many answers in a row were late, by internal port. */
+  /** How many late answers in a row each gateway gave, by its internal port. */
   readonly #late = new Map<number, number>();
 
   constructor(gateways: () => BalancedGateway[], ask: (internalPort: number) => Promise<Said>) {
@@ -167,7 +174,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, { gatewa
   say(response, 503, "no gateway is ready");
 }
 
-/** Undefined if nothing accepts the connection. */
+/** Connects to a gateway; resolves with undefined if nothing accepts the connection. */
 function connected(port: number, patience: Patience): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
@@ -193,7 +200,7 @@ function relay(request: IncomingMessage, response: ServerResponse, socket: Socke
     response.writeHead(answer.statusCode as number, passedOn(answer.headers));
     response.flushHeaders();
     answer.pipe(response);
-    // A partial answer must not look complete, so its connection is cut.
+    // Cuts the client's connection too, so that a partial answer does not look complete.
     answer.on("close", () => answer.complete || response.destroy());
   });
   upstream.on("error", () => {

@@ -1,8 +1,8 @@
-/** Writes the gateway's own catalogue with changes to a file for `CATALOGUE_FILE`. */
+/** Writes a changed copy of the gateway's own catalogue to a file for `CATALOGUE_FILE`. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Nodes of a stage have no model and read prompts at once. */
+/** Removes the limit on prompt speed, because test nodes have no model and read prompts at once. */
 const UNREAD = { prompt_tps_max: 1e12 };
 
 /** Writes the built-in catalogue with these changes, by model, and returns the file's path. */

@@ -1,6 +1,6 @@
 /**
- * Random numbers decided by a seed. Each purpose has a stream of its own, so that one more draw for a purpose does not
- * change the others.
+ * Random numbers derived from a seed. Each purpose has a stream of its own, so that an additional number for one
+ * purpose does not change the others.
  */
 import type { Random } from "../gateway/src/base/random.ts";
 
@@ -22,7 +22,7 @@ export class Chance implements Random {
     for (let i = 0; i < 12; i++) this.#word();
   }
 
-  /** A separate stream of the same seed. */
+  /** Returns a separate stream of random numbers for a purpose, from the same seed. */
   of(purpose: string): Chance {
     return new Chance(`${this.#seed}/${purpose}`);
   }
@@ -31,22 +31,22 @@ export class Chance implements Random {
     for (let i = 0; i < bytes.length; i++) bytes[i] = this.#word() & 0xff;
   }
 
-  /** A number ≥ 0 and < 1. */
+  /** Returns a number ≥ 0 and < 1. */
   next(): number {
     return this.#word() / 2 ** 32;
   }
 
-  /** A whole number ≥ 0 and < bound. */
+  /** Returns a whole number ≥ 0 and < bound. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
 
-  /** A whole number between both bounds, which are included. */
+  /** Returns a whole number between both bounds, which are included. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }
 
-  /** True with a probability of 1 in `times`. */
+  /** Returns true with a probability of 1 in `times`. */
   oneIn(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -65,7 +65,7 @@ export class Chance implements Random {
     return cards;
   }
 
-  /** The random number generator sfc32. */
+  /** Returns the next 32 bits of the random number generator sfc32. */
   #word(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#d) | 0;
     this.#d = (this.#d + 1) | 0;
@@ -76,7 +76,7 @@ export class Chance implements Random {
   }
 }
 
-/** The hash function FNV-1a. */
+/** Computes the hash function FNV-1a. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -1,4 +1,7 @@
-/** The functions that every stage has, in one process or several: accounts, keys, records, checks of the ledger. */
+/**
+ * The functions that every test platform (stage) has, in one process or several: accounts, keys, records, checks of the
+ * ledger.
+ */
 import assert from "node:assert/strict";
 import {
   type Builder,
@@ -24,7 +27,7 @@ export interface NodeTraits {
   host?: Host;
 }
 
-/** A node with the scripted engine, which answers as its prompt says (`host/src/engines/script.ts`). */
+/** A node of a test platform. Its scripted engine answers as the prompt instructs (`host/src/engines/script.ts`). */
 export interface StageNode {
   /** The public ID, `node_…`. */
   id: string;
@@ -45,18 +48,18 @@ export abstract class Stage {
   /** The public API's URL: the balancer's if there is one, otherwise the first gateway's. */
   abstract get baseUrl(): string;
 
-  /** Starts a node; resolves once it accepts requests. */
+  /** Starts a node; resolves when it accepts requests. */
   abstract node(traits: NodeTraits): Promise<StageNode>;
 
-  /** Ends everything and removes its data. */
+  /** Stops the test platform and removes its data. */
   abstract close(): Promise<void>;
 
-  /** Queries the database on a connection of the stage. */
+  /** Queries the database on a connection of the tests, not of a gateway. */
   get query(): Query {
     return this.shared.query;
   }
 
-  /** Opens a builder with this credit (default: $100) and a key without limits. */
+  /** Opens a builder account with this credit (default: $100) and a key without limits. */
   async builder(credit = CREDIT, traits: KeyTraits = NO_LIMITS): Promise<Builder> {
     const account = await openBuilder(this.query, credit);
     return { account, key: (await makeKey(this.query, account, traits)).token };
@@ -71,7 +74,7 @@ export abstract class Stage {
     return BigInt(row?.balance ?? 0);
   }
 
-  /** Returns the record of an answered request once it is settled; undefined if it has none. */
+  /** Returns the record of an answered request once it is settled; undefined if the request has no record. */
   async record(response: Response): Promise<RecordRow | undefined> {
     const id = requestUuid(response.headers.get("x-request-id") ?? "");
     await untilSettled(this, id);
@@ -79,14 +82,17 @@ export abstract class Stage {
     return row;
   }
 
-  /** Runs `tollgate admin …` as a process with the gateways' settings. Returns its output; fails unless it exits with 0. */
+  /**
+   * Runs `tollgate admin …` as a process with the gateways' settings. Returns its output; throws unless it exits with
+   * 0.
+   */
   async admin(...args: string[]): Promise<string> {
     const run = tollgate(["admin", ...args], this.env);
     assert.equal(await run.ended, 0, run.output());
     return run.output();
   }
 
-  /** Waits until no holds are left, as every test does at its end. */
+  /** Waits until no holds are left. Every test calls it at its end. */
   noHolds(): Promise<void> {
     return untilSettled(this);
   }

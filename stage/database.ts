@@ -1,7 +1,7 @@
 /**
- * The databases of platforms, by data directory. By default, a platform gets a copy of a migrated template on the test
- * run's server, because starting a private PostgreSQL takes seconds. With `PRIVATE_DATABASE` in its environment it
- * starts a private one, as in real use: for suites that test it, its files or its log.
+ * Provides the databases of test platforms, by data directory. By default, a platform gets a copy of a migrated
+ * template on the test run's server, because starting a private PostgreSQL takes seconds. With `PRIVATE_DATABASE` in
+ * its environment the gateway starts a private one, as in real use: for suites that test it, its files or its log.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,32 +9,35 @@ import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
-/** Every platform's KEY_PEPPER. Tests know it, so they can create keys by SQL. */
+/** The KEY_PEPPER of every test platform. It is fixed, so that tests can create keys by SQL. */
 export const PEPPER = "the pepper of the end-to-end tests";
 
 /** The RECEIPT_SEED of platforms with several gateways. */
 export const RECEIPT_SEED = Buffer.alloc(32, "e2e").toString("base64url");
 
-/** An empty variable counts as unset. */
+/** Makes a gateway start its private PostgreSQL: an empty variable counts as unset. */
 export const PRIVATE_DATABASE = { DATABASE_URL: "" };
 
 export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
 
 const databases = new Map<string, TestDatabase>();
 
-/** The test run's server does not flush commits to its disk. */
+/** Makes the gateway accept a database without durable commits: the test run's server does not flush them to disk. */
 export const LOSSY = { DATABASE_DURABILITY: "assumed" };
 
 type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string; DATABASE_DURABILITY: string };
 
-/** Returns the environment that a gateway on this data directory needs, also when it is started again. */
+/**
+ * Creates the database of a data directory. Returns the environment variables that a gateway on this directory needs,
+ * also when it is started again.
+ */
 export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {
   const database = databases.get(dataDir) ?? (await openTestDatabase());
   databases.set(dataDir, database);
   return settings(database);
 }
 
-/** The same if the data directory has a database already; otherwise undefined. */
+/** Returns the same variables if the data directory already has a database; otherwise undefined. */
 export function databaseOf(dataDir: string | undefined): DatabaseSettings | undefined {
   const database = databases.get(dataDir ?? "");
   return database && settings(database);
@@ -57,7 +60,7 @@ export async function connect(dataDir: string): Promise<pg.Client> {
   return client;
 }
 
-/** Finds a private database by the files that its server keeps. */
+/** Returns the connection settings of a private database, read from the files that its server keeps. */
 export async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
   const note = await readIfThere(join(dataDir, "postgres-location.txt"));
   const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");

@@ -1,6 +1,6 @@
 /**
- * A whole platform for end-to-end suites: started with `tollgate dev` on a free port and its own data directory, and
- * observed only from outside, by HTTP, processes and its database.
+ * Runs a whole platform for end-to-end suites with `tollgate dev`, on a free port and with a data directory of its own.
+ * The suites observe it only from outside: by HTTP, processes and its database.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
@@ -24,14 +24,14 @@ export interface Ready {
   host_token: string;
   operator: { email: string; password: string };
   builder: { email: string; password: string };
-  /** `postgres` is null if the database is not a private one. */
+  /** The process IDs. `postgres` is null if the platform uses the test run's server. */
   pids: { gateway: number; postgres: number | null; nodes: number[] };
 }
 
 export interface Platform {
   ready: Ready;
   dataDir: string;
-  /** Returns everything that the process printed. */
+  /** Returns everything that the process has printed. */
   output: () => string;
   process: ChildProcess;
   /** Resolves with the exit code once the process has ended. */
@@ -45,7 +45,7 @@ export interface Platform {
 
 export async function newDataDir(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-e2e-"));
-  // As root, the database runs as another user, who must be able to enter the directory.
+  // If the test runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dataDir, 0o711);
   return dataDir;
 }
@@ -61,19 +61,21 @@ interface Started {
   ended: Promise<number | null>;
 }
 
-/** Runs `tollgate …` and collects its output. A command with `--data` uses the database of that data directory. */
+/**
+ * Runs `tollgate …` and collects its output. If the command has `--data`, it uses the database of that data directory.
+ */
 export function tollgate(args: string[], env: Record<string, string> = {}): Started {
   const dataDir = args[args.indexOf("--data") + 1];
   const child = spawn(process.execPath, [TOLLGATE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // Payouts are not held back: gateway/src/routes/console/operator/chargeback.test.ts tests that.
+    // Holds back no payouts; gateway/src/routes/console/operator/chargeback.test.ts tests that they are held back.
     env: {
       ...process.env,
       LOG_LEVEL: "info",
       INTERNAL_PORT: "0",
-      // Most suites never open the console, and others can wait, so nothing is prepared for it.
+      // Opens no database connections in advance for the console, because most suites never use it.
       DATABASE_POOL_MIN: "0",
-      // No balancer needs time to notice that a gateway stops.
+      // Stops without a delay, because no balancer needs time to notice it.
       DRAIN_DELAY_S: "0",
       PAYOUT_HOLD_DAYS: "0",
       ...databaseOf(dataDir),
@@ -128,7 +130,8 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
   });
   const written = async (): Promise<string | undefined> => {
     const text = await readIfThere(readyFile);
-    // The ready file is written after the last line of output, which may still be in a pipe.
+    // The ready file is written after the last line of output, but that line may still be in a pipe, so both are
+    // awaited.
     if (text !== undefined && LAST_WORDS.test(started.output())) return text;
     if (over) throw new Error("it stopped");
     return undefined;
@@ -142,8 +145,8 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
 }
 
 /**
- * Raises the key's limits for suites that send more. Must run before the key is first used, because gateways cache
- * verified keys.
+ * Raises the key's limits for suites that send more requests. Must run before the key is first used, because gateways
+ * cache verified keys.
  */
 export async function raiseLimits(platform: Platform): Promise<void> {
   await platform.query("update api_key set in_flight_max = 100000, requests_per_minute_max = 1000000");

@@ -1,18 +1,18 @@
-/** A gateway as a process: `tollgate serve`, as an operator runs it, from these sources or others. */
+/** Runs a gateway as a process: `tollgate serve`, as an operator runs it, from these or other sources. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { databaseOf, openDatabase, PEPPER } from "./database.ts";
 import { bareEnvironment, newProcess, type Process } from "./process.ts";
 
-/** The directory of these sources. */
+/** The root directory of these sources. */
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 export interface GatewayProcess extends Process {
   baseUrl: string;
   internalPort: number;
   logFile: string;
-  /** Sends SIGTERM; resolves with the exit code. */
+  /** Stops the gateway with SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -20,16 +20,16 @@ interface GatewayOptions {
   name: string;
   dataDir: string;
   logFile: string;
-  /** Settings in addition to those for running on this machine. */
+  /** Settings besides those that a gateway on the test machine needs. */
   env: Record<string, string>;
   root: string;
-  /** Words to put before the command. */
+  /** A command and arguments to put before the gateway's command, such as a wrapper that changes its network. */
   wrapper?: string[];
-  /** Default: the gateway is ready as soon as it was started. */
+  /** Checks whether the gateway is ready. Default: it is ready as soon as it has started. */
   ready?: () => Promise<boolean>;
 }
 
-/** Creates the process without starting it. */
+/** Creates a gateway process without starting it. */
 export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], ready }: GatewayOptions): Process {
   return newProcess({
     name,
@@ -43,7 +43,10 @@ export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], re
   });
 }
 
-/** Starts `tollgate serve` on free ports and waits until it serves. Its log goes to a file, as an operator's would. */
+/**
+ * Starts `tollgate serve` on free ports and waits until it accepts requests. Its log goes to a file, as an operator's
+ * would.
+ */
 export async function serve(
   dataDir: string,
   env: Record<string, string>,
@@ -67,9 +70,9 @@ export async function serve(
       PORT: "0",
       INTERNAL_PORT: "0",
       PLANE_PORT: "0",
-      // A single process, which suites kill and watch.
+      // Runs the gateway in a single process, which suites kill and watch.
       WORKERS: "1",
-      // No balancer needs time to notice that the gateway stops.
+      // Stops without a delay, because no balancer needs time to notice it.
       DRAIN_DELAY_S: "0",
       KEY_PEPPER: PEPPER,
       ...databaseOf(dataDir),

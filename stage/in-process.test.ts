@@ -1,4 +1,4 @@
-/** Tests a whole platform in this process, on a clock that only the test moves. */
+/** Tests the in-process platform: gateways and nodes in the test's own process, on a clock that only the test moves. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Uuid } from "../gateway/src/base/ids.ts";
@@ -53,12 +53,12 @@ const priceOf = (tokens: { prompt_tokens: number; completion_tokens: number }): 
   return pico(BigInt(tokens.prompt_tokens) * prices.in + BigInt(tokens.completion_tokens) * prices.out);
 };
 
-describe("an in-process platform", () => {
+describe("an in-process test platform", () => {
   before(async () => {
     stage = await openStage({ as: "in-process", nodes: [{ models: [MODEL] }] });
   });
 
-  test("charges one streamed chat exactly, while its clock stands still", async () => {
+  test("charges a streamed chat exactly, while the test's clock stands still", async () => {
     const { clock, gateway, shared } = stage;
     const { account, key } = await stage.builder();
     const began = clock.now();
@@ -77,7 +77,7 @@ describe("an in-process platform", () => {
       assert.deepEqual(differences, [], name);
   });
 
-  test("waits for a silent node until the clock reaches the timeout", async () => {
+  test("waits for a silent node until the test's clock reaches the timeout", async () => {
     const { clock, gateway } = stage;
     const { account, key } = await stage.builder();
     const stream = chat(key, { text: "One two three four five.", stall_after: 2 });
@@ -92,13 +92,14 @@ describe("an in-process platform", () => {
     await eventually("nothing is held", async () => (await gateway.ledger.balance(account as Uuid))?.held === 0n);
   });
 
-  test("leaves nothing running after it closes, however far its clock moves", async () => {
+  test("leaves nothing running after it closes, even if the clock advances by a day", async () => {
     const { clock, baseUrl, logged } = stage;
     await unlessHung("the platform closes", stage.close());
     await assert.rejects(fetch(baseUrl, { signal: hangSignal() }), ({ cause }) => cause.code === "ECONNREFUSED");
     logged.splice(0);
     clock.advance(24 * 60 * 60 * 1000);
-    // Any timer that fired would have logged an error about the closed database by the end of these turns.
+    // By the end of these turns of the event loop, any timer that fired would have logged an error about the closed
+    // database.
     for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(logged, []);
   });
@@ -111,7 +112,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
   });
   after(() => pair?.close());
 
-  test("serve a builder on one node, and both know what the builder spent", async () => {
+  test("serve a builder on one node, and both gateways see what the builder spent", async () => {
     const { account, key } = await pair.builder();
     for (const [i, gateway] of pair.gateways.entries()) {
       const text = `from gateway ${i}`;

@@ -33,9 +33,12 @@ import { type NodeTraits, Stage, type StageNode } from "./common.ts";
 import { credentialsOf, enrol } from "./nodes/hand-made.ts";
 import { HONEST_NODES, openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
 
-/** Longer than the delay before an agent reconnects. */
+/**
+ * How far to advance the clock when a connection is lost: more than the delay before an agent reconnects. In
+ * milliseconds.
+ */
 const DIAL_AGAIN_MS = 5_000;
-/** The step with which a running clock advances. */
+/** How far a running clock advances at a time, in milliseconds. */
 const STEP_MS = 10;
 
 export interface InProcessOptions extends SharedOptions {
@@ -44,8 +47,8 @@ export interface InProcessOptions extends SharedOptions {
   gateways?: number;
   nodes?: NodeTraits[];
   /**
-   * Settings of every gateway, besides those for running in this process. A function may write files into the stage's
-   * folder and return their paths.
+   * Settings of every gateway, besides those for running in this process. A function may write files into the
+   * platform's folder and return settings with their paths.
    */
   env?: Record<string, string> | ((folder: string) => Promise<Record<string, string>>);
   /** "manual" (default): the clock stands still unless the test moves it. "running": it also advances by itself. */
@@ -60,9 +63,9 @@ interface InProcessGateway extends ServedGateway {
 export class InProcessStage extends Stage {
   readonly clock: ManualClock;
   readonly gateways: InProcessGateway[] = [];
-  /** The parsed log of gateways and agents, only warnings and errors. */
+  /** The parsed log lines of gateways and agents, only warnings and errors. */
   readonly logged: Record<string, unknown>[] = [];
-  /** The answers to the canaries that gateways make up, because hand-made nodes have no model. */
+  /** The answers to the canaries that gateways generate, because hand-made nodes have no model. */
   readonly answers = new AnswerBook();
   /** The environment of every gateway. */
   readonly env: Record<string, string>;
@@ -81,7 +84,7 @@ export class InProcessStage extends Stage {
     this.#isManual = isManual;
     this.env = env;
     this.folder = folder;
-    // The clock starts with the database's time, because the database decides when leases expire.
+    // The clock starts at the real time, as the database does, because the database decides when leases expire.
     this.clock = manualClock(Date.now());
     this.#log = createLog("warn", { write: (line: string) => void this.logged.push(JSON.parse(line)) });
   }
@@ -93,7 +96,7 @@ export class InProcessStage extends Stage {
     const shared = await openSurroundings(options);
     const isManual = clock === "manual";
     const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
-    // On NATS, a starting gateway waits for messages of the others, so the clock must run.
+    // The clock runs during the start: on NATS, a starting gateway waits for messages of the others.
     stage.#stopClock = running(stage.clock);
     try {
       for (let i = 0; i < gateways; i++) await stage.addGateway();
@@ -115,14 +118,16 @@ export class InProcessStage extends Stage {
     return this.gateway.baseUrl;
   }
 
-  /** Adds a gateway. On NATS it waits for the others' messages, while the clock runs. */
+  /**
+   * Starts another gateway. On NATS the new gateway waits for messages of the others, so the clock must run meanwhile.
+   */
   async addGateway(): Promise<InProcessGateway> {
     const gateway = await this.#startGateway();
     this.gateways.push(gateway);
     return gateway;
   }
 
-  /** `wrapped`: makes the node's engine from the scripted one. */
+  /** Starts a node. `wrapped`: returns the node's engine, given the scripted one. */
   async node({
     models,
     name,
@@ -145,7 +150,8 @@ export class InProcessStage extends Stage {
       clock,
       log: this.#log,
       status({ type }) {
-        // The NATS client waits in real time. Connections that it gave up are dialled again when the clock moves.
+        // The NATS client waits in real time, but reconnects by the test's clock. So the clock is moved when a
+        // connection is lost.
         if (type !== "online" && isManual) clock.soon(() => clock.advance(DIAL_AGAIN_MS));
       },
     });
@@ -185,7 +191,10 @@ export class InProcessStage extends Stage {
   }
 }
 
-/** Advances the clock by one step per turn of the event loop; turns that a busy machine skipped are not made up for. */
+/**
+ * Advances the clock by one step per turn of the event loop; turns that a busy machine skipped are not made up for.
+ * Returns a function that stops the clock.
+ */
 function running(clock: ManualClock): () => void {
   const steps = setInterval(() => clock.advance(STEP_MS), STEP_MS);
   return () => clearInterval(steps);
@@ -199,7 +208,9 @@ interface Place {
   env: Record<string, string>;
 }
 
-/** The real adapters, except for the database's health check: tests do not judge how soon the test database answers. */
+/**
+ * Opens the real adapters, except the database's health check: tests do not judge how fast the test database answers.
+ */
 async function openPorts({ clock, log, database, directory, env }: Place) {
   const config = parseConfig({
     PORT: "0",
@@ -243,7 +254,9 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
   return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 1_000 } } };
 }
 
-/** A connection pool of the gateway's own, with the notifications that gateways send each other through the database. */
+/**
+ * Opens a connection pool for one gateway, with the notifications that gateways send each other through the database.
+ */
 async function openStore({ clock, log, onClose }: BuildContext, { connection }: TestDatabase): Promise<Store> {
   const pool = openPool(connection, { log, sizeMax: 10, connectMsMax: PATIENCE_MS });
   onClose(() => pool.end());

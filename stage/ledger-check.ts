@@ -1,4 +1,7 @@
-/** Checks a platform's ledger from outside, with plain SQL and no gateway code except the published share. */
+/**
+ * Checks a platform's ledger from outside, with plain SQL and without gateway code, except the published share of
+ * hosts.
+ */
 import assert from "node:assert/strict";
 import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
 import type { Platform } from "./dev.ts";
@@ -45,8 +48,8 @@ export interface RecordRow {
 
 /**
  * Resolves when every answered request (or the given one) is settled in the tables and none is in flight. If the
- * database takes longer than a second, a gateway answers first: the settlement is on its disk and reaches the tables
- * later, and the request's hold remains until then.
+ * database takes longer than a second, the gateway answers before the settlement: it writes the settlement to its disk
+ * and to the tables later. The request's hold remains until then.
  */
 export async function untilSettled({ query }: Queryable, request?: string): Promise<void> {
   const holds = (): Promise<object[]> =>
@@ -55,15 +58,14 @@ export async function untilSettled({ query }: Queryable, request?: string): Prom
 }
 
 /**
- * Statistics include a request a few seconds after it ended. Resolves when none is in flight and all that ended are
- * included.
+ * Resolves when no request is in flight and all that ended are included in the statistics, which takes a few seconds.
  */
 export async function untilCounted({ query }: Queryable): Promise<void> {
   const open = "select 1 from hold union all select 1 from unrolled";
   await eventually("every request is counted", async () => (await query(open)).length === 0);
 }
 
-/** The newest record, once nothing is in flight. */
+/** Returns the newest record, once no request is in flight. */
 export async function lastRecord(platform: Queryable): Promise<RecordRow> {
   await untilSettled(platform);
   const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
@@ -71,7 +73,7 @@ export async function lastRecord(platform: Queryable): Promise<RecordRow> {
   return row;
 }
 
-/** Asserts every rule of the ledger that must hold while no request is in flight. */
+/** Asserts all rules of the ledger that must hold while no request is in flight. */
 export async function assertBalanced(platform: Queryable): Promise<void> {
   const none = async (what: string, sql: string): Promise<void> =>
     assert.deepEqual(await platform.query(sql), [], what);

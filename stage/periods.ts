@@ -1,11 +1,11 @@
-/** Keeps a test with a real clock within one calendar minute or day. */
+/** Runs a part of a test within one calendar minute or day of the real clock. */
 import { eventually } from "./wait.ts";
 
 const PERIOD_MS = { minute: 60_000, day: 24 * 60 * 60 * 1000 };
 
 /**
- * Limits restart with each calendar minute, budgets with each day (UTC). Repeats `observe` until it ran within one such
- * period. `observe` uses a new key and asserts nothing; its result is judged afterwards.
+ * Repeats `observe` until a call began and ended within one calendar minute or day (UTC): limits restart each minute,
+ * budgets each day. `observe` must use a new key and assert nothing; its result is checked afterwards.
  */
 export async function inOne<T>(
   period: keyof typeof PERIOD_MS,
@@ -21,10 +21,10 @@ export async function inOne<T>(
   return seen;
 }
 
-/** Shorter than the limit of `eventually`. */
+/** How long before midnight to wait for the new day; shorter than the limit of `eventually`. */
 const BEFORE_MIDNIGHT_MS = 4 * 60 * 1000;
 
-/** For suites that check what happened "since midnight UTC": shortly before midnight, waits for the new day. */
+/** Waits for the new day if midnight UTC is near, for suites that check the usage "since midnight UTC". */
 export async function clearOfMidnight(): Promise<void> {
   const leftMs = (): number => PERIOD_MS.day - (Date.now() % PERIOD_MS.day);
   await eventually("the day has begun", () => leftMs() > BEFORE_MIDNIGHT_MS);

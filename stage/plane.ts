@@ -1,6 +1,6 @@
 /**
- * The dispatch planes that suites run on: the hub inside the gateway, and a NATS server that is set up with the
- * operators' command.
+ * Provides the dispatch planes that suites run on: the hub inside the gateway, and a NATS server that is set up with
+ * the operators' command.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { freePort } from "./process.ts";
 export const skipWithoutNats = skip;
 
 export interface OpenPlane {
-  /** The environment of gateways. */
+  /** The environment variables for gateways. */
   env: Record<string, string>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const hub = async (): Promise<OpenPlane> => ({ env: {}, close: async () => {} })
 
 interface NatsTraits {
   scheme?: "nats" | "tls";
-  /** Paths of a certificate and its key. */
+  /** The paths of a TLS certificate and its key. */
   tls?: { cert: string; key: string };
 }
 
@@ -55,8 +55,8 @@ export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promi
 }
 
 /**
- * Runs the same suite on both planes in parallel, because most of it is waiting. Without nats-server the second is
- * skipped with a message.
+ * Defines the same suite for both planes, which run in parallel, because most of it is waiting. Without nats-server the
+ * second is skipped with a message.
  */
 export function onEveryPlane(name: string, suite: (openPlane: () => Promise<OpenPlane>) => void): void {
   describe(name, { concurrency: 2 }, () => {

@@ -7,7 +7,7 @@ import { freePort } from "./process.ts";
 
 const COUNT = 20;
 const SAME = 7_000;
-/** Prints its ports, and exits when its standard input ends. */
+/** A program that prints its reserved ports, and exits when its standard input ends. */
 const ASKER = `
   import { freePort } from ${JSON.stringify(fileURLToPath(new URL("process.ts", import.meta.url)))};
   const ports = [];
@@ -25,6 +25,6 @@ test("free ports are outside the range that the system assigns, and differ betwe
   const mine = Array.from({ length: COUNT }, () => freePort(SAME));
   const all = [...(await Promise.all(mine)), ...(await Promise.all(others)).flat()];
   assert.equal(new Set(all).size, 3 * COUNT);
-  // Linux assigns other ports from 32,768 on, macOS and Windows from 49,152 on.
+  // Linux assigns ports to connections from 32,768 on, macOS and Windows from 49,152 on.
   assert.ok(Math.max(...all) < 32_768, String(Math.max(...all)));
 });

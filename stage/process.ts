@@ -1,7 +1,8 @@
 /**
- * A process of a test that can be killed, frozen and restarted, with all its child processes. It ends with the test,
- * however that ends: a small shell watches a pipe to the test and kills the process when the pipe closes. Child
- * processes are found in /proc; without /proc, only the process itself is killed and frozen.
+ * A process of a test that can be killed, frozen and restarted, with all its child processes.
+ *
+ * It ends with the test, however the test ends: a small shell watches a pipe to the test and kills the process when the
+ * pipe closes. Child processes are found in /proc; without /proc, only the process itself is killed and frozen.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -15,16 +16,16 @@ import { eventually, HANG_LIMIT_MS } from "./wait.ts";
 interface ProcessOptions {
   name: string;
   command: string[];
-  /** The file that its output is appended to. */
+  /** The file to which the process's output is appended. */
   log: string;
   directory?: string;
-  /** Replaces the harness's environment. */
+  /** The process's environment; default: the environment of the test. */
   environment?: NodeJS.ProcessEnv;
-  /** The user that it runs as, if the harness is root. */
+  /** The user of the process, if the test runs as root. */
   user?: { uid: number; gid: number } | undefined;
-  /** The signal that the process gets when the harness has ended. */
+  /** The signal that the process gets when the test has ended. */
   lastSignal?: "KILL" | "QUIT" | "TERM";
-  /** Whether the process is ready; polled until it returns true. */
+  /** Checks whether the process is ready; repeated until it returns true. */
   ready?: () => Promise<boolean>;
 }
 
@@ -37,17 +38,20 @@ export interface Process {
   /** Kills the process and all its children with SIGKILL. */
   kill(): Promise<void>;
   /**
-   * Sends the signal and waits for the end; kills the process if it does not end in time. Returns the exit code, or
-   * null if it was killed or did not run.
+   * Sends the signal and waits for the process to end; kills it if that takes too long. Returns the exit code, or null
+   * if the process was killed or did not run.
    */
   end(signal?: NodeJS.Signals, withinMs?: number): Promise<number | null>;
-  /** Sends SIGSTOP to the process and all its children. */
+  /** Freezes the process and all its children with SIGSTOP. */
   stop(): void;
   cont(): void;
   log(): Promise<string>;
 }
 
-/** `$1`: the last signal; `$2`: its directory; then the command. The server's pid is the first line on channel 3. */
+/**
+ * A shell script that starts a command and kills it when the standard input closes. `$1`: the signal to send; `$2`: the
+ * command's directory; the other arguments: the command. The command's process ID is the first line on channel 3.
+ */
 const WATCHER = `
 signal=$1; cd "$2" || exit 1; shift 2
 "$@" </dev/null 3>&- &
@@ -64,7 +68,7 @@ export function newProcess(options: ProcessOptions): Process {
   const { name, command, log, directory = "/", lastSignal = "KILL" } = options;
   let current: { watcher: ChildProcess; pid: number } | undefined;
   const pid = (): number | undefined => (current !== undefined && isRunning(current.pid) ? current.pid : undefined);
-  /** Waits for the end of the shell that watches the process. */
+  /** Closes the pipe to the shell that watches the process, and waits for the shell to end. */
   const dismiss = async (): Promise<number | null> => {
     if (current === undefined) return null;
     const { watcher } = current;
@@ -75,7 +79,7 @@ export function newProcess(options: ProcessOptions): Process {
       watcher.stdin?.end();
       await ended;
     }
-    // For a process that a signal ended, the shell reports 128 plus the signal's number.
+    // If a signal ended the process, the shell reports 128 plus the signal's number.
     return watcher.exitCode === null || watcher.exitCode > 128 ? null : watcher.exitCode;
   };
   const process_: Process = {
@@ -94,11 +98,11 @@ export function newProcess(options: ProcessOptions): Process {
         stdio: ["pipe", file.fd, file.fd, "pipe"],
       });
       await file.close();
-      // The process may end before the harness closes its input.
+      // The process may end before the test closes its input, which is not an error.
       watcher.stdin?.on("error", () => {});
       const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
       current = { watcher, pid: Number.parseInt(String(line), 10) };
-      // A failed test must not wait for the process, which ends with the test.
+      // Lets the test process exit while this process runs, which then ends too.
       for (const held of [watcher, watcher.stdin, watcher.stdio[3]] as { unref?: () => void }[]) held.unref?.();
       await eventually(`${name} is ready`, async () => {
         if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);
@@ -109,7 +113,7 @@ export function newProcess(options: ProcessOptions): Process {
       const root = pid();
       const killed = root === undefined ? [] : killTree(root);
       await dismiss();
-      // A child may outlive its parent by a moment, and PostgreSQL does not start while one holds the old server's
+      // A child may survive its parent by a moment, and PostgreSQL does not start while a child uses the old server's
       // shared memory.
       await eventually(`what ${name} started has ended`, async () => !killed.some(isRunning));
     },
@@ -140,14 +144,17 @@ export function newProcess(options: ProcessOptions): Process {
 
 const hasProc = existsSync("/proc/self/stat");
 
-/** A zombie does not count as running. */
+/** Returns whether the process runs; a zombie does not count. */
 function isRunning(pid: number): boolean {
   if (!hasProc) return /^[^ZX]/.test(spawnSync("ps", ["-o", "stat=", "-p", `${pid}`], { encoding: "utf8" }).stdout);
   const stat = statOf(pid);
   return stat !== undefined && stat.state !== "Z" && stat.state !== "X";
 }
 
-/** Freezes from the top down, so that no process can start another meanwhile. Returns all process IDs. */
+/**
+ * Freezes a process and all its children, parents first, so that no process can start another meanwhile. Returns all
+ * process IDs.
+ */
 function freezeTree(root: number): number[] {
   const frozen = new Set<number>();
   for (let fresh = [root]; fresh.length > 0; fresh = descendants(root).filter((pid) => !frozen.has(pid))) {
@@ -159,9 +166,9 @@ function freezeTree(root: number): number[] {
   return [...frozen];
 }
 
-/** Kills a process and all its children with SIGKILL. Returns the IDs of all of them. */
+/** Kills a process and all its children with SIGKILL. Returns the IDs of all. */
 export function killTree(root: number): number[] {
-  // Kills from the bottom up: a parent is frozen, so it cannot react to its children's end.
+  // Kills children first: their parents are frozen, so they cannot react.
   const pids = freezeTree(root).reverse();
   for (const pid of pids) signalIfThere(pid, "SIGKILL");
   return pids;
@@ -177,7 +184,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
 
 function statOf(pid: number): { parent: number; state: string } | undefined {
   try {
-    // The file contains "12 (a name) S 1 …", and the name may contain any character.
+    // The file contains "12 (a name) S 1 …", and the name may contain any characters, also parentheses.
     const [state = "", parent = ""] = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -204,7 +211,7 @@ function below(pid: number, children: Map<number, number[]>): number[] {
   return (children.get(pid) ?? []).flatMap((child) => [child, ...below(child, children)]);
 }
 
-/** Waits for a limited time, for callers that do something else afterwards. Tests use `eventually`. */
+/** Waits for a limited time and then throws, for callers that react to it. Tests use `eventually` instead. */
 export async function until(what: string, withinMs: number, check: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await check())) {
@@ -214,16 +221,16 @@ export async function until(what: string, withinMs: number, check: () => Promise
 }
 
 /**
- * Ports below those that systems assign to connections and to listeners without a port: only callers of `freePort` get
- * them.
+ * The range of ports for `freePort`: below the ports that operating systems assign by themselves, so that nothing else
+ * uses them.
  */
 const PORTS = { first: 20_000, count: 10_000 };
-/** Processes start their search at different ports. */
+/** The offset at which this process begins its search, so that concurrent test processes find different ports. */
 const FIRST = (process.pid * 97) % PORTS.count;
 
 /**
- * Reserves a loopback port for a process whose settings need one. It stays reserved until this process ends: a UDP
- * socket on the same number, which nothing else uses, keeps it from other test processes.
+ * Reserves a loopback port for a process whose settings need one. The port stays reserved until this process ends: a
+ * UDP socket on the same number, which nothing else uses, keeps other test processes from taking it.
  */
 export async function freePort(first = FIRST): Promise<number> {
   for (let tried = 0; tried < PORTS.count; tried++) {
@@ -264,7 +271,7 @@ const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).co
 
 const tail = (text: string): string => text.trimEnd().split("\n").slice(-15).join("\n");
 
-/** The environment of a process without any of the test's own settings. */
+/** Returns the environment without any of the test's own settings. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * A stage of processes: `tollgate serve` and `tollgate-host up`, as operators and hosts run them, for tests that start,
- * stop and kill them.
+ * A test platform of processes: `tollgate serve` and `tollgate-host up`, as operators and hosts run them, for tests
+ * that start, stop and kill them.
  */
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
@@ -19,25 +19,28 @@ const SLOTS = 16;
 
 export interface ProcessOptions extends SharedOptions {
   /**
-   * The number of gateways at the start (default: 1). If it is given and not 1, a balancer that follows `/readyz` is in
-   * front of them.
+   * The number of gateways at the start (default: 1). If the number is given and not 1, a balancer that checks
+   * `/readyz` is in front of them.
    */
   gateways?: number;
   nodes?: NodeTraits[];
-  /** Settings of every gateway. A function may write files into the first gateway's data directory and return their paths. */
+  /**
+   * Settings of every gateway. A function may write files into the first gateway's data directory and return settings
+   * with their paths.
+   */
   env?: Record<string, string> | ((dataDir: string) => Promise<Record<string, string>>);
 }
 
 export class ProcessStage extends Stage {
-  /** The gateways that were not stopped. */
+  /** The gateways that are not stopped. */
   readonly gateways: Set<GatewayProcess>;
   readonly balancer: Balancer | undefined;
   /** The environment of every gateway. */
   readonly env: Record<string, string>;
-  /** The first gateway's data directory. Every further gateway has one of its own, like a new machine. */
+  /** The first gateway's data directory. Every other gateway has one of its own, like a new machine. */
   readonly dataDir: string;
   readonly #dataDirs: string[] = [];
-  /** All nodes that were started, including stopped ones. */
+  /** All nodes that were started, including those that have stopped. */
   readonly nodes: Process[] = [];
   #first: GatewayProcess | undefined;
   #ended: Promise<number | null> | undefined;
@@ -91,7 +94,7 @@ export class ProcessStage extends Stage {
     return this.gateway.pid() as number;
   }
 
-  /** Starts another gateway, from these sources or others, with additional settings. */
+  /** Starts another gateway with additional settings, from these sources or those in `root`. */
   async addGateway(settings: Record<string, string> = {}, root?: string): Promise<GatewayProcess> {
     const isFirst = this.#dataDirs.length === 0;
     const dataDir = isFirst ? this.dataDir : await newDataDir();
@@ -134,7 +137,7 @@ export class ProcessStage extends Stage {
     return (await stat(this.gateway.logFile)).size;
   }
 
-  /** Ends nodes and gateways and keeps their files. Resolves with the first gateway's exit code. */
+  /** Stops nodes and gateways and keeps their files. Resolves with the first gateway's exit code. */
   stop(): Promise<number | null> {
     this.#ended ??= this.#end();
     return this.#ended;

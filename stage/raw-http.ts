@@ -1,4 +1,6 @@
-/** Sends HTTP requests that ordinary clients do not send: any method, a false content length, a body without a length. */
+/**
+ * Sends HTTP requests that ordinary clients cannot send: any method, a false content length, a body without a length.
+ */
 import { Agent, request } from "node:http";
 
 export interface Sent {
@@ -6,7 +8,7 @@ export interface Sent {
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Sends a Content-Length of this many bytes and no body. */
+  /** Sends a Content-Length of this number, but no body. */
   claimsBytes?: number;
   /** Sends the body in chunks, without a Content-Length. */
   chunked?: boolean;
@@ -17,7 +19,7 @@ export interface Got {
   /** The headers by lower-case name. */
   headers: Record<string, string>;
   text: string;
-  /** The body arrived completely; false for a stream that failed. */
+  /** Whether the body arrived completely; false for a stream that failed. */
   isWhole: boolean;
 }
 
@@ -26,12 +28,12 @@ const CHUNK_CHARS = 256 * 1024;
 export function send(baseUrl: string, sent: Sent): Promise<Got> {
   const { method = "POST", path, headers = {}, body = "", claimsBytes, chunked = false } = sent;
   return new Promise((resolve, reject) => {
-    // Joined as text, because a URL object would normalise the path.
+    // The URL is joined as text, because a URL object would normalise the path.
     const { hostname, port } = new URL(baseUrl);
     const length = claimsBytes ?? Buffer.byteLength(body);
     const inChunks = chunked && claimsBytes === undefined;
     // Every request has its own connection: a server that answers before it has read the whole body may cut the
-    // connection, and would end the next request too.
+    // connection, which would end the next request too.
     const agent = new Agent({ keepAlive: true });
     const outgoing = request({
       agent,
@@ -44,7 +46,7 @@ export function send(baseUrl: string, sent: Sent): Promise<Got> {
     let answered = false;
     outgoing.on("close", () => agent.destroy());
     outgoing.on("error", (error) => {
-      // A server that has answered may close the connection while the body is still being sent.
+      // Ignores an error after the answer: the server may close the connection while the body is still being sent.
       if (!answered) reject(error);
     });
     outgoing.on("response", (response) => {
@@ -77,8 +79,8 @@ function flat(headers: Record<string, string | string[] | undefined>): Record<st
 }
 
 /**
- * Yields an answer's text as it arrives. It is read eagerly, because `fetch` drops the unread part of a body that
- * breaks off, as a failed stream does after its error event.
+ * Yields the text of an answer as it arrives. The body is read eagerly, because `fetch` discards unread data if the
+ * body breaks off, as that of a failed stream does after its error event.
  */
 export function partsOf(response: Response): AsyncGenerator<string, void> {
   const parts: string[] = [];
@@ -118,7 +120,7 @@ export function events(text: string): string[] {
     .map((event) => event.replace(/^data: /, ""));
 }
 
-/** The database's UUID of `req_…`: 26 Crockford characters encode its 128 bits. */
+/** Converts a request ID `req_…` to the database's UUID: its 26 Crockford characters encode 128 bits. */
 export function requestUuid(requestId: string): string {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   let bits = 0n;

@@ -1,16 +1,16 @@
-/** Builders' requests as plain HTTP, and helpers to read their answers. */
+/** Sends builders' requests as plain HTTP, and reads their answers. */
 
 import type { Stage } from "./common.ts";
 import type { Ready } from "./dev.ts";
 import { partsOf, textOf } from "./raw-http.ts";
 
-/** Where a builder sends requests, and with which key. */
+/** The gateway to which a builder sends requests, and the builder's key. */
 type Client = { ready: Pick<Ready, "gateway_url" | "api_key"> };
 
-/** A prompt with instructions for the scripted engine (`host/src/engines/script.ts`). */
+/** Returns a prompt with instructions for the scripted engine (`host/src/engines/script.ts`). */
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
-/** Sends a chat that the scripted engine answers as `orders` says. */
+/** Sends a chat that the scripted engine answers as `orders` instructs. */
 export function chat(
   platform: Client,
   orders: object,
@@ -32,7 +32,7 @@ export function chat(
 /** Keeps a streamed request of this model in flight until the returned function is called. */
 export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
-  // Generates up to the model's context, which takes longer than any suite.
+  // Generates up to the model's context length, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };
   const response = await chat(platform, orders, { model, stream: true }, gone.signal);
   if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
@@ -62,7 +62,7 @@ export function ask(
   });
 }
 
-/** The text of an answer, streamed or whole. */
+/** Returns the text of an answer, streamed or not. */
 export async function said(response: Response): Promise<string> {
   const text = await textOf(response);
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -72,12 +72,12 @@ export async function said(response: Response): Promise<string> {
   return [...text.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => JSON.parse(`"${word}"`)).join("");
 }
 
-/** The code of an error, from an error body or a stream's last event. */
+/** Returns the error code in an error body or in a stream's last event. */
 export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];
 
 /**
- * Reads a stream until the first output of a node has arrived. Resolves with a function that reads the rest and returns
- * the whole text.
+ * Reads a stream until the node's first output arrives. Resolves with a function that reads the rest and returns the
+ * whole text.
  */
 export async function begun(response: Response): Promise<() => Promise<string>> {
   const parts = partsOf(response);
@@ -87,7 +87,7 @@ export async function begun(response: Response): Promise<() => Promise<string>> 
     text += value ?? "";
     return done !== true;
   };
-  // The first chunk, which has no content, is sent before a node has the request.
+  // The gateway sends a first chunk without content before a node has the request, so that chunk does not count.
   while (!/"content":"[^"]/.test(text))
     if (!(await more())) throw new Error(`the stream ended without a word: ${text}`);
   return async () => {

@@ -1,6 +1,7 @@
 /**
- * Opens a platform for a test: gateways on a shared database, dispatch plane and limits, with nodes; either in the
- * test's own process on a clock that the test moves, or as processes that can be killed. README.md says which to use.
+ * Opens a platform for a test (a stage): gateways with a shared database, dispatch plane and limits server, and nodes.
+ * It runs either in the test's own process on a clock that the test moves, or as processes that can be killed.
+ * README.md explains which to use.
  */
 import { type InProcessOptions, InProcessStage } from "./in-process.ts";
 import { type ProcessOptions, ProcessStage } from "./processes.ts";

@@ -1,4 +1,4 @@
-/** What the gateways of a stage share: a database, a dispatch plane, a limits server. */
+/** Opens the servers that the gateways of a test platform share: a database, a dispatch plane, a limits server. */
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
@@ -7,30 +7,34 @@ import { LOSSY, PEPPER, PRIVATE_DATABASE, privateDatabase, type Query } from "./
 import { type NatsPlane, openNats } from "./plane.ts";
 
 /**
- * Settings for stages whose nodes are all honest, as those of `tollgate dev` are: the scripted engine knows no answer to a canary, and is
- * faster than its model can be.
+ * Turns quarantine and probation off, for platforms whose nodes are all honest, like those of `tollgate dev`. The
+ * scripted engine has no answer to a canary (a question with a known answer), and is faster than a real model can be.
  */
 export const HONEST_NODES = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
 
 export interface SharedOptions {
   /**
-   * "shared" (default): a database on the test run's server, or one with only the migrations of a directory. "private":
-   * the PostgreSQL that a gateway starts by itself, for tests of its files and its log; only with processes.
+   * "shared" (default): a database on the test run's server; with `sql`, one with only the migrations in that
+   * directory. "private": the PostgreSQL that a gateway starts by itself, for tests of its files and its log; only with
+   * processes.
    */
   store?: "shared" | "private" | { sql: string };
-  /** "hub" (default): inside the gateway, so there can be only one gateway. "nats": a NATS server of the stage. */
+  /**
+   * "hub" (default): the plane inside the gateway, so there can be only one gateway. "nats": a NATS server of the test
+   * platform.
+   */
   plane?: "hub" | "nats";
-  /** "memory" (default): each gateway counts for itself. "valkey": a Valkey or Redis server of the stage. */
+  /** "memory" (default): each gateway counts for itself. "valkey": a Valkey or Redis server of the test platform. */
   limits?: "memory" | "valkey";
 }
 
 export interface Surroundings {
-  /** Undefined if the database is a private one. */
+  /** Undefined if the gateway starts its private database. */
   database: TestDatabase | undefined;
   query: Query;
   /**
-   * Closes the connections of `query`; the next call opens them again. A private PostgreSQL does not stop before they
-   * are closed.
+   * Closes the connections of `query`; the next query opens them again. A private PostgreSQL does not stop while they
+   * are open.
    */
   stopLooking(): Promise<void>;
   /** Undefined if the plane is the hub. */
@@ -42,7 +46,7 @@ export interface Surroundings {
   close(): Promise<void>;
 }
 
-/** `dataDir`: the first gateway's data directory. */
+/** Opens the servers. `dataDir`: the first gateway's data directory. */
 export async function openSurroundings(
   { store = "shared", plane, limits }: SharedOptions,
   dataDir?: string,
@@ -51,8 +55,8 @@ export async function openSurroundings(
   const nats = plane === "nats" ? await openNats() : undefined;
   const binary = limits === "valkey" ? findServer() : undefined;
   const valkey = binary === undefined ? undefined : await startServer(binary);
-  // Connects under another application name: a connection with a gateway's name would look like a gateway that still
-  // runs.
+  // Connects under an application name of its own: a connection with a gateway's name would look like a gateway that
+  // still runs.
   const openLooks = async (): Promise<pg.Pool> => {
     const where = database === undefined ? await privateDatabase(dataDir as string) : configOf(database);
     const pool = new pg.Pool({
@@ -60,7 +64,7 @@ export async function openSurroundings(
       options: sessionOptions(),
       application_name: "what a test looks up",
     });
-    // A connection that is being closed may still report that its database is dropped.
+    // Ignores the error that a connection in the process of closing reports when its database is dropped.
     pool.on("error", () => {});
     return pool;
   };

@@ -1,7 +1,7 @@
 /**
- * Other versions of the sources, so that tests can upgrade from one to another. A version is a directory that is
- * removed with this process. It uses the packages installed here if its lock file asks for the same ones; otherwise
- * they are installed for it.
+ * Provides other versions of the sources, so that tests can upgrade from one to another. A version is a directory that
+ * is removed when this process ends. If its lock file contains the same packages as this one, it uses the packages
+ * installed here; otherwise they are installed for it.
  */
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -11,9 +11,9 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** The directory of these sources. */
+/** The root directory of these sources. */
 export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
-/** The workspace's packages that gateways and agents consist of. */
+/** The workspace packages that gateways and agents consist of. */
 const PARTS = ["gateway", "host", "api", "protocol", "terminal", "demo-provider"];
 const INSTALL = [
   "ci",
@@ -36,7 +36,7 @@ export function git(...args: string[]): string {
   return spawnSync("git", args, { cwd: ROOT, encoding: "utf8" }).stdout?.trim() ?? "";
 }
 
-/** Returns the path of the directory. */
+/** Unpacks the sources of a commit and returns the path of their directory. */
 export async function unpackVersion(commit: string): Promise<string> {
   const directory = await newDirectory();
   const archive = execFileSync("git", ["archive", commit], { cwd: ROOT, maxBuffer: 1 << 30 });
@@ -46,7 +46,7 @@ export async function unpackVersion(commit: string): Promise<string> {
   return directory;
 }
 
-/** Copies these sources, so that a test can change them. */
+/** Copies these sources, so that a test can change them, and returns the path of the copy. */
 export async function copyVersion(): Promise<string> {
   const directory = await newDirectory();
   for (const part of [...PARTS, "package.json"]) {
@@ -74,8 +74,8 @@ interface Locked {
 }
 
 /**
- * The installed packages of these parts in the lock file, by path and version: versions with the same list can share an
- * installation.
+ * Returns the packages in the lock file that these parts need, by path and version. Versions with the same list can
+ * share an installation.
  */
 async function packagesOf(root: string): Promise<string> {
   const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
@@ -88,7 +88,7 @@ async function packagesOf(root: string): Promise<string> {
     found.set(place, locked.version ?? "");
     if (locked.link) add(locked.resolved ?? "");
     for (const name of Object.keys({ ...locked.dependencies, ...locked.optionalDependencies })) {
-      // Searches as Node does: beside the package first, then further up.
+      // Searches like Node: beside the package first, then in the folders above.
       for (let at = place; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
         const inside = `${at === "" ? "" : `${at}/`}node_modules/${name}`;
         if (packages[inside] !== undefined) add(inside);
@@ -109,8 +109,8 @@ async function linkAll(directory: string): Promise<void> {
 }
 
 /**
- * Links packages. The workspace's own parts are links to the sources beside them, so here they lead to that version's
- * sources.
+ * Links the installed packages. The workspace's own parts are relative links to the sources beside them, so here they
+ * lead to the version's own sources.
  */
 async function linkPackages(from: string, to: string): Promise<void> {
   const names = await readdir(from).catch(() => []);

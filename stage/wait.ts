@@ -1,13 +1,17 @@
 /**
- * How tests wait: for an outcome, never for a time to pass. The one limit below only ends a test that hangs. It is far
- * above what anything takes on a busy machine, so reaching it means that the outcome never comes.
+ * Functions with which tests wait for an outcome, never for a time to pass. The one limit below only ends a test that
+ * hangs. It is far above the time that anything takes on a busy machine, so reaching it means that the outcome never
+ * comes.
  */
 export const HANG_LIMIT_MS = 300_000;
 
-/** The pause between two checks of something that sends no event. */
+/** The pause between two checks in milliseconds. */
 const POLL_MS = 20;
 
-/** Waits until `check` returns something other than undefined or false, for outcomes that send no event. Returns that value. */
+/**
+ * Repeats `check` until it returns something other than undefined or false, for outcomes that cause no event. Returns
+ * that value.
+ */
 export async function eventually<T>(what: string, check: () => T | Promise<T>): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + HANG_LIMIT_MS;
   for (;;) {
@@ -18,7 +22,7 @@ export async function eventually<T>(what: string, check: () => T | Promise<T>): 
   }
 }
 
-/** Resolves like `promise`, or rejects with the description after the hang limit. */
+/** Settles like `promise`, or rejects with the description after the hang limit. */
 export async function unlessHung<T>(what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const hung = new Promise<never>((_, reject) => {

@@ -1,4 +1,6 @@
-/** Tests the assembly of a gateway (`gateway/src/assemble/`), which tests of single parts do not see. */
+/**
+ * Tests the assembly of a gateway from its parts (`gateway/src/assemble/`), which tests of single parts do not cover.
+ */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
@@ -9,12 +11,12 @@ import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
 
 const skipWithoutValkey = findServer() === undefined && "neither valkey-server nor redis-server is installed";
-/** How often the gateway looks for email to send. */
+/** How often the gateway looks for pending email, in milliseconds. */
 const UPKEEP_MS = 5_000;
-/** How often the gateway samples which models it can serve. */
+/** How often the gateway samples which models it can serve, in milliseconds. */
 const SEEN_EVERY_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How often it deletes old records of nodes. */
+/** How often the gateway deletes old records of nodes, in milliseconds. */
 const RECORDS_SWEEP_MS = DAY_MS / 4;
 
 interface Ready {
@@ -27,7 +29,7 @@ async function readyOf({ gateway }: InProcessStage): Promise<Ready & { code: num
   return { code: response.status, ...((await response.json()) as Ready) };
 }
 
-describe("readiness follows what a request needs", () => {
+describe("the gateway's readiness check", () => {
   for (const [whenAway, code] of [
     ["refuse", 503],
     ["local", 200],
@@ -108,7 +110,7 @@ test("deletes node records and spot checks after 90 days", async (t) => {
   assert.equal((await stage.query("select 1 from spot_check")).length, 1);
 });
 
-test("sends pending email in the periodic maintenance", async (t) => {
+test("sends pending email during the periodic maintenance", async (t) => {
   const mailbox = await openTestMailbox();
   t.after(() => mailbox.close());
   const env = {
@@ -133,7 +135,7 @@ test("sends pending email in the periodic maintenance", async (t) => {
   assert.match(text, /Buy some\./);
 });
 
-test("records an incident once a model has had no node for a minute, and ends it when a node is back", async (t) => {
+test("records an incident after a model has had no node for a minute, and ends it when a node is back", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const incidents = async () => {
@@ -142,7 +144,7 @@ test("records an incident once a model has had no node for a minute, and ends it
     return ((await response.json()) as { incidents: { model: string | null; to: number | null }[] }).incidents;
   };
   const node = await stage.node({ models: ["tiny-3b"] });
-  // A model that no node ever served has no incident.
+  // Waits until the model was served once: a model that no node ever served has no incident.
   await eventually("the node is sampled", async () => {
     await incidents();
     return (await stage.query("select 1 from model_minute where up")).length > 0;

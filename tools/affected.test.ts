@@ -18,7 +18,7 @@ const sources = new Map([
 ]);
 const graph = graphOf(sources);
 
-test("finds the tests that import a changed file, nearest first", () => {
+test("finds the tests that import a changed file, those with the shortest chain of imports first", () => {
   assert.deepEqual(affectedTests(graph, ["gateway/src/base/money.ts"]), [
     "gateway/src/base/money.test.ts",
     "gateway/src/keys/keys.test.ts",
@@ -26,7 +26,7 @@ test("finds the tests that import a changed file, nearest first", () => {
   assert.deepEqual(affectedTests(graph, ["gateway/src/keys/keys.test.ts"]), ["gateway/src/keys/keys.test.ts"]);
 });
 
-test("follows packages, dynamic imports and worker files", () => {
+test("follows imports of packages, dynamic imports and worker files", () => {
   assert.deepEqual(affectedTests(graph, ["protocol/src/frames.ts"]), ["host/src/agent.test.ts"]);
   assert.deepEqual(affectedTests(graph, ["gateway/src/http/worker.ts"]), ["gateway/src/http/reading.test.ts"]);
 });
@@ -35,7 +35,7 @@ test("finds no test for a file that nothing imports", () => {
   assert.deepEqual(affectedTests(graph, ["README.md", "gateway/src/removed.ts"]), []);
 });
 
-test("recognises tests that start servers or processes, directly or through test code", () => {
+test("recognises tests that start servers or processes, either themselves or in test code that they import", () => {
   const free = [...graph.keys()].filter((file) => isTestFile(file) && needsNoServer(graph, sources, file));
   assert.deepEqual(free, [
     "gateway/src/base/money.test.ts",

@@ -1,11 +1,11 @@
 /**
- * Finds the tests that a change affects, by imports: those nearest to the changed files first. It also finds tests that need no server
- * and can run at any time.
+ * Finds the tests that a change affects, by imports: those with the shortest chain of imports first. Also finds tests
+ * that need no server, which can run at any time.
  */
 import { spawnSync } from "node:child_process";
 import { isTest as isTestCode, resolve } from "./imports.ts";
 
-/** Maps each file to the files that it loads, by their paths from the root. */
+/** Maps each source file to the files that it imports, by their paths from the root. */
 type Graph = Map<string, Set<string>>;
 
 const LOADED =
@@ -25,7 +25,10 @@ export function graphOf(sources: Map<string, string>): Graph {
 
 export const isTestFile = (file: string): boolean => /\.test\.tsx?$/.test(file);
 
-/** The test files that load one of the changed files, nearest first; a changed test comes first. */
+/**
+ * Returns the test files that import one of the changed files, directly or through other files: those with the shortest
+ * chain first. A changed test comes before all others.
+ */
 export function affectedTests(graph: Graph, changed: readonly string[]): string[] {
   const importers = new Map<string, string[]>();
   for (const [file, loaded] of graph) {
@@ -37,13 +40,19 @@ export function affectedTests(graph: Graph, changed: readonly string[]): string[
   return [...reached].filter((file) => isTestFile(file) && graph.has(file));
 }
 
-/** Files that start a database, a broker, a browser or another process, for tests. */
+/**
+ * Matches the paths of test code that starts a database or broker, and the imports with which code starts a process or
+ * browser.
+ */
 const STARTS_SERVERS =
   /^gateway\/src\/(db|limits|plane\/nats)\/testing(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
 const STARTS_PROCESSES =
   /["']node:child_process["']|["']playwright-core["']|node-llama-cpp|["']node:worker_threads["']/;
 
-/** Whether a test needs only its own process: neither the test nor the test code that it loads starts anything. */
+/**
+ * Returns whether a test needs only its own process: neither the test nor the test code that it imports starts
+ * anything.
+ */
 export function needsNoServer(graph: Graph, sources: Map<string, string>, test: string): boolean {
   const reached = new Set([test]);
   for (const file of reached) {
@@ -55,7 +64,7 @@ export function needsNoServer(graph: Graph, sources: Map<string, string>, test: 
   return true;
 }
 
-/** The files that differ from the last commit and, if this branch follows another one, from that branch. */
+/** Returns the files that differ from the last commit and, on a branch with an upstream, from the upstream. */
 export function changedFiles(root: string): string[] {
   const git = (...args: string[]): string[] => {
     const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });

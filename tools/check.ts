@@ -1,9 +1,8 @@
 /**
- * `npm run check`: types, lint and format, the tests of the sources' structure and of the API documents, and meanwhile
- * the files in deploy/. Names what cannot be checked on this machine.
+ * `npm run check`: checks types, lint and format, runs the tests of the sources' structure and of the API documents,
+ * and meanwhile checks the files in deploy/. Lists what cannot be checked on this machine.
  *
- * `--quick` leaves out what the tests of `npm run test:quick` or `npm test` check as well: these tests, and the files
- * in deploy/.
+ * `--quick` leaves out what `npm run test:quick` and `npm test` check too: the tests, and the files in deploy/.
  * `--no-tests` leaves out only the tests, for a run that is followed by `npm test`.
  */
 import { spawn } from "node:child_process";
@@ -15,7 +14,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
 const isQuick = process.argv.includes("--quick");
 const isWithoutTests = isQuick || process.argv.includes("--no-tests");
-/** Incremental, so that only files that a change can affect are checked again, in a tenth of the processor time. */
+/** Incremental: TypeScript checks only files that a change can affect, in a tenth of the processor time. */
 const types = (project: string, kept: string): [string, string[]] => [
   bin("tsc"),
   ["-p", project, "--incremental", "--tsBuildInfoFile", `${root}node_modules/.cache/types/${kept}.json`],
@@ -23,7 +22,7 @@ const types = (project: string, kept: string): [string, string[]] => [
 const statically: [string, string[]][] = [
   types(".", "all"),
   types("console", "console"),
-  // Code in the npm package may only use what Node 20 has.
+  // The code of the npm package may only use what Node 20 provides.
   types("host/tsconfig.package.json", "host-package"),
   [bin("biome"), ["check", "."]],
 ];

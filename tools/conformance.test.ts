@@ -1,7 +1,7 @@
 /**
- * Checks that e2e/conformance.md, docs/threats.md and e2e/enemies/proofs.md name existing tests: every rule and every
- * defence names at least one, by file and title. A title is the text between the quotes. In a title with placeholders, the text that stands
- * for each must be a literal of the same file.
+ * Checks that e2e/conformance.md, docs/threats.md and e2e/enemies/proofs.md name existing tests. Every rule and every
+ * defence names at least one test, by file and title. A title is the text between the quotes. If the title has
+ * placeholders, the text that replaces each must be a literal of the same file.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -42,7 +42,7 @@ interface Row {
   proofs: string[];
 }
 
-/** The cells of every row in tables with three columns, without the heads. */
+/** Returns the cells of every row in tables with three columns, without the header rows. */
 function cellsOf(markdown: string): [string, string, string][] {
   return markdown.split("\n").flatMap((line, i, lines) => {
     if (!line.startsWith("| ") || lines[i + 1]?.startsWith("|---")) return [];
@@ -54,7 +54,7 @@ function cellsOf(markdown: string): [string, string, string][] {
 
 const proofsOf = (cell: string): string[] => cell.split("<br>").map((proof) => proof.trim());
 
-/** A table of the specification: rule, section, proofs. */
+/** Reads the rows of a table with the columns rule, section, proofs. */
 const rowsOf = (markdown: string): Row[] =>
   cellsOf(markdown).map(([rule, section, proofs]) => ({ rule, section, proofs: proofsOf(proofs) }));
 
@@ -73,10 +73,12 @@ function mistakeIn(proof: string, read: (path: string) => string | undefined): s
   return undefined;
 }
 
-/** `withBench` is the limits suite's function for a test that runs on every adapter. */
+/**
+ * Finds the calls that define tests. `withBench` is the limits suite's function for a test that runs on every adapter.
+ */
 const TITLED = /\b(?:test|it|describe|withBench)\(\s*(?:"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
 
-/** The position of the first call with this title at or after `from`. */
+/** Returns the position of the first call with this title at or after `from`. */
 function findTitle(source: string, title: string, from: number): number | undefined {
   for (const match of source.matchAll(TITLED)) {
     const [, plain, template] = match;
@@ -134,7 +136,7 @@ test("every row of e2e/enemies/proofs.md names existing code and tests", () => {
   );
 });
 
-test("every section of the specification that sets rules has rows, and no rule appears twice", () => {
+test("every section of the specification with rules has rows, and no rule appears twice", () => {
   const waiting = notYet.split("\n").filter((line) => line.startsWith("- "));
   const rows = rowsOf(built);
   const sections = new Set([
@@ -149,7 +151,7 @@ test("every section of the specification that sets rules has rows, and no rule a
   );
 });
 
-test("a reference to a missing test is found", () => {
+test("the check reports a reference to a missing test", () => {
   const source = `describe("a suite", () => {
     test("says \\"yes\\"", () => {});
     for (const name of ["one", "two"]) test(\`\${name} of many\`, () => {});

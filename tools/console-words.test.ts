@@ -12,7 +12,7 @@ import { parseSync } from "vite";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN = ["console/src/**/*.{ts,tsx}", "gateway/src/site/status/page.ts", "gateway/src/site/reference/home.ts"];
 
-/** Retired words and phrases, as they appear within a sentence, with their replacements. */
+/** Retired words and phrases, in the form used within a sentence, with their replacements. */
 const RETIRED: Record<string, string> = {
   "e-mail": "email",
   letter: "email",
@@ -73,7 +73,7 @@ const isNode = (value: unknown): value is SyntaxNode =>
 const TEXTS = new Set(["JSXText", "TemplateElement"]);
 const UNSEEN = /^(Import|TS(?!AsExpression|SatisfiesExpression|NonNullExpression))/;
 
-/** The parts of the program that contain texts, in order. */
+/** Yields the parts of the program that contain texts, in order. */
 function* textNodes(node: SyntaxNode): Generator<SyntaxNode> {
   if (UNSEEN.test(node.type)) return;
   if (TEXTS.has(node.type) || (node.type === "Literal" && typeof node.value === "string")) yield node;
@@ -95,7 +95,7 @@ function findingsIn(file: string, source: string): Finding[] {
   );
 }
 
-test("no text of the console uses a retired word", () => {
+test("no text of the console contains a retired word", () => {
   const files = SHOWN.flatMap((shown) => globSync(shown, { cwd: ROOT })).filter((file) => !file.includes(".test."));
   assert.ok(files.length > 250, `${files.length} files`);
   const found = files
@@ -108,7 +108,7 @@ test("no text of the console uses a retired word", () => {
   assert.deepEqual(found, []);
 });
 
-test("reads displayed texts only", () => {
+test("finds retired words in displayed texts only", () => {
   const source = `
 import "under way";
 /** under way */

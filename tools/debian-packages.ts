@@ -1,7 +1,7 @@
 /**
- * Programs of a newer Debian than this machine's, for suites that depend on their version. apt downloads the packages
- * and checks their signatures; they are unpacked with their libraries and run by the loader among these, so nothing is
- * installed.
+ * Unpacks programs of a newer Debian than this machine's, for suites that depend on their version. apt downloads the
+ * packages and checks their signatures. Each program is unpacked with its libraries and run by the dynamic loader among
+ * them, so nothing is installed.
  */
 import { execFile } from "node:child_process";
 import { existsSync, globSync, mkdirSync, writeFileSync } from "node:fs";
@@ -20,7 +20,9 @@ const PGBOUNCER = [
 ];
 const TREE = join(cacheFolder("debian-packages"), `pgbouncer-${RELEASE}`);
 
-/** The beginning of a command line that runs pgbouncer; undefined if it has not been unpacked on this machine. */
+/**
+ * Returns the beginning of a command line that runs pgbouncer; undefined if it has not been unpacked on this machine.
+ */
 export function newerPgbouncer(): string[] | undefined {
   const binary = join(TREE, "usr/sbin/pgbouncer");
   const [loader] = globSync(join(TREE, "usr/lib*/ld-linux-*.so.*"));
@@ -28,13 +30,13 @@ export function newerPgbouncer(): string[] | undefined {
   return [loader, "--library-path", globSync(join(TREE, "usr/lib/*-linux-gnu")).join(":"), binary];
 }
 
-/** Returns a line that says what is left out, if anything. */
+/** Unpacks pgbouncer. If that fails, returns a line that describes which tests are left out. */
 export async function unpackNewerPgbouncer(): Promise<string[]> {
   const why = await buildOnce(TREE, "tree", (folder) => unpack(PGBOUNCER, folder));
   return why === undefined ? [] : [`left out: the gateway behind pgbouncer of Debian ${RELEASE} (${why})`];
 }
 
-/** Unpacks into `tree` in that folder. Returns the reason if it failed. */
+/** Unpacks the packages into the subfolder `tree` of `folder`. Returns the reason if it failed. */
 async function unpack(packages: string[], folder: string): Promise<string | undefined> {
   const at = (...names: string[]): string => join(folder, ...names);
   for (const name of ["tree", "debs", "lists/partial", "cache/archives/partial"])
@@ -47,7 +49,7 @@ async function unpack(packages: string[], folder: string): Promise<string | unde
     "Dir::State::Lists": at("lists"),
     "Dir::State::status": at("status"),
     "Dir::Cache": at("cache"),
-    // As root, apt would switch to another user, who may not write here.
+    // If this process runs as root, apt would switch to another user, who has no permission to write here.
     "APT::Sandbox::User": process.getuid?.() === 0 ? "root" : "",
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const DOCUMENT = "docs/decisions/dependencies.md";
 const LISTS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 
-/** Every dependency, with the package files that name it. */
+/** Returns every dependency, with the package.json files that list it. */
 function readDependencies(): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const exclude = (path: string): boolean => path.includes("node_modules");
@@ -22,7 +22,7 @@ function readDependencies(): Map<string, string[]> {
   return found;
 }
 
-/** The rows of the document: package, licence, purpose, reason. */
+/** Returns the rows of the document: package, licence, purpose, reason. */
 function readRows(): string[][] {
   const rows = readFileSync(join(root, DOCUMENT), "utf8").matchAll(/^\| `([^`]+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm);
   return [...rows].map(([, ...cells]) => cells.map((cell) => cell.trim()));
@@ -38,7 +38,7 @@ test("docs/decisions/dependencies.md lists every dependency of every package onc
   assert.deepEqual(unlicensed, []);
 });
 
-test("docs/decisions/dependencies.md lists no unused dependency", () => {
+test("docs/decisions/dependencies.md lists only dependencies that a package has", () => {
   const dependencies = readDependencies();
   const stale = readRows().filter(([name = ""]) => !dependencies.has(name));
   assert.deepEqual(stale, []);

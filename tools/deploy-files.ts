@@ -1,5 +1,5 @@
 /**
- * Checks the files in deploy/ with the tools that read them: hadolint, Compose's parser, helm, and the schemas of
+ * Checks the files in deploy/ with the tools that use them: hadolint, Compose's parser, helm, and the schemas of
  * Kubernetes and systemd. If a tool is missing, its checks are skipped with a message. Part of `npm run check`.
  */
 import { execFile } from "node:child_process";
@@ -11,13 +11,13 @@ import { buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
 import { installPythonTools, pythonPath, pythonTool } from "./python-tools.ts";
 
 const COMPOSE_GO = "2.16.2";
-/** The oldest version that the chart allows, and the newest whose schemas are available. */
+/** The Kubernetes versions to check: the oldest that the chart allows, and the newest whose schemas are available. */
 const KUBERNETES = ["1.27", "1.37"];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path: string): string => join(root, path);
 
-/** Values without defaults, and then everything that can be switched on. */
+/** The chart is checked with only the required values, and with every option switched on. */
 const NEEDED = [
   "image.repository=registry.example/tollgate",
   "publicUrl=https://gate.example",
@@ -61,7 +61,7 @@ export async function checkDeployFiles(): Promise<Result> {
 const checkDockerfile = (): Promise<string[]> =>
   wrongBy(pythonTool("hadolint") as string, [at("deploy/image/Dockerfile")]);
 
-/** The parser does not read the environment, so variables stay as they are. */
+/** Checks the Compose file without the environment, so its variables stay unreplaced. */
 const checkComposition = (composeGo: string): Promise<string[]> =>
   wrongBy(composeGo, ["-no-interpolation", at("deploy/compose.yaml")]);
 
@@ -102,7 +102,8 @@ async function checkUnits(leftOut: string[]): Promise<string[]> {
   const units = ["gateway", "host"].map((role) => at(`deploy/systemd/tollgate-${role}.service`));
   const { error, missing, output } = await run("systemd-analyze", ["verify", "--man=no", ...units]);
   if (missing) leftOut.push("left out: the check of the systemd units (systemd-analyze is not installed)");
-  // systemd-analyze only warns of options that it ignores. The path of Node depends on the operator.
+  // For options that systemd does not know, systemd-analyze only prints a warning, so every output counts as an error,
+  // except one: the path of Node depends on the operator.
   const words = `${error ?? ""}\n${output}`
     .split("\n")
     .filter((line) => line.trim() !== "" && !/Command .* is not executable/.test(line));

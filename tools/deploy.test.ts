@@ -1,6 +1,6 @@
 /**
- * Checks that the files in deploy/ match each other and docs/operators/runbook.md. Prometheus's own tool checks the
- * rules, if it is installed.
+ * Checks that the files in deploy/ are consistent with each other and with docs/operators/runbook.md. Prometheus's own
+ * tool checks the alert rules, if it is installed.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,15 +13,15 @@ const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.
 const read = (path: string): string => readFileSync(at(path), "utf8");
 
 const rules = read("deploy/prometheus/alerts.yml");
-/** Splits the file into rules, each from its name to the next. */
+/** The text of each alert rule, from its name to the next rule. */
 const alerts = rules.split(/^ {6}- alert: /m).slice(1);
 const nameOf = (alert: string): string => /^\w+/.exec(alert)?.[0] ?? assert.fail(`no name: ${alert}`);
 
-/** The address as a gateway serves it; prepare.sh and the chart replace it. */
+/** The runbook's address before prepare.sh and the chart replace the host name. */
 const RUNBOOK = "https://gate\\.example/docs/guide/operators/runbook";
 
 describe("alerts", () => {
-  test("each links to its paragraph of the runbook, which says what it means, what to check and what to do", () => {
+  test("each alert links to its runbook paragraph, which explains its meaning, what to check and what to do", () => {
     assert.ok(alerts.length > 20, "the rules were found");
     const paragraphs = new Map(
       read("docs/operators/runbook.md")
@@ -40,13 +40,13 @@ describe("alerts", () => {
     assert.deepEqual(stale, [], "paragraphs of alerts that are no more");
   });
 
-  test("runbook links have existing targets", () => {
+  test("links within the runbook have existing targets", () => {
     const text = read("docs/operators/runbook.md");
     const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase());
     for (const [, to] of text.matchAll(/\]\(#([\w-]+)\)/g)) assert.ok(anchors.includes(String(to)), to);
   });
 
-  test("each has a severity, a summary, and a test case in which it fires", () => {
+  test("each alert has a severity, a summary, and a test case in which it fires", () => {
     const cases = read("deploy/prometheus/alerts.test.yml");
     for (const alert of alerts) {
       assert.match(alert, /severity: (critical|warning)\b/);
@@ -61,7 +61,7 @@ describe("alerts", () => {
     }
   });
 
-  test("promtool accepts them, and each fires only in its test cases", (t) => {
+  test("promtool accepts the alert rules, and each fires only in its test cases", (t) => {
     const run = (...args: string[]) => spawnSync("promtool", args, { cwd: at("deploy/prometheus"), encoding: "utf8" });
     const checked = run("check", "rules", "alerts.yml");
     if (checked.error !== undefined) return t.skip("promtool is not installed");
@@ -74,14 +74,14 @@ describe("alerts", () => {
   });
 });
 
-/** Variables that Grafana fills in itself. */
+/** Variables that Grafana sets itself. */
 const GRAFANAS_OWN = ["__rate_interval", "__range"];
 const COLUMNS = 24;
 
 describe("dashboards", () => {
   const dashboards = readDashboards();
 
-  test("four exist, each with a unique name and ID", () => {
+  test("four dashboards exist, each with a unique title and ID", () => {
     assert.equal(dashboards.length, 4);
     for (const key of ["uid", "title"] as const) assert.equal(new Set(dashboards.map((one) => one[key])).size, 4);
     for (const { schemaVersion } of dashboards) assert.ok(schemaVersion >= 36, "of a Grafana that is still supported");
@@ -108,7 +108,7 @@ describe("dashboards", () => {
       );
     });
 
-    test(`${name}: every panel has its own place, and no place is empty`, () => {
+    test(`${name}: no two panels overlap, and the grid has no gap`, () => {
       const taken = new Map<string, string>();
       for (const { title, gridPos } of panels) {
         assert.ok(gridPos.x + gridPos.w <= COLUMNS, title);
@@ -124,12 +124,12 @@ describe("dashboards", () => {
       assert.equal(taken.size, rows * COLUMNS, "a hole in the grid");
     });
 
-    test(`${name}: no figure uses Grafana's default thresholds, which turn red at 80`, () => {
+    test(`${name}: every single-value panel replaces Grafana's default thresholds, which turn red at 80`, () => {
       for (const { type, title, fieldConfig } of panels)
         if (type === "stat") assert.ok(fieldConfig.defaults.thresholds !== undefined, title);
     });
 
-    test(`${name}: panels with negative values show them`, () => {
+    test(`${name}: panels with negative values have no minimum that would hide them`, () => {
       for (const { title, targets, fieldConfig } of panels) {
         if (targets.some(({ expr }) => expr.includes("_offset_")))
           assert.equal(fieldConfig.defaults.min, undefined, title);

@@ -1,4 +1,4 @@
-/** Checks the rules for guides: fences that the doc tests know, and limits on the number of words. */
+/** Checks the rules for guides: only code fences that the doc tests can run, and limits on the number of words. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,23 +8,23 @@ import { readPage } from "./doc-tests/page.ts";
 import { guidePages, QUICK_STARTS } from "./doc-tests/pages.ts";
 
 const WORDS_MAX = { readme: 700, docs: 39_500, scale: 3_700 };
-/** Mostly tables, which are looked up and not read. */
+/** This page has no word limit: it is mostly tables, which are looked up and not read. */
 const SCALE = "docs/scale.md";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const PAGES = guidePages(root);
 const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
-/** The names of tests in docs/threats.md are evidence: they are looked up and not read. */
+/** Matches names of tests in docs/threats.md, which do not count as words: they are looked up and not read. */
 const TESTS = /`[^`|]+\.test\.ts` › [^|<]*/g;
 const wordsIn = (files: string[]): number =>
   files.reduce((sum, file) => sum + (textOf(file).replaceAll(TESTS, "").match(/\S+/g)?.length ?? 0), 0);
 
-test("every fence of every guide has a known language and attributes, without prompts and jq", () => {
+test("every code fence of every guide has a known language and attributes, and contains no prompt and no jq", () => {
   const mistakes = PAGES.flatMap((file) => readPage(textOf(file)).mistakes.map((mistake) => `${file}, ${mistake}`));
   assert.deepEqual(mistakes, []);
 });
 
-test("the README and the guides stay within their word limits", () => {
+test("the README and each guide stay within their word limits", () => {
   const [readme, docs] = [
     wordsIn(["README.md"]),
     wordsIn(PAGES.filter((file) => file !== "README.md" && file !== SCALE)),
@@ -36,7 +36,7 @@ test("the README and the guides stay within their word limits", () => {
   assert.ok(docs <= WORDS_MAX.docs, `the pages of docs/ have ${docs} words; their limit is ${WORDS_MAX.docs}`);
 });
 
-test("every page that the doc tests name exists", () => {
+test("every page that the doc tests refer to exists", () => {
   assert.deepEqual(
     QUICK_STARTS.filter((file) => !PAGES.includes(file)),
     [],

@@ -6,7 +6,10 @@ import { readSources } from "./sources.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Replacements of packages (vite.config.ts), modules that are loaded by a computed name, and example code. */
+/**
+ * Files whose exports are not imported by name: replacements of packages (vite.config.ts), modules loaded by a computed
+ * name, and example code.
+ */
 const LOOSE = /^console\/src\/ui\/scroll-lock\.tsx|^e2e\/clients\/adapters\/|^examples\//;
 
 test("every export is imported by another file", () => {
@@ -16,7 +19,7 @@ test("every export is imported by another file", () => {
   assert.deepEqual(dead, [], "take the `export` away, or the code");
 });
 
-test("finds an export that only its own file uses, and accepts one that another file uses", () => {
+test("finds an export that only its own file uses, and accepts an export that another file uses", () => {
   const sources = new Map([
     ["host/src/a.ts", "export const a = 1;\nexport type B = 1;\nexport interface C {}\nconst d = a;\n"],
     ["host/src/b.ts", 'import { a, type B as Bee } from "./a.ts";\nexport async function dead() {}\n'],

@@ -1,7 +1,6 @@
 /**
- * Reads what the sources export and who imports it. Exports are declarations (`export const x`); there are no barrel
- * files. All exports of a file count as used if it is imported as a whole (`import("./x.ts")`, `* as`, or only by its
- * path).
+ * Finds exports that no other file imports. Exports are declarations (`export const x`); there are no barrel files. All
+ * exports of a file count as used if it is imported as a whole (`import("./x.ts")`, `* as`, or only by its path).
  */
 import { resolve } from "./imports.ts";
 
@@ -10,7 +9,7 @@ const WHOLE = /import\(\s*["']([^"']+)["']\s*\)|new URL\(\s*["'](\.[^"']+)["']\s
 const EXPORT =
   /(?:^|\n)export\s+(?:declare\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|function\*?|class|interface|type)\s+(\w+)/g;
 
-/** The exports that no other file imports, as `path › name`. */
+/** Returns the exports that no other file imports, as `path › name`. */
 export function deadExports(sources: Map<string, string>): string[] {
   const used = new Set<string>();
   for (const [file, source] of sources) for (const name of usedBy(file, source)) used.add(name);
@@ -32,7 +31,7 @@ function usedBy(file: string, source: string): string[] {
   });
 }
 
-/** Examples: `{ a, type B as C }` → a, B; `* as x` → *. */
+/** Returns the names in an import clause. Examples: `{ a, type B as C }` → a, B; `* as x` → *. */
 function namesIn(clause: string): string[] {
   const braced = /\{([^}]*)\}/.exec(clause)?.[1] ?? "";
   const names = braced.split(",").map(

@@ -1,6 +1,6 @@
 /**
- * Builds servers of other projects with Go, if it is installed, and caches them per platform outside of node_modules,
- * which every fresh install empties.
+ * Builds servers of other projects with Go, if it is installed. The builds are cached per platform outside of
+ * node_modules, which every fresh install empties.
  */
 import { execFile } from "node:child_process";
 import {
@@ -18,7 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A large build takes minutes, and longer while other work uses the processors. */
+/** The maximum time of a build. A large build takes minutes, and longer while other work uses the processors. */
 const BUILD_MS_MAX = 900_000;
 
 export const cacheFolder = (name: string): string =>
@@ -32,8 +32,8 @@ export async function buildOnce(
 ): Promise<string | undefined> {
   if (existsSync(path)) return undefined;
   mkdirSync(dirname(path), { recursive: true });
-  // Built in a temporary folder and renamed, so that the result is complete or absent, even if another run builds it
-  // too.
+  // Builds in a temporary folder and renames it, so that the result is complete or absent, even if another run builds
+  // it too.
   const unfinished = mkdtempSync(join(dirname(path), "building-"));
   try {
     const why = await make(unfinished);
@@ -44,13 +44,16 @@ export async function buildOnce(
   }
 }
 
-/** Builds with `go install`. */
+/** Returns a build step that runs `go install`. */
 export const goInstall =
   (what: string) =>
   (folder: string): Promise<string | undefined> =>
     go(["install", what], { env: { GOBIN: folder } });
 
-/** Builds as a dependency of an otherwise empty module, because `go install` refuses modules that replace parts. */
+/**
+ * Returns a build step that builds a program as a dependency of an otherwise empty module: `go install` refuses modules
+ * with replace directives.
+ */
 export const buildAsDependency =
   ({ module, version, command }: { module: string; version: string; command: string }) =>
   (folder: string): Promise<string | undefined> => {
@@ -60,8 +63,8 @@ export const buildAsDependency =
   };
 
 /**
- * Builds from a copy of the sources that `change` may modify, for modules that lack files they need. Returns the reason
- * if it fails.
+ * Returns a build step that uses a copy of the sources, which `change` may modify, for modules that lack files they
+ * need. The step returns the reason if it fails.
  */
 export const buildChanged =
   (
@@ -80,8 +83,9 @@ export const buildChanged =
   };
 
 /**
- * Builds from a modified copy too, with every module pinned by the go.mod and go.sum in `pins`, for modules that Go's
- * checksum database does not know. A missing or different hash ends the build. Returns the reason if it fails.
+ * Returns a build step that also uses a modified copy, with every module pinned by the go.mod and go.sum in `pins`, for
+ * modules that Go's checksum database does not contain. A missing or different hash ends the build. The step returns
+ * the reason if it fails.
  */
 export const buildPinned =
   (
@@ -104,7 +108,7 @@ export const buildPinned =
 
 const SOURCES = "sources";
 
-/** Copies sources and makes them writable, which Go's own copy of a module is not. */
+/** Copies sources and makes them writable: Go's own copy of a module is read-only. */
 function copySources(module: string, folder: string): string {
   const sources = join(folder, SOURCES);
   cpSync(module, sources, { recursive: true });
@@ -118,7 +122,7 @@ function copySources(module: string, folder: string): string {
 interface GoOptions {
   env: Record<string, string>;
   cwd?: string;
-  /** Called with the output. */
+  /** Called with the program's output. */
   hear?: (text: string) => void;
 }
 

@@ -31,7 +31,7 @@ test("every import follows the rules in ARCHITECTURE.md", () => {
   assert.deepEqual(broken, []);
 });
 
-test("every folder with sources has a row in the table", () => {
+test("every folder with sources has a row in the table of allowed imports", () => {
   const files = execFileSync("git", ["ls-files", "*.ts", "*.tsx", "*.mjs"], { cwd: root, encoding: "utf8" });
   const folders = new Set(
     files
@@ -47,17 +47,17 @@ test("every folder with sources has a row in the table", () => {
   );
 });
 
-test("every folder and file that the table allows is imported", () => {
+test("every folder and file that the table allows is imported somewhere", () => {
   assert.deepEqual(unusedEntries(readImports(root)), []);
   const needed = readImports(root).filter(({ to }) => to !== "e2e/console-client.ts");
   assert.deepEqual(unusedEntries(needed), ["bench: e2e/console-client.ts"]);
 });
 
-test("no import cycle exists", () => {
+test("no files import each other in a cycle", () => {
   assert.equal(findCycle(readImports(root)), undefined);
 });
 
-/** A dynamic import, written in two parts so that it does not count as an import of this file. */
+/** A source with a dynamic import, written in two parts so that it does not count as an import of this file. */
 const LATER = `const x = await import${'("@tollgate/api/route.ts")'};`;
 
 /** Returns the reasons why the file's imports are not allowed. */
@@ -66,7 +66,7 @@ const refused = (file: string, source: string): string =>
     .map((edge) => importViolation(edge) ?? "")
     .join("\n");
 
-test("the checks refuse forbidden imports", () => {
+test("the check refuses forbidden imports", () => {
   const inGateway = (from: string, to: string): string =>
     refused(`gateway/src/${from}`, `import { x } from "${"../".repeat(from.split("/").length - 1)}${to}";`);
   assert.match(inGateway("ledger/a.ts", "keys/b.ts"), /ledger may not import keys/);
@@ -92,7 +92,7 @@ test("the checks refuse forbidden imports", () => {
   );
 });
 
-test("the parts import only what the table allows", () => {
+test("each part of the repository imports only what the table allows", () => {
   const API = 'from "@tollgate/api/route.ts";';
   const PROTOCOL = 'from "@tollgate/protocol/frames.ts";';
   for (const [file, source, why] of [
@@ -106,7 +106,7 @@ test("the parts import only what the table allows", () => {
       /host imports only protocol and terminal and types of api/,
     ],
     ["host/src/a.ts", `import { x } ${API}`, /only protocol and terminal and types of api/],
-    // An import with inline types remains at run time even if nothing is used.
+    // An import whose names are all inline types remains at run time, so it needs to be allowed.
     ["host/src/a.ts", `import { type X } ${API}`, /only protocol and terminal and types of api/],
     ["console/src/pages/a.tsx", `import { x } ${API}`, /console imports only types of api/],
     ["console/src/pages/a.tsx", LATER, /only types of api/],
@@ -155,7 +155,7 @@ test("product code imports no test code", () => {
   }
 });
 
-test("only the gateway's dev command and tests import the demo provider", () => {
+test("only the gateway's dev command and tests may import the demo provider", () => {
   const source = 'import { x } from "@tollgate/demo-provider/demo-provider.ts";';
   for (const file of ["src/payments/a.ts", "src/build/a.ts", "src/commands/serve.ts", "bin/a.mjs"]) {
     assert.match(refused(`gateway/${file}`, source), /only the dev command and tests/, file);
@@ -165,7 +165,7 @@ test("only the gateway's dev command and tests import the demo provider", () => 
   }
 });
 
-test("no file imports a *.test.ts file", () => {
+test("no file may import a *.test.ts file", () => {
   for (const [file, to] of [
     ["gateway/src/ledger/a.ts", "./b.test.ts"],
     ["gateway/src/ledger/a.test.ts", "./b.test.ts"],
@@ -176,7 +176,7 @@ test("no file imports a *.test.ts file", () => {
   }
 });
 
-test("tests, suites and tools import only what their rows allow", () => {
+test("tests, suites and tools import only what their rows of the table allow", () => {
   const rows: [file: string, allowed: string[], forbidden: string[]][] = [
     ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],
@@ -253,7 +253,7 @@ test("tests, suites and tools import only what their rows allow", () => {
   assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
 });
 
-test("route handlers refuse with the errors that their routes declare", () => {
+test("route handlers fail only with the errors that their routes declare", () => {
   const from = (file: string, names: string): string =>
     refused(`gateway/src/routes/${file}`, `import ${names} from "${"../".repeat(file.split("/").length)}faults.ts";`);
   assert.match(from("console/keys.ts", "{ fault, invalidRequest }"), /not with fault$/);
@@ -265,7 +265,7 @@ test("route handlers refuse with the errors that their routes declare", () => {
   assert.equal(from("openai/routes.ts", "{ fault }"), "");
 });
 
-test("in the gateway only base/ reads the clock, sets timers and draws random numbers", () => {
+test("only base/ reads the clock, sets timers and draws random numbers in the gateway", () => {
   const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTest(file));
   const bare = /\b(Date\.now|Math\.random|setTimeout|setInterval)\(|\bnew Date\(\)/;
   const guilty = files.filter(
@@ -274,7 +274,7 @@ test("in the gateway only base/ reads the clock, sets timers and draws random nu
   assert.deepEqual(guilty, []);
 });
 
-test("in the gateway only config.ts and the commands read environment variables", () => {
+test("only config.ts and the commands read environment variables in the gateway", () => {
   const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTest(file));
   const guilty = files.filter(
     (file) =>

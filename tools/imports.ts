@@ -1,4 +1,4 @@
-/** Reads the imports between source files, and checks them against the rules of ARCHITECTURE.md. */
+/** Reads the imports between source files, and checks them against the import rules of ARCHITECTURE.md. */
 import { dirname, join, normalize } from "node:path";
 import { readSources } from "./sources.ts";
 
@@ -6,7 +6,7 @@ interface Import {
   from: string;
   to: string;
   typeOnly: boolean;
-  /** The imported names that exist at run time, as the imported file calls them. */
+  /** The imported names that exist at run time, as they are exported. */
   values: string[];
 }
 
@@ -19,30 +19,30 @@ const PACKAGES: Record<string, string> = {
   "@tollgate/demo-provider/": "demo-provider/src/",
   "@tollgate/stage/": "stage/",
 };
-/** What a part may import from other parts. An entry is a part, or a folder or file of one. */
+/** What a part of the repository may import from other parts. An entry is a part, or a folder or file of a part. */
 interface Allowed {
   any: string[];
-  /** May be imported only with `import type`. */
+  /** Entries that may be imported only with `import type`. */
   types?: string[];
-  /** May be imported only by the part's test code. */
+  /** Entries that may be imported only by the part's test code. */
   tests?: string[];
 }
 const ofGateway = (...folders: string[]): string[] => folders.map((folder) => `gateway/src/${folder}`);
 export const IMPORT_RULES: Record<string, Allowed> = {
-  // The product.
+  // The parts of the product.
   api: { any: [] },
   protocol: { any: [] },
   terminal: { any: [] },
   "demo-provider": { any: ["protocol"], tests: ["stage/wait.ts"] },
   gateway: {
-    // Within product code, only the dev command imports the demo provider (see `forbidden`).
+    // Within product code, only the dev command may import the demo provider (see `importViolation`).
     any: ["api", "protocol", "terminal", "demo-provider"],
     tests: ["stage/wait.ts", "stage/process.ts", "tools/nats-servers.ts"],
   },
   host: {
     any: ["protocol", "terminal"],
     types: ["api"],
-    // Tests compare the agent's reference counts with the gateway's meters.
+    // Tests compare the agent's token counts with those of the gateway.
     tests: ["stage/wait.ts", ...ofGateway("metering", "plane/hub/testing-certificate.ts")],
   },
   console: { any: [], types: ["api"], tests: ["stage/wait.ts"] },
@@ -55,7 +55,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
   tools: {
     any: [
       "stage/wait.ts",
-      // The API reference is built from the declarations.
+      // The API reference is built from the API declarations.
       "api",
       // `tools/test.ts` starts the PostgreSQL server that tests share.
       ...ofGateway("db/testing.ts", "db/testing"),
@@ -81,9 +81,9 @@ export const IMPORT_RULES: Record<string, Allowed> = {
         "plane",
         "ledger",
         "limits",
-        // One of the enemies disputes its purchases.
+        // A test user of e2e/enemies disputes purchases.
         "payments/testing.ts",
-        // The visual suites serve a gateway's pages without the rest of the gateway.
+        // The visual suites serve a gateway's pages without the other parts of the gateway.
         "http/server.ts",
         "routes/testing/door.ts",
         "site",
@@ -95,30 +95,33 @@ export const IMPORT_RULES: Record<string, Allowed> = {
   chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "limits")] },
   sim: { any: ["protocol", "gateway", "stage"] },
   engines: { any: ["stage", "gateway/tools/tokenizers"] },
-  // These checks run the gateway's spot checks directly on the agent's engines.
+  // These tests run the gateway's spot checks directly on the agent's engines.
   "engines/spot-checks": {
     any: ["engines", "stage", "host", ...ofGateway("base", "dispatch", "metering", "trust")],
   },
   bench: {
     any: [
       ...["api", "protocol", "gateway", "host", "stage", "tools"],
-      // bench measures the platforms, browsers and attacks of the end-to-end suites.
+      // The benches measure the platforms, browsers and attacks of the end-to-end suites.
       ...["e2e/console-client.ts", "e2e/console/browser.ts"],
       ...["e2e/console/lifelike", "e2e/hostile", "e2e/fuzz"],
     ],
   },
-  // Draws the dashboards of a platform under the load and faults of chaos/, in the browser of e2e/.
+  // Draws the dashboards of a platform with the load and faults of chaos/, in the browser of e2e/.
   "tools/dashboards": { any: ["tools", "stage", "chaos", "e2e/console/browser.ts", "e2e/outside"] },
 };
 
-/** Examples: `gateway/src/base/money.ts` → `gateway`; `tools/dashboards/run.ts` → `tools/dashboards`. */
+/**
+ * Returns the part that a file belongs to. Examples: `gateway/src/base/money.ts` → `gateway`; `tools/dashboards/run.ts`
+ * → `tools/dashboards`.
+ */
 export function partOf(file: string): string {
   const [top = "", second = ""] = file.split("/");
   if (file === "console/vite.config.ts") return "console/tools";
   return IMPORT_RULES[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
 }
 
-/** Every import between files of the repository, as paths from the root. */
+/** Returns every import between files of the repository, with paths from the root. */
 export function readImports(root: string): Import[] {
   return [...readSources(root)].flatMap(([file, source]) => importsOf(file, source));
 }
@@ -140,14 +143,20 @@ export function importsOf(file: string, source: string): Import[] {
   return found;
 }
 
-/** Examples: `{ a, type B, c as d }` → a, c; `* as x` and `import()` → *. */
+/**
+ * Returns the imported names that exist at run time. Examples: `{ a, type B, c as d }` → a, c; `* as x` and `import()`
+ * → *.
+ */
 function valuesIn(clause: string): string[] {
   const names = (/\{([^}]*)\}/.exec(clause)?.[1] ?? "").split(",").map((name) => name.trim());
   const values = names.filter((name) => name !== "" && !name.startsWith("type "));
   return [...values.map((name) => name.split(/\s+as\s+/)[0] ?? ""), ...(clause.includes("*") ? ["*"] : [])];
 }
 
-/** The path from the root of the file that a specifier means; undefined if it is outside the repository. */
+/**
+ * Returns the file that an import specifier refers to, by its path from the root; undefined if it is outside the
+ * repository.
+ */
 export function resolve(file: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
   for (const [name, folder] of Object.entries(PACKAGES)) {
@@ -156,7 +165,7 @@ export function resolve(file: string, specifier: string): string | undefined {
   return undefined;
 }
 
-/** The folders of the gateway by level: a file may import its own folder and any level below it. */
+/** The folders of the gateway by level, highest first: a file may import its own folder and any lower level. */
 const LEVELS: string[][] = [
   ["commands"],
   ["workers"],
@@ -180,9 +189,9 @@ const LOOSE: Record<string, string[]> = {
   "server-secrets": ["build", "workers", "commands"],
 };
 
-/** The files in which folders declare their settings. */
+/** The files in which the gateway's folders declare their settings. */
 const DECLARATIONS = /^gateway\/src\/\w+\/config\.ts$/;
-/** A gateway in production never loads the demo provider. */
+/** The only product code that may import the demo provider: a gateway in production never loads it. */
 const DEV_COMMAND = /^gateway\/src\/commands\/dev/;
 
 /** Returns why an import is not allowed; undefined if it is allowed. */
@@ -206,21 +215,24 @@ export function importViolation(edge: Import): string | undefined {
   const levelOf = (name: string): number => LEVELS.findIndex((names) => names.includes(name));
   if (a === "config" && DECLARATIONS.test(to)) return undefined;
   if (LOOSE[a] !== undefined) return b === "base" ? undefined : `${a}.ts imports base only`;
-  // Every command reads the declarations of settings, even if it needs nothing else of the folder.
+  // Every command imports these declarations for all folders, so a declaration must not import more.
   if (DECLARATIONS.test(from) && b !== "base") return "a folder's config.ts imports base and its own folder only";
   if (levelOf(a) < 0 || levelOf(b) < 0) return `${levelOf(a) < 0 ? a : b} has no place in the import rules`;
   return levelOf(a) < levelOf(b) ? undefined : `${a} may not import ${b}`;
 }
 
-/** Handlers of declared routes refuse only with the function passed to them, which knows the errors of the route. */
+/**
+ * Handlers of declared routes report errors only through the function passed to them, which accepts only the errors
+ * that the route declares.
+ */
 const FAULTS = "gateway/src/faults.ts";
 const HANDLERS = /^gateway\/src\/routes\/(console|nodes)\//;
 const OTHER_FAULTS = [
-  // If credits are not sold, one handler answers for all of its routes.
+  // Without the sale of credits, one handler answers for all of its routes.
   "gateway/src/routes/console/credits.ts",
-  // Live updates that many handlers share.
+  // Contains the live updates that many handlers share.
   "gateway/src/routes/console/live.ts",
-  // Sign-in declares its refusals by reason, several for one error code.
+  // Sign-in declares several reasons for one error code.
   "gateway/src/routes/console/sign-in.ts",
   // Serves files, which are not routes of an API.
   "gateway/src/site/console.ts",
@@ -244,7 +256,7 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
 const covers = (entry: string, file: string): boolean =>
   IMPORT_RULES[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
 
-/** Entries of the table that no file of their part needs, as `part: entry`. */
+/** Returns entries of the table that no file of their part imports, as `part: entry`. */
 export function unusedEntries(imports: Import[]): string[] {
   return Object.entries(IMPORT_RULES).flatMap(([part, { any }]) =>
     any
@@ -254,12 +266,15 @@ export function unusedEntries(imports: Import[]): string[] {
   );
 }
 
-/** Examples: `gateway/src/ledger/rules.ts` → `ledger`; `gateway/src/build.ts` → `build`. */
+/**
+ * Returns the gateway's folder that a file belongs to, or the file's own name outside of folders. Examples:
+ * `gateway/src/ledger/rules.ts` → `ledger`; `gateway/src/build.ts` → `build`.
+ */
 function room(file: string): string {
   return (file.split("/")[2] as string).replace(/\.ts$/, "");
 }
 
-/** Returns the files of one import cycle, including type imports; undefined if there is none. */
+/** Returns the files of one import cycle, also one of type imports; undefined if there is none. */
 export function findCycle(imports: Import[]): string[] | undefined {
   const edges = Map.groupBy(imports, (edge) => edge.from);
   const done = new Set<string>();

@@ -1,4 +1,7 @@
-/** Tests how an installation is brought to the wanted level, and which platforms the lockfile may list. */
+/**
+ * Tests which npm command brings an installation to the requested level ("start" or "all"), and which platforms the
+ * lockfile may list.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -8,21 +11,21 @@ const lock = (name: string): string => name.repeat(4);
 const npmFor = (installed: string | undefined, level: "start" | "all"): string | undefined =>
   nextInstall({ installed, lockfile: lock("new"), level })?.npm.join(" ");
 
-test("a fresh clone, or one with a changed lockfile, is installed at the requested level", () => {
+test("a fresh clone and a clone with a changed lockfile are installed at the requested level", () => {
   for (const installed of [undefined, "", `${lock("old")} start`, `${lock("old")} all`, lock("new")]) {
     assert.equal(npmFor(installed, "start"), "ci --omit=dev");
     assert.equal(npmFor(installed, "all"), "ci");
   }
 });
 
-test("test dependencies are added to an existing install, and a start accepts either", () => {
+test("test dependencies are added to an existing install, and a start accepts an install with or without them", () => {
   assert.equal(npmFor(`${lock("new")} start`, "start"), undefined);
   assert.equal(npmFor(`${lock("new")} start`, "all"), "install --no-save");
   assert.equal(npmFor(`${lock("new")} all`, "all"), undefined);
   assert.equal(npmFor(`${lock("new")} all`, "start"), undefined);
 });
 
-test("the stamp of an installation makes the next one unnecessary", () => {
+test("the stamp that an installation writes makes the next one unnecessary", () => {
   for (const level of ["start", "all"] as const) {
     const step = nextInstall({ installed: undefined, lockfile: lock("new"), level });
     assert.ok(step !== undefined);
@@ -38,15 +41,16 @@ const packages: Record<string, Locked> = JSON.parse(
   readFileSync(new URL("../package-lock.json", import.meta.url), "utf8"),
 ).packages;
 
-test("native modules of another processor are not installed", () => {
+test("native modules for another processor are not installed", () => {
   const ofLlama = Object.entries(packages).filter(([path]) => path.startsWith("node_modules/@node-llama-cpp/"));
   assert.ok(ofLlama.length > 5, "the packages were found");
   const needless = ofLlama.filter(([path, { cpu = [] }]) => path.includes("arm") && cpu.includes("x64"));
-  // These packages list x64 too, so that they can be built for it. npm keeps what the lockfile says.
+  // These packages are built for ARM but also list x64, so npm would install them there. npm keeps what the lockfile
+  // lists.
   assert.deepEqual(needless, [], 'take "x64" out of the "cpu" of these in package-lock.json');
 });
 
-test("packages for tests and checks are not installed for a start", () => {
+test("packages that only tests and checks need are not installed for a start", () => {
   const tools = ["tsc", "@biomejs/biome", "fast-check", "openai", "playwright-core", "oidc-provider", "axe-core"];
   const needed = tools.filter((name) => packages[`node_modules/${name}`]?.dev !== true);
   assert.deepEqual(needed, []);

@@ -1,4 +1,4 @@
-/** Checks that every link in a Markdown file leads to an existing file, folder or heading. */
+/** Checks that every relative link in a Markdown file leads to an existing file, folder or heading. */
 import assert from "node:assert/strict";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,13 +17,13 @@ test("every relative Markdown link leads to an existing file and heading", () =>
   assert.deepEqual(brokenLinks(root, FILES), []);
 });
 
-/** Names that a reader replaces by their own. */
+/** Placeholders for names that readers choose themselves. */
 const PLACEHOLDERS = [
   "docs/builders/quickstart.md: try.mts",
   "gateway/sql/README.md: migrations/NNNN_what_it_does.sql",
 ].concat(["console/README.md: ./lazy.ts", "e2e/clients/README.md: adapters/x.mjs"]);
 
-test("every source file that a README or guide names in code exists", () => {
+test("every source file that a README or guide mentions as code exists", () => {
   const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|\.cache|\.git)(\/|$)/.test(path);
   const sources = globSync("**/*.{ts,tsx,mts,mjs,sql}", { cwd: root, exclude });
   const current = FILES.filter((file) => !/^(CHANGELOG|docs\/migrate)/.test(file));
@@ -39,13 +39,13 @@ test("no Markdown file has merge conflict markers", () => {
   assert.deepEqual(left, []);
 });
 
-test("every file in docs/ is a page of the guide, or excluded as one for contributors", () => {
+test("every file in docs/ is a page of the guide, or excluded because it is for contributors", () => {
   const guides = FILES.filter((file) => /^docs\/(?!decisions\/)/.test(file));
   const missing = guides.filter((file) => !PAGES.some((page) => page.file === file));
   assert.deepEqual(missing, []);
 });
 
-test("finds links everywhere except in code, and slugs headings like GitHub", () => {
+test("finds links everywhere except in code, and creates the same anchors for headings as GitHub", () => {
   const text = `# One: two, \`three_four\`!
 A [b](c.md#d "title"), \`[not](this.md)\` and [![picture](p.webp)](e.md).
 
@@ -66,7 +66,7 @@ A [b](c.md#d "title"), \`[not](this.md)\` and [![picture](p.webp)](e.md).
   assert.deepEqual([...anchors], ["one-two-three_four", "one-two-three_four-1"]);
 });
 
-test("reports a link to a missing file or heading with its file", (t) => {
+test("reports a link to a missing file or heading together with the file that contains it", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-links-"));
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "in"));

@@ -1,4 +1,4 @@
-/** Reads the links, anchors and file names of Markdown files, and finds those that lead nowhere. */
+/** Reads the links, anchors and file names of Markdown files, and finds those whose target does not exist. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { type Block, type Inline, markdownReader, type Words } from "../console/src/ui/markdown/read.ts";
@@ -8,7 +8,7 @@ import { textOf } from "./guide/render.ts";
 const reader = markdownReader((address) => address);
 
 interface Read {
-  /** The link targets as they are written. */
+  /** The link targets as written in the file. */
   links: string[];
   anchors: Set<string>;
 }
@@ -25,7 +25,7 @@ export function readLinks(text: string): Read {
   };
   const words = ({ source, nodes }: Words): Inline[] => {
     follow(nodes);
-    // Finds a picture within a link, and a picture with a width.
+    // Finds a picture inside a link, and a picture with a width.
     for (const [, inLink, sized] of source.matchAll(/\[!\[[^\]]*\]\(([^)]*)\)\]|<img src="([^"]*)"/g)) {
       links.push(inLink ?? sized ?? "");
     }
@@ -44,7 +44,7 @@ export function readLinks(text: string): Read {
   return { links, anchors };
 }
 
-/** The relative links whose file or heading does not exist, as `file: link`. */
+/** Returns the relative links whose file or heading does not exist, as `file: link`. */
 export function brokenLinks(root: string, files: string[]): string[] {
   const read = new Map<string, Read>();
   const readFile = (file: string): Read => {
@@ -68,7 +68,10 @@ export function brokenLinks(root: string, files: string[]): string[] {
 
 const SOURCE_NAME = /`([\w./-]+\.(?:ts|tsx|mts|mjs|sql))`/g;
 
-/** Source files that a Markdown file names in code and that do not exist, by path or by the end of one: `file: name`. */
+/**
+ * Returns the source files that a Markdown file mentions as code but that do not exist, as `file: name`. A name is a
+ * path or the end of one.
+ */
 export function missingSources(root: string, files: string[], sources: ReadonlySet<string>): string[] {
   const ends = new Set(
     [...sources].flatMap((source) => source.split("/").map((_, i, parts) => parts.slice(i).join("/"))),

@@ -1,4 +1,4 @@
-/** Checks that the product's messages contain no retired words of the glossary. */
+/** Checks that the product's messages contain no retired words (words that the glossary replaces). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -7,18 +7,18 @@ import { findingsIn, findRetiredWords, needlessExceptions } from "./message-word
 const root = fileURLToPath(new URL("..", import.meta.url));
 const insteadOf = (source: string, file = "a.ts"): string[] => findingsIn(file, source).map(({ instead }) => instead);
 
-test("no message has a retired word", () => {
+test("no message contains a retired word", () => {
   const found = findRetiredWords(root).map(
     ({ file, line, text, instead }) => `${file}:${line}: say "${instead}" in: ${text}`,
   );
   assert.deepEqual(found, []);
 });
 
-test("every exception is still needed", () => {
+test("every exception to the check is still needed", () => {
   assert.deepEqual(needlessExceptions(root), []);
 });
 
-test("finds retired words in strings, templates, SQL and YAML, with their line", () => {
+test("finds retired words in strings, templates, SQL and YAML, with their line numbers", () => {
   assert.deepEqual(findingsIn("a.ts", 'first();\nlog.warn({ id }, "the books do not balance");'), [
     { file: "a.ts", line: 2, text: "the books do not balance", instead: "the ledger" },
   ]);
@@ -28,7 +28,7 @@ test("finds retired words in strings, templates, SQL and YAML, with their line",
   assert.deepEqual(insteadOf('summary: "Requests are under way."', "a.yml"), ["in flight"]);
 });
 
-test("ignores comments, names, queries and words in other meanings", () => {
+test("ignores comments, names, queries, and words used in other meanings", () => {
   assert.deepEqual(insteadOf("// the books are away\n/* an e-mail */ const letters = open();"), []);
   assert.deepEqual(insteadOf('query("delete from letter where id = $1")'), []);
   assert.deepEqual(insteadOf('"must be lowercase letters"; "is no longer a setting"'), []);

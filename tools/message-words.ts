@@ -1,7 +1,8 @@
 /**
- * Finds retired words in the product's messages. Messages are texts of several words in the sources of the APIs, the
- * gateway and the agent (errors, log lines, emails, descriptions of the API, help of metrics and settings), and what
- * functions of the database raise. `node tools/message-words.ts` lists the findings.
+ * Finds retired words (words that the glossary replaces) in the product's messages. Messages are texts of several words
+ * in the sources of the APIs, the gateway and the agent (errors, log lines, emails, descriptions of the API, help of
+ * metrics and settings), and the error messages of database functions. `node tools/message-words.ts` lists the
+ * findings.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,11 +14,11 @@ const SOURCES = [
   "gateway/sql/functions/*.sql",
   "deploy/prometheus/alerts.yml",
 ];
-/** Not read: the commands' own output, tests, and the questions that nodes are asked. */
+/** Files that are not read: the commands' own output, tests, and the questions that gateways send to nodes. */
 const ELSEWHERE =
   /\.test\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^gateway\/src\/(commands|site\/reference|trust\/questions)\/|^host\/src\/(command\/|cli\.ts)/;
 
-/** Texts that keep a retired word, with the reason. */
+/** Texts that may contain a retired word, with the reason. */
 const ALLOWED: Record<string, string> = {
   "[When the limits server is away](failures.md#when-the-limits-server-is-away)": "the heading of another page",
 };
@@ -29,7 +30,9 @@ interface Finding {
   instead: string;
 }
 
-/** Comments and regular expressions are matched too, so that quotes in them do not start a string. */
+/**
+ * Comments and regular expressions are matched as well, so that quotes in them are not taken for the start of a string.
+ */
 const PATTERN = String.raw`(?<=[(=,:[!&|?{;]\s*)\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/`;
 const QUOTED = String.raw`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`;
 const IN_CODE = new RegExp(String.raw`\/\/.*|\/\*[\s\S]*?\*\/|${PATTERN}|${QUOTED}|\`((?:[^\`\\]|\\.)*)\``, "g");
@@ -57,7 +60,7 @@ export function findRetiredWords(root: string): Finding[] {
     .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
 }
 
-/** Exceptions that no message needs any more. */
+/** Returns exceptions that no message needs any more. */
 export function needlessExceptions(root: string): string[] {
   const sources = messageFiles(root).map((file) => readFileSync(join(root, file), "utf8"));
   return Object.keys(ALLOWED).filter((text) => !sources.some((source) => source.includes(text)));

@@ -1,6 +1,7 @@
 /**
- * The NATS servers that tests run on: the newest release, and one of the oldest supported series. Debian's version is
- * of that series; missing ones are built with Go, if it is installed, and cached. Only this file names both versions.
+ * Provides the NATS servers that tests run on: the newest release, and one of the oldest supported series, which is the
+ * series in Debian. Missing ones are built with Go, if it is installed, and cached. Both versions are set in this file
+ * only.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
@@ -12,19 +13,19 @@ const OLDEST = "2.9.10";
 
 interface NatsRelease {
   version: string;
-  /** The path of its binary. */
+  /** The path of the release's binary. */
   path: string;
 }
 
 const CACHE = cacheFolder("nats-servers");
 const MODULE = "github.com/nats-io/nats-server/v2";
 
-/** The newest available release, and the oldest if it differs; empty if there is none. */
+/** Returns the newest available release, and the oldest if it is another one; an empty list if none is available. */
 export function natsReleases(): NatsRelease[] {
   return newestAndOldest([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
 }
 
-/** The newest and the oldest of the releases, or a single one if they are the same. */
+/** Returns the newest and the oldest of the releases, or a single one if both are the same. */
 export function newestAndOldest(releases: NatsRelease[]): NatsRelease[] {
   const inOrder = releases.toSorted((a, b) => compare(b.version, a.version));
   const [newest, oldest] = [inOrder[0], inOrder.at(-1)];
@@ -34,15 +35,17 @@ export function newestAndOldest(releases: NatsRelease[]): NatsRelease[] {
 
 export const natsBuilder = {
   /**
-   * Starts the build at once, because it takes a minute the first time. Returns a line that says what is left out, if
-   * anything.
+   * Starts the build of the newest release at once, because it takes a minute the first time. If it fails, the result
+   * describes which tests are left out.
    */
   newest: (): Promise<string[]> => {
     const installed = onPath();
     if (installed !== undefined && compare(installed.version, NEWEST) >= 0) return Promise.resolve([]);
     return build(NEWEST, "the newest NATS");
   },
-  /** Called after Debian's server was installed, which may be old enough. */
+  /**
+   * Builds the oldest release if necessary. Called after the installation of Debian's server, which may be old enough.
+   */
   oldest: (): Promise<string[]> => {
     const installed = onPath();
     if (installed !== undefined && series(installed.version) === series(OLDEST)) return Promise.resolve([]);

@@ -1,6 +1,6 @@
 /**
- * Programs of other projects that some end-to-end suites need: an OpenID provider, Stripe's own mock of its API, and a
- * newer pgbouncer (`debian-packages.ts`). Only this file names the versions of those that are built.
+ * Builds programs of other projects that some end-to-end suites need: an OpenID provider, Stripe's own mock of its API,
+ * and a newer pgbouncer (`debian-packages.ts`). The versions of the built programs are set in this file only.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const PEERS = {
     tests: "signing in by Dex",
     make: buildAsDependency({
       module: "github.com/dexidp/dex",
-      // The commit of that version, because Go does not recognise its tags as versions.
+      // The commit of version 2.45.1: Go does not recognise the project's tags as versions.
       version: "v0.0.0-20260303133905-11d2eeb52b42",
       command: "cmd/dex",
     }),
@@ -32,16 +32,16 @@ export type PeerProgram = keyof typeof PEERS;
 
 const pathOf = (name: PeerProgram): string => join(CACHE, `${name}-${PEERS[name].version}`);
 
-/** The path of the binary, or undefined if it is not built on this machine. */
+/** Returns the path of the binary, or undefined if it is not built on this machine. */
 export function peerBinary(name: PeerProgram): string | undefined {
   return existsSync(pathOf(name)) ? pathOf(name) : undefined;
 }
 
-/** For suites: false, or the reason why they are skipped. */
+/** The `skip` option of suites that need the program: false, or the reason to skip them. */
 export const skipWithout = (name: PeerProgram): string | false =>
   peerBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
 
-/** Takes minutes the first time. Returns lines that say what is left out. */
+/** Builds all programs, which takes minutes the first time. Returns lines that describe which tests are left out. */
 export async function buildPeers(): Promise<string[]> {
   const lines = [...(await installPythonTools(["caddy", "envoy"])), ...(await unpackNewerPgbouncer())];
   // Built one after the other, because each build uses all processors.

@@ -1,6 +1,6 @@
 /**
- * Third-party tools from Python wheels: checkers of the files in deploy/, and proxies that Debian lacks. Installed once with the local
- * Python and cached. Their versions are defined here only.
+ * Installs third-party tools from Python wheels: checkers of the files in deploy/, and proxies that Debian lacks. They
+ * are installed once with the local Python and cached. Their versions are set in this file only.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
@@ -38,21 +38,21 @@ export type PythonTool = keyof typeof TOOLS;
 
 const folderOf = (name: PythonTool): string => join(CACHE, `${TOOLS[name].package}-${TOOLS[name].version}`);
 
-/** The path of the tool's binary, or undefined if it is not installed on this machine. */
+/** Returns the path of the tool's binary, or undefined if it is not installed on this machine. */
 export function pythonTool(name: PythonTool): string | undefined {
   const path = join(folderOf(name), TOOLS[name].binary);
   return existsSync(path) ? path : undefined;
 }
 
-/** The environment in which the tool finds its libraries. */
+/** Returns the environment variable with which Python finds the tool's libraries. */
 export const pythonPath = (name: PythonTool): { PYTHONPATH: string } => ({ PYTHONPATH: folderOf(name) });
 
-/** Returns a line for each tool that is left out. */
+/** Installs the tools. Returns a line for each tool that could not be installed. */
 export async function installPythonTools(names: PythonTool[]): Promise<string[]> {
   const lines = await Promise.all(
     names.map(async (name) => {
       const { package: what, version, does } = TOOLS[name];
-      // Debian's packages contain what Patroni needs.
+      // Patroni's dependencies come from Debian's packages.
       const more = name === "patroni" ? ["--no-deps"] : [];
       const why = await buildOnce(folderOf(name), "tool", (folder) =>
         pipInstall([...more, `${what}==${version}`], folder),
@@ -64,8 +64,8 @@ export async function installPythonTools(names: PythonTool[]): Promise<string[]>
 }
 
 /**
- * Installs into `tool` in that folder. Returns the reason if it fails. Nothing is compiled: without a wheel for this
- * machine, the tool is left out.
+ * Installs Python packages into the folder. Returns the reason if it fails. Nothing is compiled: if there is no wheel
+ * for this machine, the installation fails.
  */
 export function pipInstall(what: string[], folder: string): Promise<string | undefined> {
   const target = join(folder, "tool");

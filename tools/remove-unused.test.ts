@@ -1,4 +1,4 @@
-/** Tests which files of an installation are removed, and that all others stay. */
+/** Tests which files of an installation are removed as unused, and which are kept. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ const USED = [
 const UNUSED_OF_GATEWAY = ["better-auth/README.md"];
 const USED_OF_GATEWAY = ["better-auth/dist/index.mjs", "better-auth/LICENSE.md"];
 
-test("removes headers, sources of llama.cpp, second builds, documents and source maps, and leaves everything else", (t) => {
+test("removes headers, sources of llama.cpp, duplicate builds, documents and source maps, and nothing else", (t) => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-install-"));
   t.after(() => rmSync(root, { recursive: true }));
   const modules = join(root, "node_modules");

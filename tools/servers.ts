@@ -1,15 +1,15 @@
 /**
- * The servers that some suites need. As root on Debian, missing ones are installed; elsewhere those suites are skipped,
- * and this file says which.
+ * Installs the servers that some suites need, as root on Debian. On other machines those suites are skipped, and a line
+ * names each of them.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
 interface Server {
-  /** A name to search on the path, or a path. */
+  /** A name to look up on the PATH, or a path. */
   binary: string;
-  /** The Debian package. */
+  /** The name of the Debian package. */
   package: string;
   tests: string;
 }
@@ -26,15 +26,15 @@ const SERVERS: Server[] = [
   { binary: "chromium", package: "chromium", tests: "the console in a real browser" },
 ];
 
-/** Only needed for `npm run failovers`. */
+/** Servers that only `npm run failovers` needs. */
 export const PATRONI: Server[] = [
-  // Debian's package installs Patroni's dependencies; the tests run a newer Patroni than Debian 12's (python-tools.ts).
+  // Debian's package provides Patroni's dependencies; the tests run a newer Patroni than Debian 12's (python-tools.ts).
   { binary: "patroni", package: "patroni", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "etcd", package: "etcd-server", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "/usr/sbin/haproxy", package: "haproxy", tests: "failovers of PostgreSQL under Patroni" },
 ];
 
-/** Returns a line for each kind of test that cannot run here. */
+/** Installs missing servers if possible. Returns a line for each kind of test that cannot run here. */
 export function ensureServers(servers = SERVERS): string[] {
   const missing = servers.filter(({ binary }) => !isOnPath(binary));
   if (missing.length > 0 && process.getuid?.() === 0 && isOnPath("apt-get")) {
@@ -51,7 +51,7 @@ function install(packages: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   const apt = (...args: string[]) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env });
   apt("update", "-qq");
-  // Installed one by one, so that an unknown package does not keep the others out.
+  // Installs the packages one by one, so that an unknown package does not prevent the installation of the others.
   for (const name of packages) apt("install", "-y", "-qq", "--no-install-recommends", name);
 }
 

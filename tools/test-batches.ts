@@ -1,22 +1,22 @@
 /**
- * Groups test files that can share processes. Starting a process and loading what every file loads (the server, the
- * schemas, sign-in) takes longer than the tests of most files, so files that cannot disturb each other run one after
- * the other in a few processes. Each file is a suite with its own hooks. A file may share if it contains no word that
- * concerns the process itself.
+ * Groups test files that can share a process. Starting a process and loading what every file loads (the server, the
+ * schemas, sign-in) takes longer than the tests of most files. So files that cannot disturb each other run one after
+ * the other in a few processes, each file as a suite with its own hooks. A file may share a process if it contains no
+ * word that concerns the process itself.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** A folder for this run only, because another may run at the same time. */
+/** A folder of this run only, because another run may be in progress. */
 const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${process.pid}/`, import.meta.url));
 
-/** Words for what changes or measures the process, and for engines, whose libraries are never unloaded. */
+/** Matches code that changes or measures its process, or uses engines, whose libraries are never unloaded. */
 const NEEDS_ITS_OWN =
   /\bprocess\.(?!execPath|env\.TEST_SEED|platform)|\b(globalThis|localStorage)\b|child_process|worker_threads|setDefaultCACertificates|\bmock\.timers|llama-?[cC]pp\b/;
 
 /**
- * A simulated world forbids clock and timers to the whole process, so a connection that another file left open would
+ * A simulated world forbids clocks and timers in the whole process, so a connection that another file left open would
  * break it.
  */
 const SIMULATED = /^sim\//;
@@ -24,7 +24,9 @@ const SIMULATED = /^sim\//;
 interface Plan {
   /** Files that run in processes of their own. */
   alone: string[];
-  /** The batched files by the entry file that loads them; the runner runs an entry like any other test file. */
+  /**
+   * The batched files by the entry file that loads them; the test runner runs an entry file like any other test file.
+   */
   batches: Map<string, string[]>;
 }
 
@@ -35,7 +37,7 @@ export function planBatches(files: string[], count: number, folder = FOLDER): Pl
   mkdirSync(folder, { recursive: true });
   const batches = new Map<string, string[]>();
   for (let i = 0; i < count; i++) {
-    // Files come slowest first, so dealing them out in turn gives batches of about the same duration.
+    // Files are sorted slowest first, so distributing them in turn gives batches of about the same duration.
     const dealt = shared.filter((_, index) => index % count === i);
     if (dealt.length === 0) continue;
     const entry = join(folder, `batch-${i + 1}.mjs`);

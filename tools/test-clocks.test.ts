@@ -6,16 +6,16 @@ import { findClockTests, findingsIn, needlessExceptions } from "./test-clocks.ts
 const root = fileURLToPath(new URL("..", import.meta.url));
 const whatOf = (source: string): string[] => findingsIn("a.test.ts", source).map(({ what }) => what);
 
-test("no test depends on the machine's speed or on luck", () => {
+test("no test depends on the machine's speed or on unseeded random numbers", () => {
   const found = findClockTests(root).map(({ file, line, what, text }) => `${file}:${line}: ${what}: ${text}`);
   assert.deepEqual(found, []);
 });
 
-test("every exception is still needed", () => {
+test("every exception to the rules is still needed", () => {
   assert.deepEqual(needlessExceptions(root), []);
 });
 
-/** Code that is refused, by the rule that refuses it. */
+/** Code that the check refuses, by the rule that it breaks. */
 const REFUSED: Record<string, string[]> = {
   sleeps: [
     'import { setTimeout as sleep } from "node:timers/promises";',
@@ -65,7 +65,7 @@ const REFUSED: Record<string, string[]> = {
   ],
 };
 
-describe("refuses", () => {
+describe("refuses a test that", () => {
   for (const [what, examples] of Object.entries(REFUSED)) {
     for (const example of examples) {
       test(`${what}: ${example.replaceAll("\n", " ")}`, () => assert.equal(whatOf(example)[0], what));
@@ -99,11 +99,11 @@ const ACCEPTED = [
   " * A timeout: 5 s.",
 ];
 
-describe("accepts", () => {
+describe("accepts a test with", () => {
   for (const example of ACCEPTED) test(example, () => assert.deepEqual(whatOf(example), []));
 });
 
-test("reports the file, the line and the rule", () => {
+test("a finding names the file, the line and the rule", () => {
   const source = 'import { test } from "node:test";\n\n  await page.waitForTimeout(50);\n';
   const found = { file: "a.test.ts", line: 3, what: "sleeps", text: "await page.waitForTimeout(50);" };
   assert.deepEqual(findingsIn("a.test.ts", source), [found]);

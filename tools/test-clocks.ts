@@ -1,7 +1,8 @@
 /**
- * Finds tests that depend on the machine's speed or on luck: that sleep, measure durations, set deadlines of their own,
- * race a timer, retry until something works, or draw random numbers without a seed. A test waits for an outcome
- * (stage/wait.ts) or drives the clock; costs are measured in bench/.
+ * Finds tests that depend on the machine's speed or on luck: tests that sleep, measure durations, set deadlines of
+ * their own, race a timer, retry until something works, or draw random numbers without a seed. A test waits for an
+ * outcome (stage/wait.ts) or drives a manual clock; costs are measured in bench/.
+ *
  * `node tools/test-clocks.ts [FOLDER…]` lists the findings in these folders.
  */
 import { globSync, readFileSync } from "node:fs";
@@ -10,14 +11,14 @@ import { fileURLToPath } from "node:url";
 
 /**
  * Tests and the code that they share. The fault runner (chaos/) with its servers and its load, e2e/enemies and bench/
- * work in real time: only their own tests are read.
+ * work in real time, so only their own tests are read.
  */
 const TEST_CODE = ["**/*.test.{ts,tsx}", "**/testing.ts", "**/testing/**/*.ts", "{e2e,stage,engines}/**/*.ts"];
 
 interface Rule {
   what: string;
   patterns: RegExp[];
-  /** The number of lines that a pattern may span (default: 1). */
+  /** The number of lines that a match may span (default: 1). */
   lines?: number;
 }
 
@@ -63,7 +64,8 @@ const RULES: Rule[] = [
   {
     what: "leaves the outcome to luck",
     patterns: [
-      // A seed that is printed and can be set makes a run repeatable; `npm test` sets one.
+      // `TEST_SEED` on the line marks a seed that is printed and can be set, so that the run is repeatable; `npm test`
+      // sets it.
       /(?<!TEST_SEED.*)\bMath\.random\(/,
       // IDs and keys must be new in every run; choices made with them must be the same in every run.
       /\bnew Roster\(.*\bsystemRandom\(|\bsystemRandom\(\)\.below\(/,
@@ -81,7 +83,7 @@ const RULES: Rule[] = [
 
 const REAL_TIME = /^(stage\/(servers|load)|e2e\/enemies)\//;
 
-/** Files in which real time is the subject or the means, with the reason. */
+/** Files in which real time is the subject or necessary, with the reason. */
 const ALLOWED: Record<string, string> = {
   "stage/servers/clock.test.ts": "a child process under a clock that jumps tells the time by a timer",
   "stage/servers/postgres.test.ts": "a commit on a slowed disk takes at least the configured delay",
@@ -122,7 +124,7 @@ export function findClockTests(root: string): Finding[] {
     .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
 }
 
-/** Files that do not need their exception any more. */
+/** Returns files that do not need their exception any more. */
 export function needlessExceptions(root: string): string[] {
   const { "tools/test-clocks.test.ts": _, ...named } = ALLOWED;
   return Object.keys(named).filter((file) => findingsIn(file, readFileSync(join(root, file), "utf8")).length === 0);

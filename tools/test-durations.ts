@@ -1,5 +1,5 @@
 /**
- * Remembers how long each test file took. The slowest start first, so that none of them runs alone at the end while
+ * Stores how long each test file took. The slowest files start first, so that none of them runs alone at the end while
  * other cores are idle. The durations are in a cache file; a fresh clone uses the list below.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -73,10 +73,10 @@ export function readDurations(): Durations {
   }
 }
 
-/** Adds to the recorded durations: a run of some files keeps those of others. */
+/** Adds durations to the recorded ones: a run of some files keeps the durations of other files. */
 export function writeDurations(took: Durations): void {
   mkdirSync(dirname(CACHE), { recursive: true });
-  // Two runs may end at the same time, and a run may be killed, so the file is replaced as a whole.
+  // Two runs may end at the same time, and a run may be killed, so the file is written under another name and renamed.
   const unfinished = `${CACHE}.${process.pid}`;
   writeFileSync(unfinished, `${JSON.stringify({ ...readDurations(), ...took }, null, 1)}\n`);
   renameSync(unfinished, CACHE);

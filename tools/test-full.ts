@@ -1,6 +1,6 @@
 /**
  * `npm run test:full`: runs everything, for a night: all suites, the oldest servers, the simulator, an hour of faults,
- * fuzzing at length, real clients and real engines. Continues after a step that fails, and ends with a table. `npm run
+ * long fuzzing, real clients and real engines. Continues after a step that fails, and ends with a table. `npm run
  * test:full -- STEP…` runs some steps.
  */
 import { spawn } from "node:child_process";
@@ -24,7 +24,7 @@ const STEPS: Record<string, string[]> = {
   engines: ["run", "engines"],
 };
 
-/** Every night draws new random values; the seed repeats them. */
+/** Every night uses a new random seed, which is printed so that the run can be repeated. */
 process.env["TEST_SEED"] ??= String(Math.floor(Math.random() * 2 ** 31));
 console.log(`TEST_SEED=${process.env["TEST_SEED"]}`);
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -8,7 +8,7 @@ import { newestAndOldest } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
 import { slowestFirst, table } from "./test-durations.ts";
 
-test("test files that do not change the process share one, each as a suite with its own hooks", (t) => {
+test("test files that do not change their process share one, each as a suite with its own hooks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-batches-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, text: string): string => {
@@ -36,7 +36,7 @@ test("test files that do not change the process share one, each as a suite with 
   assert.deepEqual(alone, others);
   assert.deepEqual([...batches.values()], [[sharing[0], sharing[2]], [sharing[1]]]);
   for (const [entry, files] of batches) {
-    // Starts a test run of its own instead of joining this one.
+    // Starts a separate test run instead of reporting to this one.
     const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
     const { stdout, status } = spawnSync(process.execPath, ["--test-reporter=tap", entry], { encoding: "utf8", env });
     assert.equal(status, 0, stdout);
@@ -57,7 +57,7 @@ test("slow files run first, and files without a recorded time before quick ones"
   assert.match(lines[0] ?? "", / 29\.0 s {2}file-29$/);
 });
 
-test("the newest and oldest installed NATS servers are chosen by version number", () => {
+test("the newest and the oldest installed NATS servers are chosen by version number", () => {
   const of = (...versions: string[]) => versions.map((version) => ({ version, path: `/${version}` }));
   assert.deepEqual(newestAndOldest(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
   assert.deepEqual(newestAndOldest(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));

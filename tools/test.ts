@@ -1,15 +1,15 @@
 /**
  * `npm test`: all unit tests and the journeys of each role, in groups, so that suites with whole platforms do not
- * compete with unit tests for the processor. `tools/tiers.ts` says which suite belongs to which tier.
+ * compete with unit tests for the processor. `tools/tiers.ts` defines which suite belongs to which tier.
  *
- * node tools/test.ts npm test
- * node tools/test.ts quick tests that need no server, and those that depend on changed files
- * node tools/test.ts GROUP… unit, journeys, processes, nightly, oldest
- * node tools/test.ts FILE-PATTERN… some files
+ * node tools/test.ts — npm test
+ * node tools/test.ts quick — tests that need no server, and those that depend on changed files
+ * node tools/test.ts GROUP… — unit, journeys, processes, nightly, oldest
+ * node tools/test.ts FILE-PATTERN… — some files
  *
- * TEST_SEED (default: 1) decides what tests draw at random: two runs of the same sources do the same. All tests that
+ * TEST_SEED (default: 1) seeds the random numbers of tests: two runs of the same sources behave alike. All tests that
  * need a database share one server. They run on the newest PostgreSQL and NATS on this machine; `oldest` repeats tests
- * that may behave differently on the oldest supported versions. What cannot run here is named at the end.
+ * that may behave differently on the oldest supported versions. Tests that cannot run here are listed at the end.
  */
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -29,7 +29,7 @@ import { planBatches, removeBatches } from "./test-batches.ts";
 import { type Durations, readDurations, secondsOf, slowestFirst, table, writeDurations } from "./test-durations.ts";
 import { GROUPS, type Group, NPM_TEST } from "./tiers.ts";
 
-/** Tests that run again on servers of the oldest versions, if these are installed. */
+/** Tests that also run on servers of the oldest supported versions, if these are installed. */
 const ON_OLDEST = {
   postgres: [
     "gateway/src/db/{migrate*,schema,functions,states,rows,pool}.test.ts",
@@ -38,9 +38,12 @@ const ON_OLDEST = {
   nats: ["gateway/src/plane/plane.test.ts", "gateway/src/plane/nats/*.test.ts", "e2e/{one-fleet,renewal}.test.ts"],
 };
 const OLDEST_POSTGRES = 15;
-/** Only ends a file that hangs: before that, several of its tests may each reach the limit of a single wait (stage/wait.ts). */
+/**
+ * Ends a test file that hangs. It is a multiple of the limit of a single wait (stage/wait.ts), because several tests of
+ * a file may each reach that limit first.
+ */
 const FILE_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
-/** Limits of `quick`: slower files, and those farthest from a change, only run in `npm test`. */
+/** Limits of `quick`, in seconds: slower files, and those farthest from a change, run only in `npm test`. */
 const QUICK_FILE_S_MAX = 8;
 const QUICK_AFFECTED_S_MAX = 60;
 /** Suites that need other projects' programs, which have to be built first. */
@@ -53,7 +56,7 @@ process.chdir(root);
 // once.
 process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 process.env["TEST_SEED"] ??= "1";
-// A time zone other than UTC, and another one in the database (Asia/Kolkata), so that code that depends on the zone
+// A time zone other than UTC, and yet another one in the database (Asia/Kolkata), so that code that depends on the zone
 // fails.
 process.env["TZ"] ??= "Australia/Lord_Howe";
 
@@ -67,7 +70,7 @@ process.exit(passed ? 0 : 1);
 async function runAll(names: readonly string[]): Promise<boolean> {
   await openServers();
   const groups = chosenGroups(names);
-  // The programs are built while other tests run.
+  // Programs of other projects are built while other tests run.
   const needsPeers = (group: Group): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
   const buildingPeers = groups.some(needsPeers) ? buildPeers() : Promise.resolve([]);
   let passed = true;
@@ -80,7 +83,7 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   return passed;
 }
 
-/** Runs tests that need no server, and the nearest of those that depend on changed files. */
+/** Runs tests that need no server, and of the tests that depend on changed files those nearest to the change. */
 async function runQuick(): Promise<boolean> {
   const sources = readSources(root);
   const graph = graphOf(sources);
@@ -110,7 +113,7 @@ async function runQuick(): Promise<boolean> {
 
 /** Starts or finds the servers that tests use. */
 async function openServers(): Promise<void> {
-  // NATS is built while the rest is prepared.
+  // The newest NATS is built while other servers are prepared.
   const buildingNewest = natsBuilder.newest();
   leftOut.push(...ensureServers());
   const buildingOldest = natsBuilder.oldest();
@@ -128,7 +131,10 @@ function filesOf({ patterns, exclude = [] }: Group): string[] {
   return [...new Set(globSync(patterns, { exclude: ["**/node_modules/**", ...exclude] }))].sort();
 }
 
-/** Missing servers were named already. With only one NATS server, everything has already run on it. */
+/**
+ * Repeats some tests on the oldest supported servers. Missing servers were reported before. If only one NATS server is
+ * installed, all tests have already run on it.
+ */
 async function runOnOldest(): Promise<boolean> {
   const patterns: string[] = [];
   const versions: string[] = [];
@@ -148,7 +154,7 @@ async function runOnOldest(): Promise<boolean> {
   return await runGroup({ patterns, concurrency: cores + 1, batches: cores });
 }
 
-/** Returns whether all tests passed. */
+/** Runs the tests of a group. Returns whether all passed. */
 async function runGroup(group: Group): Promise<boolean> {
   const { patterns, concurrency, batches: batchCount } = group;
   const files = slowestFirst(filesOf(group), readDurations());
@@ -163,7 +169,7 @@ async function runGroup(group: Group): Promise<boolean> {
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];
-    // The runner reports a file as a test of that name around its tests; in a batch it is a suite of that name.
+    // The test runner reports a file as a test of that name around its tests; in a batch it is a suite of that name.
     if (name === file && !batches.has(file)) took[path] = seconds;
     else if (sharing.has(name)) took[name] = seconds;
   });

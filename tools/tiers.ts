@@ -1,7 +1,7 @@
 /**
  * Defines which suite runs when. There are three tiers by cost: `npm run test:quick` for every save, `npm test` for
- * every change, `npm run test:full` for every night; `.ci/run` is `npm test` and a bounded part of the rest. A suite
- * that starts whole platforms as processes belongs into `npm test` only if nothing cheaper tests the same.
+ * every change, `npm run test:full` for every night. `.ci/run` is `npm test` and a bounded part of the others. A suite
+ * that starts whole platforms as processes belongs in `npm test` only if no cheaper suite tests the same.
  */
 import { availableParallelism } from "node:os";
 
@@ -10,15 +10,15 @@ export interface Group {
   exclude?: string[];
   /** The number of files that run at the same time. */
   concurrency: number;
-  /** The number of processes for the files that can share one. */
+  /** The number of processes for files that can share one; 0: every file has its own. */
   batches: number;
 }
 
 const cores = availableParallelism();
-/** These suites mostly wait for platforms to start, or for browsers. */
+/** Many files run at once, because these suites mostly wait for platforms to start, or for browsers. */
 const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
 
-/** Suites without a browser and a platform. */
+/** End-to-end suites that need neither a browser nor a platform. */
 const NO_PLATFORM = [
   "e2e/console/visual/recorded.test.ts",
   "e2e/docs/{session,run-page}.test.ts",
@@ -43,12 +43,12 @@ const unit: Group = {
     "engines/*.test.ts",
     ...NO_PLATFORM,
   ],
-  // Above the number of cores, because some tests wait for servers.
+  // More files than cores, because some tests wait for servers.
   concurrency: Math.ceil(cores * 1.5),
   batches: 2 * cores,
 };
 
-/** The main paths of each kind of user on a running platform. */
+/** Tests of the main tasks of each kind of user on a running platform. */
 const JOURNEYS = [
   "e2e/{public-api,errors,order-of-checks,endings,overspend,limits,node-api,host-cli}.test.ts",
   // One journey in a browser for each role.
@@ -66,7 +66,7 @@ const PROCESSES = [
 ];
 const processes: Group = { patterns: PROCESSES, ...PLATFORMS };
 
-/** The rest of the end-to-end suites, which run every night. */
+/** The other end-to-end suites, which run every night. */
 const nightly: Group = {
   patterns: ["e2e/**/*.test.ts"],
   exclude: [...NO_PLATFORM, ...JOURNEYS, ...PROCESSES],
@@ -75,5 +75,5 @@ const nightly: Group = {
 
 export const GROUPS: Record<string, Group> = { unit, journeys, processes, nightly };
 
-/** The groups of `npm test`. */
+/** The groups that `npm test` runs. */
 export const NPM_TEST = ["unit", "journeys"];

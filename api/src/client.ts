@@ -1,6 +1,6 @@
 /**
- * Types of requests and answers by the route's `at`, and of the named objects in answers. Types only, so importing them loads nothing at
- * run time.
+ * Types of requests and answers, by a route's method and path (`at`), and of the named objects in answers. This file
+ * has only types, so importing it loads nothing at run time.
  */
 import type { z } from "zod";
 import type * as accounts from "./console/accounts.ts";
@@ -115,26 +115,26 @@ type Answers = typeof accounts.answers &
     Rate: typeof Rate;
   };
 
-/** The routes of a table by their `at`. */
+/** The routes of a table by their method and path. */
 type ByPlace<Table> = { [Id in keyof Table as Table[Id] extends Route ? Table[Id]["at"] : never]: Table[Id] };
 
-/** The routes that the console calls, and those that a host calls. */
+/** The routes that the console calls, and the routes that a host's agent and command line call. */
 export type ConsoleCalls = ByPlace<ConsoleTables>;
 export type NodeCalls = ByPlace<typeof nodeRoutes>;
 type Calls = ConsoleCalls & NodeCalls;
 export type Place = keyof Calls & string;
 
-/** The parts of a request that the route has, and no others. */
+/** The type of a request to a route: only those of path, query and body that the route has. */
 export type Sent<At extends Place> = Calls[At] extends infer R extends Route
   ? PathPart<ParamsOf<At>> & QueryPart<QuerySent<R>, QueryOf<R>> & BodyPart<BodySent<R>>
   : never;
-/** The same as a function's last arguments: none, an optional one, or one. */
+/** The request as the last parameter of a function: none, optional or required. */
 export type SentAs<At extends Place> =
   unknown extends Sent<At> ? [] : Record<never, never> extends Sent<At> ? [sent?: Sent<At>] : [sent: Sent<At>];
-/** The JSON of its answer. */
+/** The type of the JSON in a route's answer. */
 export type Got<At extends Place> = Calls[At] extends infer R extends Route ? JsonOf<R> : never;
 
-/** An object in answers, by its name in the API document. */
+/** The type of an object in answers, by its name in the API document. */
 export type Schema<Name extends keyof Answers> = z.input<Answers[Name]>;
 
 type PathPart<Name extends string> = [Name] extends [never] ? unknown : { path: Record<Name, string> };
@@ -142,5 +142,5 @@ type QueryPart<Query, Read> = [Query] extends [never]
   ? unknown
   : { query?: { [Name in keyof Query]: Query[Name] | NumberIn<Name, Read> } };
 type BodyPart<Body> = [Body] extends [never] ? unknown : { body: Body };
-/** Path and query values are text; values that are parsed as numbers may be given as numbers. */
+/** Path and query values are text. Where the route parses a number, callers may also pass a number. */
 type NumberIn<Name, Read> = Name extends keyof Read ? (Read[Name] extends number ? number : never) : never;

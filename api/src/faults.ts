@@ -1,6 +1,12 @@
-/** The error catalogue: every code with its status, whether to retry, and its message. Clients depend on `code`; messages may change. */
+/**
+ * The catalogue of all errors: each code with its status, its message, and whether a retry may help. Clients depend on
+ * `code`; messages may change.
+ */
 
-/** `later`: a retry is safe and may help. `never`: a retry cannot help, or would be billed again. `unsaid`: the client decides. */
+/**
+ * `later`: a retry is safe and may succeed. `never`: a retry cannot succeed, or would be billed again. `unsaid`:
+ * clients decide by themselves.
+ */
 export type Retry = "never" | "later" | "unsaid";
 
 interface FaultSpec {
@@ -34,12 +40,12 @@ export const faults = {
   rate_limit_requests: {
     status: 429,
     retry: "later",
-    text: "Rate limit reached: this API key has used its requests for this minute. Retry after the seconds in the retry-after header.",
+    text: "Rate limit reached: this API key has reached its limit of requests per minute. Retry after the number of seconds in the retry-after header.",
   },
   rate_limit_tokens: {
     status: 429,
     retry: "later",
-    text: "Rate limit reached: this API key has used its tokens for this minute. Retry after the seconds in the retry-after header.",
+    text: "Rate limit reached: this API key has reached its limit of tokens per minute. Retry after the number of seconds in the retry-after header.",
   },
   rate_limit_streams: {
     status: 429,
@@ -89,7 +95,7 @@ export const faults = {
   last_owner: {
     status: 409,
     retry: "never",
-    text: "An account needs at least one owner, and this person is the only one. Invite another owner first.",
+    text: "An account needs at least one owner, and this person is its only owner. Invite another owner first.",
   },
   account_owes: {
     status: 409,
@@ -99,7 +105,7 @@ export const faults = {
   deletion_blocked: {
     status: 409,
     retry: "never",
-    text: "This cannot be deleted yet.",
+    text: "The account or user cannot be deleted yet.",
   },
   account_deleted: {
     status: 409,
@@ -146,7 +152,7 @@ export const faults = {
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "No host is owed this minimum, apart from held-back earnings and open payouts.",
+    text: "No host is owed this minimum, not counting held-back earnings and open payouts.",
   },
   payout_exceeds_balance: {
     status: 409,
@@ -211,29 +217,33 @@ export const faults = {
     text: "Limit reached: this host account already has 100 nodes. Retire one first.",
   },
   no_elected_builds: { status: 409, retry: "never", text: "The node has not elected (chosen) any models yet." },
-  not_implemented: { status: 501, retry: "never", text: "This platform has no dispatch plane configured." },
+  not_implemented: {
+    status: 501,
+    retry: "never",
+    text: "This platform has no dispatch plane (message server for nodes).",
+  },
   dispatch_admin_error: {
     status: 502,
     retry: "later",
-    text: "The dispatch plane could not issue credentials. Try again later.",
+    text: "The dispatch plane (message server for nodes) could not issue credentials. Try again later.",
   },
 } as const satisfies Record<string, FaultSpec>;
 
 export type FaultCode = keyof typeof faults;
 
-/** One of a route's refusals, as clients see it. */
+/** An error response of a route, as clients see it. */
 export interface Refusal<Code extends FaultCode | undefined = FaultCode | undefined> {
   status: number;
   retry: Retry;
-  /** The same as the code if there is one. */
+  /** The error's type. Equal to the code if there is one. */
   type: string;
-  /** A stable part of the API; undefined for refusals without a code. */
+  /** The error's code, which is a stable part of the API. Undefined for errors without a code. */
   code: Code;
   message: string;
   extra: Record<string, unknown>;
 }
 
-/** A fault of the catalogue, with its own message or a route's. */
+/** Makes the error with a code of the catalogue. A route may replace the catalogue's message. */
 export function refusal<const Code extends FaultCode>(
   code: Code,
   message?: string,
@@ -246,19 +256,19 @@ export function refusal<const Code extends FaultCode>(
 export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Code>[] =>
   list.map((code) => refusal(code));
 
-/** The ID of a request, for its builder and the host that served it. */
+/** The error for a request ID that is not in the history of the calling builder or host. */
 export const NO_SUCH_REQUEST = refusal("not_found", "No request in your history has this ID.");
 
-/** 400: names the field, parameter or header, and the rule it broke. */
+/** A 400 error that names a field, parameter or header, and the rule that its value breaks. */
 export function wrongField(param: string | null, message: string): Refusal<undefined> {
   const extra = param === null ? {} : { param };
   return { status: 400, retry: "never", type: "invalid_request_error", code: undefined, message, extra };
 }
 
-/** The same for a rule that follows the field's name: `"from" must be …`. The quotes mark names that are English words. */
+/** A 400 error in the form `"from" must be …`. The field's name is quoted, because some names are English words. */
 export const brokenRule = (field: string, rule: string): Refusal<undefined> => wrongField(field, `"${field}" ${rule}`);
 
-/** 404 for a path or feature that does not exist for anyone. */
+/** A 404 error for a path or feature that does not exist for any caller. */
 export function noSuchPath(message: string): Refusal<undefined> {
   return { status: 404, retry: "never", type: "not_found_error", code: undefined, message, extra: {} };
 }
@@ -268,7 +278,7 @@ export function compressedBody(encoding: string, header = "content-encoding"): R
   return { status: 415, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
 }
 
-/** 408: the body stopped arriving, or arrived too slowly. */
+/** A 408 error: the request body stopped arriving, or arrived too slowly. */
 export function slowBody(): Refusal<undefined> {
   const message = "The request took too long to arrive.";
   return { status: 408, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
@@ -278,7 +288,7 @@ export interface FaultBody {
   error: Record<string, unknown> & { message: string; type: string; code?: string; param?: string };
 }
 
-/** The JSON of every error response. */
+/** Makes the JSON body of an error response. */
 export function envelopeOf({ code, type, message, extra }: Refusal): FaultBody {
   return { error: { message, type, ...(code !== undefined && { code }), ...extra } };
 }

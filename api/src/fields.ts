@@ -1,14 +1,14 @@
 /**
- * Checks untyped JSON against a schema. `null` means absent, except for fields that define it. Unknown fields are ignored unless the schema
- * is strict. A failed check names the field and the rule: `"messages[2].content" must be …`.
+ * Checks untyped JSON against a schema. `null` counts as absent, unless the schema gives it a meaning. Unknown fields
+ * are ignored unless the schema is strict. An error names the field and the rule: `"messages[2].content" must be …`.
  */
 import { z } from "zod";
 import { brokenRule, type Refusal, wrongField } from "./faults.ts";
 
-/** No list in a request needs more: the longest context has no more tokens. */
+/** The maximum length of a list. The longest model context has this many tokens, so no list needs more elements. */
 export const ELEMENTS_MAX = 32_768;
 
-/** Limits the length of an unknown field's name in the message. */
+/** Names of unknown fields are cut to this length in messages. */
 const NAME_CHARS_MAX = 64;
 
 type Checked<T> = { fields: T } | { wrong: Refusal };
@@ -42,14 +42,14 @@ const isStrict = (schema: z.ZodType): boolean =>
 const isKnown = (schema: z.ZodType, field: string): boolean =>
   !(schema instanceof z.ZodObject) || Object.hasOwn(schema.shape, field);
 
-/** The schema gives null a meaning of its own. */
+/** Whether the schema gives null a meaning of its own. */
 function isNullable(schema: z.ZodType, field: string): boolean {
   let inner: unknown = schema instanceof z.ZodObject ? schema.shape[field] : undefined;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap();
   return inner instanceof z.ZodNullable;
 }
 
-/** Checked before any element, so that an endless array is refused at once, wherever it is. */
+/** Finds a list that is too long. This runs before elements are checked, so that a huge array is refused at once. */
 function endlessList(body: object): Refusal | undefined {
   for (const [field, value] of Object.entries(body)) {
     if (!Array.isArray(value)) continue;
@@ -64,7 +64,10 @@ function endlessList(body: object): Refusal | undefined {
 
 const tooMany = (field: string): Refusal => brokenRule(field, `must have at most ${ELEMENTS_MAX} elements`);
 
-/** A union fails as a whole; the useful issue is that of the branch that got furthest. */
+/**
+ * Finds the most useful error. If no alternative of a union matches, it is the error of the alternative that matched
+ * furthest.
+ */
 function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
   if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
   let best = { path: issue.path, message: issue.message };
@@ -72,7 +75,7 @@ function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: strin
     const first = branch[0];
     if (first === undefined) continue;
     const inner = deepest(first);
-    // A branch that got past the type check (such as an empty string) says more than "wrong type".
+    // An alternative with the right type (such as an empty string) gives a better message than "wrong type".
     const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
     if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
       best = { path: [...issue.path, ...inner.path], message: inner.message };

@@ -1,21 +1,24 @@
-/** The guards of routes and their refusals, in the order of the checks. */
+/** Guards decide who may call a route. Each has its error responses, in the order of the checks. */
 import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
 import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
 
-/** The account to act for, `acc_…`. Required for people with several accounts of a kind. */
+/** The header that names the account to act for, `acc_…`. Required for people with several accounts of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
 
 interface Access {
-  /** No credential is needed. */
+  /** Whether the route needs no credential. */
   open: boolean;
-  /** Names of header or query parameters, in the document's components, that every such route takes. */
+  /**
+   * Names of header or query parameters, defined in the API document's components, that every route with this guard
+   * accepts.
+   */
   parameters: readonly string[];
   faults: readonly Refusal[];
-  /** Headers of every answer to admitted callers. */
+  /** Headers of every answer to callers that the guard admits. */
   headers?: readonly string[];
 }
 
-/** The limits of the calling key, and what remains of them. */
+/** Headers with the limits of the calling key, and the remaining amounts. */
 const RATE_LIMIT_HEADERS = ["requests", "tokens"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
 );
@@ -31,22 +34,22 @@ const actingFor = (...others: Refusal[]): Access => ({
 });
 
 export const GUARDS = {
-  /** No credential needed. */
+  /** Anyone may call the route, without a credential. */
   anyone: { open: true, parameters: [], faults: [] },
-  /** A person with a console session. */
+  /** Any person with a console session. */
   signedIn: { open: false, parameters: [], faults: codes("not_authenticated") },
-  /** Acts for a builder account. */
+  /** A person who acts for a builder account. */
   builder: actingFor(...codes("member_only")),
-  /** Like `builder`, for buying credit: a host gets `not_a_builder`. */
+  /** A person who acts for a builder account to buy credit. A host account gets `not_a_builder`. */
   buyer: actingFor(...codes("member_only", "not_a_builder")),
-  /** Acts for a host account. */
+  /** A person who acts for a host account. */
   host: actingFor(...codes("host_only")),
-  /** Acts for an account of either kind. */
+  /** A person who acts for an account of either kind. */
   account: actingFor(),
   operator: { open: false, parameters: [], faults: codes("not_authenticated", "operator_only") },
-  /** A host's agent or command line, by host token. */
+  /** A host's agent or command line, identified by a host token. */
   hostToken: { open: false, parameters: [], faults: codes("invalid_host_token") },
-  /** A builder's program, by API key. Every call counts against the key's limits. */
+  /** A builder's program, identified by an API key. Every call counts against the key's limits. */
   apiKey: {
     open: false,
     parameters: [],
@@ -57,13 +60,13 @@ export const GUARDS = {
 
 export type Guard = keyof typeof GUARDS;
 
-/** Guards with credentials that browsers never send by themselves, so cross-site requests are harmless. */
+/** Guards whose credentials a browser never sends by itself. Requests from other sites are therefore harmless. */
 const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 
-/** Guards that act for an account, where the person's role decides. */
+/** Guards that act for an account. The person's role in that account decides what is allowed. */
 export const ACTING_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
-/** The guard's refusals. For routes of the console that change something, requests from other sites are refused first. */
+/** The access rules of a route. If a console route changes something, requests from other sites are refused first. */
 export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Access {
   const { at, guard } = route;
   const access: Access = ACTING_GUARDS.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
@@ -71,7 +74,10 @@ export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Acc
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
 }
 
-/** The refusals for script sessions: they never change how a person signs in, and write only with write access. */
+/**
+ * The errors for script sessions. They cannot change how a person signs in, and need write access to change anything
+ * else.
+ */
 function forScripts(route: { at: string; guard: Guard; needs?: Need }): Refusal[] {
   if (route.guard === "signedIn") return codes("browser_required");
   return ACTING_GUARDS.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];

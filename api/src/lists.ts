@@ -1,30 +1,30 @@
-/** The query parameters of lists: pages and time spans. */
+/** The query parameters of lists: pages and periods. */
 import { z } from "zod";
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
 
-/** A time: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
+/** Parses a time: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
 const Moment = z.string().transform((text, context) => {
   const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
-  // Times before 1970 are refused, because the time in IDs begins there.
+  // A time before 1970 is replaced by 1970, because IDs contain no earlier times.
   if (date !== undefined && !Number.isNaN(date.getTime())) return date.getTime() < 0 ? new Date(0) : date;
   context.addIssue({ code: "custom", message: "must be a time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" });
   return z.NEVER;
 });
 
 function isoDate(text: string): Date | undefined {
-  // A time of day needs a zone, because it would otherwise depend on the machine.
+  // A time of day needs a time zone. Otherwise it would depend on the gateway's machine.
   const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text);
   const day = form?.[1];
   if (day === undefined) return undefined;
-  // JavaScript would take the 30th of February for the 2nd of March.
+  // JavaScript would read February 30 as March 2.
   const midnight = new Date(day);
   const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
   return exists ? new Date(text) : undefined;
 }
 
-/** The query fields of every list. */
+/** The query parameters that every list accepts. */
 export const PageFields = {
   cursor: z.string().optional(),
   limit: z
@@ -35,9 +35,11 @@ export const PageFields = {
     .default(LIMIT_DEFAULT),
 };
 export const SpanFields = { from: Moment.optional(), to: Moment.optional() };
-/** For ranges named by their length: "the 24 hours before yesterday at noon". */
+/**
+ * The description of `to` for periods that are named by their length, such as "the 24 hours before yesterday at noon".
+ */
 export const RANGE_END_WORDS =
   "End of the range (exclusive): `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: now. The answer's own `from` asks for the period before it.";
 
-/** The query of a list that has no filters. */
+/** The query of a list without filters. */
 export const PageQuery = z.object(PageFields);

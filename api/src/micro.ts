@@ -5,7 +5,7 @@ const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/;
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_CENT = 10_000_000_000n;
 
-/** In picodollars; undefined for text that is not an amount. */
+/** Converts an amount to picodollars. Undefined if the text is not an amount. */
 export function picoOfMicro(text: string): bigint | undefined {
   const [, whole, part = ""] = DECIMAL.exec(text) ?? [];
   return whole === undefined ? undefined : BigInt(whole) * PICO_PER_MICRO + BigInt(part.padEnd(6, "0"));
@@ -16,7 +16,7 @@ const inDollars = (cents: bigint): string => {
   return cents % 100n === 0n ? `$${whole}` : `$${whole}.${String(cents % 100n).padStart(2, "0")}`;
 };
 
-/** An amount between two limits in cents. `whole`: only whole cents, as payments require. */
+/** A field for an amount between two limits in cents. `whole`: only whole cents, as payments require. */
 export function MicroField({ from, to, whole = false }: { from: number; to: number; whole?: boolean }) {
   const [least, most] = [BigInt(from), BigInt(to)];
   const rule = `must be microdollars as a decimal string, ${whole ? "whole cents " : ""}from ${least * 10_000n} (${inDollars(least)}) to ${most * 10_000n} (${inDollars(most)})`;

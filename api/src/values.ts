@@ -1,4 +1,7 @@
-/** Common values in answers of the console and node APIs. Objects refuse unknown fields, as in answers.ts. */
+/**
+ * Common values in answers of the console and node APIs. Objects refuse unknown fields, so that tests detect
+ * undocumented ones.
+ */
 import { z } from "zod";
 import { ACCOUNT_KINDS, type RequestOutcome as Outcome, REQUEST_OUTCOMES } from "./states.ts";
 
@@ -7,11 +10,11 @@ export const SAMPLE_SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
 
 export const Id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
 
-/** An ID in a query. */
+/** A query parameter with an ID. */
 export const IdField = (prefix: string, rule: string) =>
   z.string().refine((text) => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text), rule);
 
-/** An ID for examples. */
+/** Makes an ID for examples. */
 export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_SUFFIX}`;
 
 export const Money = z
@@ -19,7 +22,7 @@ export const Money = z
   .regex(/^-?\d+\.\d{6}$/)
   .describe("Microdollars as a decimal string with six digits after the point: `1000000.000000` is $1. Never a float.");
 
-/** An amount set by a caller: microdollars with up to six decimals, up to a million dollars. */
+/** An amount that a caller sets: microdollars with up to six decimals, up to a million dollars. */
 const AMOUNT_RULE =
   "must be microdollars as a decimal string from 0 to 1000000000000, with up to six digits after the point";
 export const MoneyField = z
@@ -55,10 +58,13 @@ export const RequestOutcome = z
 
 export const NextCursor = z.string().nullable().describe("The cursor of the next page; null on the last page.");
 
-/** The time of an answer's figures. The gateway adds the time at which it began to read them, unless the answer has another. */
+/**
+ * The time of the figures in an answer. Unless the route sets it, the gateway adds the time at which it began to read
+ * them.
+ */
 export const AsOf = { as_of: z.int().describe("When these figures were true, Unix time in seconds.") };
 
-/** `{object: "list", data, next_cursor, as_of}` with additional fields. */
+/** The schema of a list: `{object: "list", data, next_cursor, as_of}`, with additional fields if given. */
 export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
   row: Row,
   more?: More,

@@ -1,4 +1,7 @@
-/** The agent of a checkout in front of the fake engine, in its own process: `node agent-process.ts CHECKOUT ENGINE_URL`. */
+/**
+ * Runs the agent of a checkout with the fake engine, in a process of its own: `node agent-process.ts CHECKOUT
+ * ENGINE_URL`.
+ */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import pino from "pino";

@@ -1,6 +1,6 @@
 /**
- * Measures the agent's cost per chat and per stream event with an HTTP engine: processor time, reads and writes. A hub
- * and a loop that hands out jobs take the gateway's place, so that little else affects the figures.
+ * Measures the agent's cost per chat and per stream event with an HTTP engine: processor time, reads and writes. An
+ * embedded hub and a loop that hands out jobs replace the gateway, so that little else affects the figures.
  *
  * npm run bench -- agent [--beside DIR]... [--rounds N] [--scenarios a,b]
  */
@@ -23,7 +23,9 @@ import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 const OWN_CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
 const GATEWAY = "gw_bench";
-/** Warms the agent up: a newly started Node process costs two or three times as much per job. */
+/**
+ * Number of jobs before the measurement: a newly started Node process needs two or three times as much time per job.
+ */
 const WARM_JOBS = 3_000;
 
 interface Scenario {
@@ -90,7 +92,7 @@ const hub = await openHub({
 });
 const engine = await Engine.start({ processors: null, outDir });
 
-/** The jobs in flight, with the callbacks for their ends. */
+/** The jobs in flight, each with the callback that is called when the job ends. */
 const running = new Map<string, (end: "done" | "failed" | "busy") => void>();
 let frames = 0;
 hub.subscribe(gatewayInbox(GATEWAY), (_subject, payload) => {
@@ -139,7 +141,7 @@ async function start(name: string, checkout: string): Promise<Subject> {
   return { name, node, child };
 }
 
-/** The number of system calls that read and that wrote, as counted by the kernel. */
+/** Returns how many read and how many write system calls the process made, as counted by the kernel. */
 function callsOf(pid: number): { reads: number; writes: number } {
   const io = readFileSync(`/proc/${pid}/io`, "utf8");
   const field = (name: string): number => Number(new RegExp(`^${name}: (\\d+)`, "m").exec(io)?.[1]);

@@ -1,11 +1,12 @@
 /**
- * Measures the cost of choosing a node by the number of connected nodes.
+ * Measures the cost of choosing a node for a request, by the number of connected nodes.
  *
  * node bench/choice/run.ts [--beside CHECKOUT]
  *
- * A gateway's roster and node speeds, with a plane in memory: every node has eight slots, two models and 31 measured
- * answers for each model; half of the nodes support output formats. Reports this process's processor time, as medians
- * of several turns; with `--beside` also that of another checkout, in alternating turns.
+ * Uses a gateway's roster (its list of connected nodes) and node speeds, with a dispatch plane in memory. Every node
+ * has eight slots, two models and 31 measured answers for each model; half of the nodes support output formats. Reports
+ * this process's processor time, as medians of several turns. With `--beside` it measures another checkout too, in
+ * alternating turns.
  */
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -69,7 +70,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
     nodeRecord,
   });
   const speeds = new Speeds();
-  // The limit on reports is off, because the clock stands still.
+  // Turns off the rate limit on a node's state reports, because the clock stands still here.
   roster.rates.count = () => true;
   const reports = Array.from({ length: count }, (_, i) => {
     const formats = i % 2 === 0 ? MODELS : [];
@@ -95,7 +96,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
     return node;
   };
   let turn = 0;
-  // A quarter of all slots is in use.
+  // Puts a quarter of all slots in use.
   const running = Array.from({ length: (count * SLOTS) / 4 }, () => {
     const node = find(false);
     roster.sent(node);
@@ -118,7 +119,9 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
   };
 }
 
-/** Includes the work that reports cause a moment after they arrive. */
+/**
+ * Returns the processor time per step, including the work that a node's state report causes shortly after it arrives.
+ */
 async function usPer(step: Step): Promise<number> {
   const before = process.cpuUsage();
   for (let steps = 0; steps < STEPS_PER_TURN; steps++) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstIdleMoment, totalBlockingTime, worstLayoutShift } from "./figures.ts";
 
-test("a page is interactive when no long task covers the moment, also for consecutive tasks", () => {
+test("a page counts as interactive from the first moment outside a long task, also if long tasks adjoin", () => {
   assert.equal(firstIdleMoment(100, []), 100);
   assert.equal(firstIdleMoment(100, [{ from: 0, to: 90 }]), 100);
   assert.equal(firstIdleMoment(100, [{ from: 120, to: 300 }]), 100);
@@ -15,7 +15,7 @@ test("a page is interactive when no long task covers the moment, also for consec
   );
 });
 
-test("blocking time is what exceeds 50 ms of each task between first paint and interactive", () => {
+test("blocking time is the sum of each task's time above 50 ms between first paint and interactive", () => {
   const tasks = [
     { from: 0, to: 90 },
     { from: 180, to: 300 },

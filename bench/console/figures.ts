@@ -1,7 +1,7 @@
-/** Computes the figures of a page visit from the observers' records. */
+/** Computes the figures of a page visit from the records of the browser's performance observers. */
 
 const LONG_MS = 50;
-/** Shifts less than a second apart, within at most five seconds, form a group; the worst group counts. */
+/** Layout shifts less than a second apart, within at most five seconds, form a group; the worst group counts. */
 const SHIFT_GAP_MS = 1_000;
 const SHIFT_GROUP_MS = 5_000;
 
@@ -40,15 +40,15 @@ export interface PageFigures extends ProcessorUse {
   lcpMs: number;
   shift: number;
   blockedMs: number;
-  /** When the frame was drawn that shows all wanted elements. */
+  /** When the browser drew the frame that shows all wanted elements. */
   drawnMs: number;
   interactiveMs: number;
   serverMs: number;
   requests: number;
-  /** The response times of the console's API, by path. */
+  /** The response times of the console's API, by URL path. */
   answersMs: Map<string, number>;
   scriptBytes: number;
-  /** The size of the same scripts for a client that accepts only gzip. */
+  /** The size of these scripts for a client that accepts only gzip. */
   scriptGzipBytes: number;
   styleBytes: number;
   allBytes: number;
@@ -87,7 +87,7 @@ export async function pageFigures({
 const API = "/console/api/";
 const isAnswer = ({ name }: LoadedFiles["files"][number]): boolean => new URL(name).pathname.startsWith(API);
 
-/** Leaves out `from`, which differs in every run. */
+/** Returns the API request without its parameter `from`, which differs in every run. */
 function questionOf(address: string): string {
   const { pathname, searchParams } = new URL(address);
   const asked = [...searchParams].filter(([field]) => field !== "from").map((pair) => pair.join("="));

@@ -1,4 +1,4 @@
-/** Measures one visit to a page, and two journeys. */
+/** Measures one visit to a console page, and two user journeys: signing in, and filtering the list of requests. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev.ts";
@@ -42,12 +42,12 @@ async function freshBrowser(platform: Platform, session: SessionCookies | undefi
 const expectOn = (page: Page, wanted: WantedElements[]): Promise<ObservedVisit> =>
   page.evaluate(`tollgateBench.expect(${JSON.stringify(wanted)})`);
 
-/** The same after a user's action, timed from the action's event. */
+/** Runs a user's action and resolves when all wanted elements are on the page; times count from the action's event. */
 async function expectAfter(
   page: Page,
   { event, act, wanted }: { event: string; act: () => Promise<unknown>; wanted: WantedElements[] },
 ): Promise<ObservedVisit> {
-  // The page must listen before the action starts, which two parallel calls would not guarantee.
+  // Registers the listener before the action starts: two parallel calls would not guarantee that order.
   await page.evaluate(
     `void (tollgateBench.coming = tollgateBench.expect(${JSON.stringify(wanted)}, ${JSON.stringify(event)}))`,
   );
@@ -59,7 +59,7 @@ const loadedBy = (page: Page): Promise<LoadedFiles> => page.evaluate("tollgateBe
 
 export type Sessions = Record<MeasuredPage["who"], SessionCookies | undefined>;
 
-/** One visit, with the work of the page's main thread. */
+/** Visits one page and measures the work of its main thread. */
 export async function visitPage(
   platform: Platform,
   session: SessionCookies | undefined,
@@ -97,7 +97,10 @@ const METRICS = {
   RecalcStyleDuration: "styleMs",
 } as const;
 
-/** Measures processor time, not wall time, because the machine is shared. The heap is measured after a garbage collection. */
+/**
+ * Returns a function that reads the page's use of processor and memory. Processor time is used instead of wall time,
+ * because the machine is shared. The heap is measured after a garbage collection.
+ */
 async function processorOf(page: Page): Promise<() => Promise<ProcessorUse>> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -112,12 +115,15 @@ async function processorOf(page: Page): Promise<() => Promise<ProcessorUse>> {
 }
 
 export interface JourneyTimes {
-  /** From the user's action to the frame that shows the result, and to the moment when the page responds again. */
+  /**
+   * Milliseconds from the user's action to the frame that shows the result, and to the moment when the page responds
+   * again.
+   */
   drawnMs: number;
   interactiveMs: number;
 }
 
-/** Measures from pressing the button of a loaded sign-in page to the first page with its data. */
+/** Measures the time from pressing the button of a loaded sign-in page to the first page with its data. */
 export async function measureSignIn(platform: Platform): Promise<JourneyTimes> {
   const browser = await freshBrowser(platform, undefined);
   const { page } = browser;
@@ -133,7 +139,9 @@ export async function measureSignIn(platform: Platform): Promise<JourneyTimes> {
   }
 }
 
-/** Measures, on a page with a hundred requests, from choosing a model to its rows on the screen. */
+/**
+ * Measures, on a page with a hundred requests, the time from choosing a model to the frame that shows only its rows.
+ */
 export async function measureFilter(platform: Platform, sessions: Sessions): Promise<JourneyTimes> {
   const browser = await freshBrowser(platform, sessions.builder);
   const { page } = browser;

@@ -1,6 +1,9 @@
-/** The pages that are measured, and the elements that must be there before a page is usable. */
+/** The measured pages of the console, and the elements that must be present before a page counts as usable. */
 
-/** At least this many elements that match a selector, optionally each with this text. */
+/**
+ * Elements that must be on the page: at least `least` matches of the selector, each containing the text if one is
+ * given.
+ */
 export interface WantedElements {
   css: string;
   least?: number;
@@ -78,13 +81,13 @@ export const PAGES = [
   warm(PLATFORM),
 ];
 
-/** Where people and nodes of a long past are. */
+/** The IDs of a builder and a node that have a long history. */
 interface PastIds {
   builder: string;
   node: string;
 }
 
-/** The pages behind the sign-in, on a long past. */
+/** The pages behind the sign-in, for accounts with a long history. */
 export function pagesOfThePast({ builder, node }: PastIds): MeasuredPage[] {
   const page = (who: Page["who"], path: string, ...wanted: WantedElements[]): MeasuredPage =>
     cold({ name: path.replace(/_\w{8,}/, "_…"), path, who, wanted: [{ css: "h1" }, ...wanted] });

@@ -1,7 +1,7 @@
-/** Prints the figures of many visits as tables, and whether the first page is fast enough. */
+/** Prints the figures of many visits as tables, and whether the first page meets its target. */
 import type { PageFigures } from "./figures.ts";
 
-/** The target for the first page. */
+/** The target for the first page, in milliseconds. */
 const AIM_MS = 1_000;
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
@@ -52,7 +52,7 @@ export function pagesTables(rounds: Map<string, PageFigures[]>): string {
     .join("\n\n");
 }
 
-/** Compares the median with the target, and the minimum, which other work on the machine affects least. */
+/** Compares the median with the target, and also the minimum, which other work on the machine affects least. */
 export function compareWithTarget(name: string, figures: PageFigures[]): string {
   const times = figures.map(({ interactiveMs }) => interactiveMs);
   const judged = (by: string, ms: number): string =>

@@ -1,7 +1,8 @@
 /**
- * Measures the console in a real Chromium, against a whole platform with realistic data on this machine. Every round
- * visits every page once, so that a busy minute of the machine affects all pages alike; BENCH_ROUNDS=3 shortens the
- * run.
+ * Measures the console in a real Chromium, with a whole platform and realistic data on this machine.
+ *
+ * Every round visits every page once, so that a busy minute of the machine affects all pages alike; BENCH_ROUNDS=3
+ * shortens the run.
  */
 import { cpus, loadavg } from "node:os";
 import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";

@@ -1,4 +1,7 @@
-/** A gateway from the plane to the reply, with the real roster, dispatcher, relay and meter, and one node. */
+/**
+ * Assembles the parts of a gateway between the dispatch plane and the client's reply, with the real roster, dispatcher,
+ * relay and meter, and one fake node.
+ */
 import { nodeState, toGateway } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
@@ -33,7 +36,7 @@ export class GatewayUnderTest {
   readonly #dispatcher: Dispatcher;
   readonly #node: FakeNode;
   #jobs = 0;
-  /** The time that each frame took. */
+  /** How long the gateway took to process each frame, in milliseconds. */
   readonly frameMs: number[] = [];
 
   constructor(metering: Metering, models: ReadonlyMap<string, ActiveModel>) {
@@ -53,7 +56,7 @@ export class GatewayUnderTest {
     this.#node = new FakeNode(this.#plane, { id: NODE, gatewayId: GATEWAY });
   }
 
-  /** Offers a job and has the node accept it. */
+  /** Offers a job to the node and makes the node accept it. */
   async job(options: JobOptions): Promise<{ id: string; relay: Relay }> {
     this.#node.report({ models: [...this.#models.keys()], slots: 4096 });
     await new Promise(setImmediate);
@@ -83,7 +86,7 @@ export class GatewayUnderTest {
     return { id, relay };
   }
 
-  /** Publishes a frame of the node and measures the time that it takes. */
+  /** Publishes a frame as the node, and measures how long the gateway takes to process it. */
   hear(bytes: Uint8Array): void {
     this.timed(() => this.#plane.publish(toGateway(GATEWAY, NODE), bytes));
   }
@@ -104,7 +107,7 @@ export class GatewayUnderTest {
   }
 }
 
-/** Joins the events of one turn of the event loop, as HttpReply does. */
+/** Creates a reply that joins the events of one turn of the event loop, as HttpReply does. */
 function joiningReply(): Reply {
   let pending = "";
   const flush = (): void => {

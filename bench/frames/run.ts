@@ -1,6 +1,6 @@
 /**
- * Measures for how long one frame of a hostile node occupies the event loop at worst. The target is 20 ms for any
- * frame.
+ * Measures the longest time for which one frame of a hostile node blocks the gateway's event loop. The target is 20 ms
+ * for any frame.
  *
  * npm run bench -- frames [part of a name]
  */
@@ -11,7 +11,10 @@ import { GatewayUnderTest } from "./gateway.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const AIM_MS = 20;
-/** The best of several rounds counts: the others were disturbed or not compiled yet. */
+/**
+ * The fastest of several rounds counts: the slower ones were disturbed by other work or ran code that was not compiled
+ * yet.
+ */
 const ROUNDS = 6;
 
 const wanted = process.argv[2] ?? "";

@@ -1,4 +1,7 @@
-/** Frames with which a node could keep a gateway busy. Each attacks one place that stores or scans a peer's bytes. */
+/**
+ * Frames with which a hostile node could keep a gateway busy. Each attacks one part of the code that stores or scans a
+ * node's bytes.
+ */
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { PROTOCOL_MAJOR } from "@tollgate/protocol/version.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
@@ -6,7 +9,8 @@ import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
 import { hostileTexts } from "../metering/texts.ts";
 import type { GatewayUnderTest, JobOptions } from "./gateway.ts";
 
-// Frames built by hand, as a hostile node would, within the bounds or far beyond them. Layout: protocol/src/codec.ts.
+// Frames are built by hand, as a hostile node would, to exceed the protocol's limits too. Layout:
+// protocol/src/codec.ts.
 const KIND = { job: 1, accepted: 16, deltas: 19, vectors: 20, done: 21, failed: 22, state: 23 } as const;
 const JOB_ID_BYTES = 29;
 const DELTA_HEAD_BYTES = JOB_ID_BYTES + 9;
@@ -80,7 +84,7 @@ interface Scenario {
 
 const scenario = (name: string, run: Scenario["run"]): Scenario => ({ name, run });
 
-/** Sends `texts` as deltas of one job, several per frame. */
+/** Sends the texts as output of one job, several pieces per frame. */
 async function say(
   gateway: GatewayUnderTest,
   options: JobOptions,
@@ -115,14 +119,14 @@ const texts = Object.entries({
   "spaces, then a newline, again and again": `${" ".repeat(300)}\n`.repeat(DELTAS_TEXT_BYTES_MAX / 301),
 }).map(([what, text]) => [what, within(text, DELTAS_TEXT_BYTES_MAX)] as const);
 
-/** The longest beginning of the text that fits into a frame. */
+/** Returns the longest beginning of the text that fits into a frame. */
 function within(text: string, bytesMax: number): string {
   let kept = text;
   while (Buffer.byteLength(kept) > bytesMax) kept = kept.slice(0, kept.length * 0.98);
   return kept;
 }
 
-/** Four stop strings of maximum length that repeated text almost matches. */
+/** Four stop strings of maximum length that repetitive text almost matches, which is slow to search for. */
 const ALMOST = ["b", "c", "d"].map((end) => `${"a".repeat(2_047)}${end}`).concat(`${"ab".repeat(1_023)}aa`);
 
 export const SCENARIOS: Scenario[] = [

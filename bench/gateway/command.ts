@@ -1,6 +1,6 @@
 /**
  * Reads the command with which a checkout starts its gateway. The first line of the executable names Node's flags and
- * the settings of the C library, so each of two checkouts is measured as it would really run.
+ * the settings of the C library, so each of two checkouts is measured as it would run in production.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { join } from "node:path";
 const FIRST_LINE = /^#!\/usr\/bin\/env -S (?<settings>(?:\w+=\S+ )*)node (?<flags>.*)$/m;
 
 export interface GatewayCommand {
-  /** Uses this Node, not the one that `env` would find. */
+  /** The command runs this Node, not the one that `env` would find. */
   command: string[];
   env: Record<string, string>;
 }
 
-/** `more`: additional Node flags for the run. */
+/** Returns the command. `more`: additional Node flags for the run. */
 export function gatewayCommand(checkout: string, more: string[] = []): GatewayCommand {
   const file = join(checkout, "gateway/bin/tollgate.mjs");
   const { settings, flags } = FIRST_LINE.exec(readFileSync(file, "utf8"))?.groups ?? {};

@@ -10,7 +10,10 @@ const chunked = (...parts: string[]): string =>
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const wholeAnswer = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a":1}\n';
 
-/** Starts a server that answers each request with the next of these answers, cut into pieces; null closes the connection. */
+/**
+ * Starts a server that answers each request with the next of these texts, sent in pieces of `cutEvery` bytes. For null
+ * it closes the connection.
+ */
 async function served(t: TestContext, answers: (string | null)[], cutEvery = Number.POSITIVE_INFINITY) {
   const server = createServer((socket: Socket) => {
     socket.setNoDelay(true);
@@ -37,7 +40,7 @@ async function served(t: TestContext, answers: (string | null)[], cutEvery = Num
 }
 
 for (const cutEvery of [1, 7, Number.POSITIVE_INFINITY]) {
-  test(`reads consecutive answers of one connection, split every ${cutEvery} bytes`, async (t) => {
+  test(`reads consecutive answers on one connection that arrive in pieces of ${cutEvery} bytes`, async (t) => {
     const stream = streamHead + chunked("data: a\n\ndata: b\n", "\ndata: [DO", "NE]\n\n");
     const { connection } = await served(t, [wholeAnswer, stream, wholeAnswer], cutEvery);
     assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, events: 0, failure: undefined });
@@ -64,12 +67,12 @@ test("reconnects immediately when the server closes the connection after an answ
   }
 });
 
-test("ends an answer without a length with its connection", async (t) => {
+test("treats the close of the connection as the end of an answer without a length", async (t) => {
   const { connection } = await served(t, ["HTTP/1.0 200 OK\r\n\r\nall of it"]);
   assert.equal((await connection.ask(REQUEST)).failure, undefined);
 });
 
-test("reads the age of an event from its timestamp", async (t) => {
+test("computes the age of an event from the timestamp in its text", async (t) => {
   const stamp = (nowUs() - 5000).toString(36);
   const { connection, ages } = await served(t, [streamHead + chunked(`data: {"content":" @${stamp}"}\n\n`)]);
   await connection.ask(REQUEST);

@@ -1,5 +1,5 @@
 /**
- * A kept-alive HTTP/1.1 connection without pipelining, on a plain socket: an ordinary client would use more processor
+ * A keep-alive HTTP/1.1 connection without pipelining, on a plain socket: an ordinary client would use more processor
  * time than some of the measured gateways. It checks that an answer is complete and parses nothing else.
  */
 import { connect, type Socket } from "node:net";
@@ -16,13 +16,13 @@ export interface TimedAnswer {
   sentAtUs: number;
   /** When the first byte of the body arrived. */
   firstByteAtUs: number;
-  /** When the first read with a word of the stream ended; 0 if there was none. */
+  /** When the read ended that contained the stream's first word; 0 if no word arrived. */
   firstWordAtUs: number;
   endedAtUs: number;
   events: number;
-  /** The number of spaces: every word of the fake engine starts with one, and so does the data of every event. */
+  /** The number of spaces in the answer: one before every word of the fake engine, and one in every event. */
   blanks: number;
-  /** Whether the stream ended with its marker. */
+  /** Whether the stream ended with the closing marker `[DONE]`. */
   done: boolean;
   /** Undefined if the answer was complete; otherwise what went wrong. */
   failure: string | undefined;
@@ -30,7 +30,7 @@ export interface TimedAnswer {
 
 export class Connection {
   readonly #port: number;
-  /** Called with the age of every time stamp in a stream. */
+  /** Called with the age of every timestamp in a stream. */
   readonly #onStamp: ((ageUs: number) => void) | undefined;
   #socket: Socket | undefined;
   #state: State = "head";
@@ -66,7 +66,7 @@ export class Connection {
         if (this.#socket === socket) this.#fail(error.code ?? error.message);
       });
       socket.on("close", () => {
-        // The connection has already moved on to another socket.
+        // Ignores an event of an old socket after the connection has opened a new one.
         if (this.#socket !== socket) return;
         this.#socket = undefined;
         if (this.#state === "until close") this.#end();
@@ -94,12 +94,12 @@ export class Connection {
     this.#leave();
   }
 
-  /** Ends the request in flight as failed. */
+  /** Ends the request in flight; it counts as failed. */
   abort(): void {
     this.#socket?.destroy();
   }
 
-  /** Leaves the socket to end by itself, so that another can be opened at once. */
+  /** Drops the socket, so that the next request opens a new one at once. */
   #leave(): void {
     this.#socket?.destroy();
     this.#socket = undefined;
@@ -119,7 +119,10 @@ export class Connection {
     }
   }
 
-  /** Handles the part that begins at `at` and returns where the next part begins; undefined if more bytes are needed. */
+  /**
+   * Parses the part of the response that begins at `at`. Returns where the next part begins; undefined if more bytes
+   * are needed.
+   */
   #step(data: Buffer, at: number): number | undefined {
     switch (this.#state) {
       case "head": {
@@ -222,16 +225,16 @@ function emptyAnswer(): TimedAnswer {
 const EVENT_END = Buffer.from("\n\n");
 const STAMP = Buffer.from(" @");
 const DONE = Buffer.from("[DONE]");
-/** The end of a stream that is kept to find the marker in it. */
+/** How many bytes at the end of a stream are kept, to find the closing marker in them. */
 const TAIL_BYTES = 16;
 const NOTHING: Buffer = Buffer.alloc(0);
 const QUOTE = 34;
-/** A stamp older than a minute is ordinary text that looks like a stamp. */
+/** A text that looks like a timestamp older than a minute is ordinary text. */
 const STAMP_AGE_US_MAX = 60_000_000;
 
 /**
- * Counts the events of one stream, however the reads divide it, and reads the stamps with the times at which the engine
- * wrote them.
+ * Counts the events of one stream, also if an event is split between two reads. Reads the timestamps that the engine
+ * wrote into the text.
  */
 class EventCounter {
   readonly #onStamp: ((ageUs: number) => void) | undefined;
@@ -245,7 +248,7 @@ class EventCounter {
     this.#onStamp = onStamp;
   }
 
-  /** Whether the stream ended with its marker. */
+  /** Whether the stream ended with the closing marker `[DONE]`. */
   get done(): boolean {
     return this.#tail.includes(DONE);
   }

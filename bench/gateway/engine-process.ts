@@ -1,7 +1,9 @@
 /**
- * A fake engine with the OpenAI API in its own process. It answers at once or at the pace set over IPC, and counts
- * requests. It searches the raw body for the few fields that it needs: quotes in a prompt are escaped, so a prompt
- * cannot contain a field.
+ * A fake engine with the OpenAI API, in a process of its own. It answers at once or at the pace set over IPC, and
+ * counts requests.
+ *
+ * It searches the raw body for the few fields that it needs: quotes in a prompt are escaped, so a prompt cannot contain
+ * a field.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -12,7 +14,8 @@ const BYTES_PER_TOKEN = 4;
 const STREAM = Buffer.from('"stream"');
 const MAX_TOKENS = Buffer.from('"max_tokens"');
 
-// The answers' bytes are built once, so that the engine's own work does not affect the measurement.
+// A fixed creation time, so that the answers' bytes are built once and the engine's own work does not affect the
+// measurement.
 const CREATED = 1_700_000_000;
 const VECTOR_WIDTH = 1024;
 const WORDS =
@@ -40,11 +43,11 @@ const WORD_EVENTS = WORDS.map(contentEvent);
 
 const OPENING = event('{"role":"assistant","content":""}', "null");
 const ENDING = Buffer.concat([event("{}", '"stop"'), chunk("data: [DONE]\n\n")]);
-/** The number of events in `ENDING` besides the marker. */
+/** The number of events in `ENDING`, not counting the closing marker. */
 const ENDING_EVENTS = 1;
 
 const wordEvent = (n: number): Buffer => WORD_EVENTS[n % WORD_EVENTS.length] as Buffer;
-/** A text that contains the time at which it was written, by the clock that all processes of the machine share. */
+/** A text with the current time, by the clock that all processes of the machine share. */
 const stamp = (): string => ` @${nowUs().toString(36)}`;
 const stampedEvent = (): Buffer => contentEvent(stamp());
 const burst = remembered((events) => Buffer.concat(Array.from({ length: events }, (_, n) => wordEvent(n))));
@@ -80,7 +83,7 @@ function remembered<T>(make: (n: number) => T): (n: number) => T {
   };
 }
 
-/** Every tenth paced event contains the time at which it was written. */
+/** Every tenth event of a paced stream contains the time at which it was written. */
 const STAMP_EVERY = 10;
 
 interface Stream {
@@ -91,8 +94,8 @@ interface Stream {
 }
 
 /**
- * The engine's streams: one timer paces all of them, or each is as fast as its reader. After the head, events are
- * written directly to the socket, because they are already HTTP chunks.
+ * The engine's streams: either one timer sets the pace of all, or each is as fast as its reader. After the response
+ * head, events are written directly to the socket, because they are already formatted as HTTP chunks.
  */
 class Streams {
   readonly #pace: EnginePace;
@@ -129,7 +132,7 @@ class Streams {
     else this.#wheel.add((bytes) => this.#tick(stream, bytes));
   }
 
-  /** Returns false when the stream wants no more turns. */
+  /** Writes the stream's next event. Returns false when the stream has ended. */
   #tick(stream: Stream, bytes: Buffer): boolean {
     if (stream.over) return false;
     this.events++;
@@ -162,9 +165,9 @@ class Streams {
 type Turn = (bytes: Buffer) => boolean;
 
 /**
- * One timer for all streams: it has a slot for every millisecond of the pause, and the streams are spread over the
- * slots or share one. It follows the wall clock, because millisecond timers run late under load. A stream that is late
- * by a whole round skips the missed events instead of sending them in a burst.
+ * One timer for all streams. It has a slot for every millisecond of the pause between events; the streams are spread
+ * over the slots or share one. The timer follows the wall clock, because millisecond timers run late under load. A
+ * stream that is late by a whole round skips the missed events instead of sending them in a burst.
  */
 class Wheel {
   readonly #slots: { turns: Set<Turn>; rounds: number }[];
@@ -222,7 +225,7 @@ let requests = 0;
 
 function answer(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   if (request.method === "GET") {
-    // Answers nothing else, so that no client takes it for a particular engine.
+    // Answers no other GET request, so that no client mistakes the engine for a real one.
     if (request.url?.endsWith("/models")) whole(response, MODEL_LIST);
     else response.writeHead(404).end();
     return;

@@ -14,13 +14,13 @@ export interface EnginePace {
   /** The number of events per write if there is no pause. */
   burst: number;
   /**
-   * The events of all streams are due at the same time, with one write each, as with an engine that runs all requests
-   * in one step.
+   * The events of all streams are due at one moment, with one write each, as with an engine that runs all requests in
+   * one step.
    */
   inSteps?: boolean;
 }
 
-/** Counts since the pace was last set. */
+/** Counts since the pace was last changed. */
 export interface EngineCounts {
   requests: number;
   live: number;

@@ -1,4 +1,6 @@
-/** Computes the published figures from measured rows: processor time per request or event, and medians of repeats. */
+/**
+ * Computes the published figures from the measured rows: processor time per request or event, and medians of repeats.
+ */
 import type { ProcessorUser, ResultRow } from "./measure.ts";
 
 export type Figure = (row: ResultRow) => number | undefined;
@@ -20,10 +22,10 @@ export const toMs =
     return us === undefined ? undefined : us / 1000;
   };
 
-/** How many processors were taken by other processes and by other guests of the machine. */
+/** The average number of processors that other processes and other virtual machines on the hardware used. */
 export const takenByOthers: Figure = ({ cpuUs, wallUs }) => ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
-/** Undefined if nothing was measured. */
+/** Returns undefined if nothing was measured. */
 export function medianOf(rows: ResultRow[], figure: Figure): number | undefined {
   const values = figureValues(rows, figure);
   return values.length === 0 ? undefined : medianOfNumbers(values);

@@ -1,4 +1,7 @@
-/** The flags of `npm run bench -- gateway`, and the targets that they select. Every mistake is reported with its flag. */
+/**
+ * Parses the flags of `npm run bench -- gateway` and selects the targets (the gateways to measure). An error names the
+ * wrong flag.
+ */
 import { parseArgs } from "node:util";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
 import { bifrost } from "./targets/bifrost.ts";
@@ -8,7 +11,7 @@ import { bareProxy, directEngine, nginx, portkey } from "./targets/peers.ts";
 import type { StartTarget } from "./targets/target.ts";
 import { tollgate, tollgateScripted } from "./targets/tollgate.ts";
 
-/** The engine alone comes first, because the others are compared with it. */
+/** The engine without a gateway comes first, because the others are compared with it. */
 export const TARGETS = {
   direct: directEngine,
   nginx,
@@ -24,7 +27,9 @@ export const TARGETS = {
 type TargetName = keyof typeof TARGETS;
 const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];
 
-/** The part that bench/performance.md shows: a few scenarios of different kinds, and one target for each program. */
+/**
+ * The selection that bench/performance.md shows: a few scenarios of different kinds, and one target for each program.
+ */
 const RECORDED = {
   targets: TARGET_NAMES.filter((name) => name !== "tollgate-scripted"),
   scenarios: ["chat-c64", "streams-100", "chat-pair"] satisfies ScenarioName[],
@@ -48,7 +53,7 @@ export interface Flags {
   targets: TargetName[];
   scenarios: ScenarioName[];
   repeats: number;
-  /** The directory of another checkout. */
+  /** The directory of another checkout, which is measured in the same run. */
   beside: string | undefined;
   profile: boolean;
   pin: boolean;

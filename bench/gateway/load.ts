@@ -1,9 +1,12 @@
-/** Runs one scenario against one address: a closed loop, a fixed number of streams, or strictly alternating pairs. */
+/**
+ * Sends one scenario's requests to one address: as a closed loop, as a fixed number of streams, or alternately to
+ * engine and gateway.
+ */
 import { Connection, type TimedAnswer } from "./connection.ts";
 import type { Scenario } from "./scenarios.ts";
 import { nowUs } from "./usage.ts";
 
-/** Connections are opened a few at a time: a burst would overflow the listeners' queues. */
+/** Connections are opened a few at a time: a burst would overflow the listening sockets' queues. */
 const OPENED_AT_ONCE = 50;
 const REOPEN_PAUSE_MS = 20;
 
@@ -17,21 +20,30 @@ export interface LoadResult {
   latencyMs: Summary | undefined;
   /** The time to the first byte of the body. */
   ttftMs: Summary | undefined;
-  /** The time to the first event with a word: some gateways open a stream with an event that has none. */
+  /** The time to the first event with a word: some gateways begin a stream with an event without one. */
   firstWordMs: Summary | undefined;
-  /** The time from the engine's write of an event to the generator's read. */
+  /** The time between the engine's write of an event and the load generator's read. */
   relayMs: Summary | undefined;
-  /** For alternating pairs: the times of the direct answers, and how much longer the answers through the gateway took. */
+  /**
+   * For requests sent alternately to engine and gateway: the times of the engine's direct answers, and how much longer
+   * the answers through the gateway took.
+   */
   paired: { direct: Summary | undefined; added: Summary | undefined } | undefined;
 }
 
-/** Calls `look` right before and right after the measurement, so that the difference of its two results belongs to the load. */
+/**
+ * Runs the load. `look` is called right before and right after the measurement, so that the difference of its two
+ * results belongs to the load.
+ */
 export async function runLoad<Sight>(options: {
   address: TargetAddress;
   direct: TargetAddress;
   scenario: Scenario;
   look: () => Promise<Sight>;
-  /** Called for every successful answer with the times at which its request was sent and the answer was complete. */
+  /**
+   * Called for every successful answer with the time at which its request was sent and the time at which the answer was
+   * complete.
+   */
   onAnswer?: ((sentAtUs: number, endedAtUs: number) => void) | undefined;
 }): Promise<{ result: LoadResult; before: Sight; after: Sight }> {
   const { address, scenario, look, onAnswer } = options;
@@ -106,7 +118,7 @@ class Load {
     );
   }
 
-  /** Sends one request at a time, alternating between the engine and the gateway, so that disturbances affect both. */
+  /** Sends one request at a time, alternately to the engine and the gateway, so that disturbances affect both. */
   async alternate(direct: Connection, nextDirect: () => Buffer): Promise<void> {
     const until = nowUs() + (this.#scenario.seconds ?? 0) * 1e6;
     const [through] = this.#connections;
@@ -158,8 +170,8 @@ class Load {
   }
 
   /**
-   * Returns whether the answer was complete. An incomplete answer must not count as a fast one. A gateway may join
-   * words that arrived together into one event.
+   * Returns whether the answer was complete. An incomplete answer must not count as a fast one. Fewer events than
+   * tokens are fine: a gateway may join words that arrived together.
    */
   #record(answer: TimedAnswer): boolean {
     const { stream, tokens, eventsMin = tokens } = this.#scenario;
@@ -195,12 +207,15 @@ const WORDS = (
   'entropy "ledger" prepaid_balance idempotent naïve Zürich 3.14159 {json} https://example.com/a?b=1 throughput\n'
 ).split(" ");
 
-/** The port that requests go to, and the identity that they use. */
+/** Where requests are sent, and with which credentials and model names. */
 export interface TargetAddress {
   port: number;
   models: { chat: string; embedding: string };
   headers: Record<string, string>;
-  /** Each request on a connection of its own: for a server that closes one after an answer without saying so before. */
+  /**
+   * Opens a new connection for each request: for a server that closes a connection after an answer without announcing
+   * it.
+   */
   freshConnections?: boolean;
 }
 
@@ -222,7 +237,7 @@ function requestsFor(address: TargetAddress, scenario: Scenario): () => Buffer {
   };
 }
 
-/** The messages of a prompt. The number is in the last one. */
+/** The messages of a prompt. The number that makes each prompt unique is in the last message. */
 function promptsOf({ promptBytes, messages }: Scenario, seed: number): string[] {
   const bytes = Math.floor(promptBytes / messages);
   const before = Array.from({ length: messages - 1 }, (_, i) => prose(bytes, seed + i + 1));
@@ -255,15 +270,15 @@ function bodyOf(
       { role: "system", content: "You are a helpful assistant." },
       ...prompts.map((content, i) => ({ role: (prompts.length - i) % 2 === 1 ? "user" : "assistant", content })),
     ],
-    // The fake engine knows how many words to send. The cap is higher, so that a gateway that counts tokens does not
-    // cut a stream because of its stamps.
+    // The number of words is set in the fake engine. The limit here is higher, so that a gateway that counts tokens
+    // does not cut a stream because of the timestamps in it.
     max_tokens: toTheCap ? tokens : 4 * tokens,
     temperature: 0.7,
     ...(stream ? { stream: true } : {}),
   };
 }
 
-/** Pseudo-random text of about this many bytes. */
+/** Returns pseudo-random text of about this many bytes. */
 function prose(bytes: number, seed: number): string {
   let state = seed;
   let text = "";
@@ -274,7 +289,7 @@ function prose(bytes: number, seed: number): string {
   return text.slice(0, bytes);
 }
 
-/** Times in milliseconds. */
+/** Statistics of times, in milliseconds. */
 interface Summary {
   count: number;
   p50: number;
@@ -283,7 +298,7 @@ interface Summary {
   max: number;
 }
 
-/** Undefined if nothing was measured. */
+/** Returns undefined if nothing was measured. */
 function summary(timesUs: readonly number[]): Summary | undefined {
   if (timesUs.length === 0) return undefined;
   const sorted = Float64Array.from(timesUs).sort();

@@ -1,4 +1,7 @@
-/** Measures one run: a scenario against a target, with the processor time of every process involved, after a warm-up. */
+/**
+ * Measures one scenario with one target: warms up, sends the load, and records the processor time of every process
+ * involved.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine, EngineCounts } from "./engine.ts";
 import { type LoadResult, runLoad, type TargetAddress } from "./load.ts";
@@ -18,36 +21,42 @@ import {
 } from "./usage.ts";
 
 /**
- * How long the same load runs before the measurement. While other targets were measured, V8 gave memory and compiled
- * code back, and the first seconds pay for getting them again.
+ * How long, in seconds, the load runs before the measurement. While other targets were measured, V8 discarded memory
+ * and compiled code, and the first seconds of load rebuild them.
  */
 const LEAD_IN_S = 2;
-/** How long to wait for streams of an earlier run to end. */
+/** How long to wait for the streams of an earlier run to end, in milliseconds. */
 const QUIET_WITHIN_MS = 5_000;
 
 export type ProcessorUser = Role | "engine" | "generator" | "other" | "stolen";
 
-/** The processes that a request passes through. PostgreSQL's system calls can be counted only by its own user. */
+/**
+ * The processes that a request passes through and whose system calls are counted. PostgreSQL's can be counted only by
+ * its own user.
+ */
 type Passing = Exclude<Role, "postgres">;
 
-/** One line of the results. */
+/** The result of one measurement, which is one line of the results file. */
 export interface ResultRow extends Omit<LoadResult, "errors"> {
   scenario: string;
   target: string;
   repeat: number;
   errors: Record<string, number>;
   /**
-   * Processor time of the run in microseconds. `other`: of processes outside the bench; `stolen`: of other guests of
-   * the machine.
+   * Processor time of the run in microseconds. `other`: of processes outside the bench; `stolen`: of other virtual
+   * machines on the hardware.
    */
   cpuUs: Partial<Record<ProcessorUser, number>>;
   handOvers: Partial<Record<Passing, SystemCallCounts>>;
   engineRequests: number;
   engineEvents: number;
-  /** The memory of the gateway's process before the run, and its maximum during the run. */
+  /** The memory of the gateway's process before the run, and its maximum during the run, in MiB. */
   gatewayBeforeMib: number | undefined;
   gatewayPeakMib: number | undefined;
-  /** The duration of the slowest stream divided by the duration at its pace; undefined without a pace. */
+  /**
+   * The duration of the slowest stream divided by the duration that the engine's pace implies; undefined if the engine
+   * does not pace streams.
+   */
   slowestOverPace: number | undefined;
 }
 
@@ -139,9 +148,8 @@ const WARM_CHATS: Scenario = { ...SCENARIOS["chat-c64"], concurrent: 32, seconds
 const WARM_STREAMS: Scenario = { ...SCENARIOS["streams-unpaced"], concurrent: 20, total: 60, secondsMax: 20 };
 
 /**
- * Warms a target up and checks that it answers. The measure is the target's own processor time, because the work done
- * decides how warm a program is; by wall time, a starved target would still be cold. Returns the processor time used,
- * in seconds.
+ * Warms a target up until it has used this much processor time, and checks that it answers. Wall time would be a wrong
+ * measure: a target that got little processor time would still be cold. Returns the processor time used, in seconds.
  */
 export async function warmUp(bench: BenchContext, target: Target, cpuSeconds: number): Promise<number> {
   const until = performance.now() + WARM_UP_MS_MAX;

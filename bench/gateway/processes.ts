@@ -1,7 +1,8 @@
 /**
- * The processes of a run: started on their processors, with their output in files, and ended with the run. The measured
- * processes (a gateway and its database) have the last processor for themselves; the engine, the host's agent and the
- * load generator share the others. Requests per second are therefore those of one processor.
+ * Starts the processes of a run on their processors, with their output in files, and ends them with the run.
+ *
+ * The measured processes (a gateway and its database) have the last processor for themselves; the engine, the host's
+ * agent and the load generator share the others. Requests per second are therefore those of one processor.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -9,7 +10,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 export interface ProcessorAssignment {
-  /** Processors as `taskset -c` accepts them; null: the system decides. */
+  /** Processors in the notation of `taskset -c`; null if the operating system chooses. */
   measured: string | null;
   others: string | null;
 }
@@ -39,11 +40,13 @@ interface StartOptions {
   outDir: string;
   env?: Record<string, string>;
   cwd?: string;
-  /** The process has an IPC channel, and ends when the channel breaks. */
+  /** The process has an IPC channel to the bench, and ends when the channel breaks. */
   channel?: boolean;
 }
 
-/** However the run ends, it ends its children; each child ends its own. */
+/**
+ * The child processes that still run. The bench ends them when it ends, for whatever reason; each child ends its own.
+ */
 const living = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of living) child.kill("SIGTERM");
@@ -102,7 +105,7 @@ export class BenchProcess {
     );
   }
 
-  /** Calls `look` until it returns a value, for processes that do not report that they are ready. */
+  /** Calls `look` until it returns a value, for processes that do not report when they are ready. */
   eventually<T>(look: () => Promise<T | undefined>, withinMs = READY_WITHIN_MS): Promise<T> {
     const until = performance.now() + withinMs;
     const tryOn = async (): Promise<T> => {
@@ -128,7 +131,7 @@ export class BenchProcess {
     const ended = this.#ended.then((): never => {
       throw new Error(`${this.#name} ended (${this.#fate}); see ${this.logFile}`);
     });
-    // Handles the rejection of the one that loses the race.
+    // Both promises race; this keeps a later rejection of the loser from counting as unhandled.
     ended.catch(() => undefined);
     awaited.catch(() => undefined);
     return Promise.race([awaited, ended]);

@@ -1,7 +1,9 @@
 /**
- * Samples a target's processes over their inspector ports and stores the profiles beside the results, each with a table
- * of processor time: by function alone, and by function of the project including calls of other code. Shares are of the
- * time at work. `node bench/gateway/profile.ts FILE.cpuprofile` prints the table of a profile.
+ * Samples a target's processes over their inspector ports and stores the profiles beside the results. Each profile gets
+ * a table of processor time: by function alone, and by function of the project including the calls of other code.
+ * Shares are of the time at work.
+ *
+ * `node bench/gateway/profile.ts FILE.cpuprofile` prints the table of a profile.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -70,7 +72,9 @@ class Inspector {
   }
 }
 
-/** Without `--profile` there are no inspector ports, and it only runs the work. */
+/**
+ * Runs the work and samples it. Without `--profile` there are no inspector ports, so the work runs without sampling.
+ */
 export async function withProfile<T>(
   target: Target,
   { outDir, name }: { outDir: string; name: string },
@@ -92,7 +96,7 @@ export async function withProfile<T>(
 
 const ROWS = 40;
 const RESTING = new Set(["(idle)", "(root)"]);
-/** V8's name for native code outside any JavaScript, mostly system calls of the event loop. */
+/** V8's name for native code called from no JavaScript function, mostly system calls of the event loop. */
 const PROGRAM = "(program)";
 
 type Node = CpuProfile["nodes"][number];
@@ -121,7 +125,7 @@ function topTable(profile: CpuProfile): string {
   ].join("\n");
 }
 
-/** The nearest of the project's functions up the stack, or else the outermost named function. */
+/** Returns the project's function closest to `node` on the call stack, or else the outermost named function. */
 function ownerOf(node: Node, parents: Map<number, Node>): string {
   let outermost = node;
   for (let at: Node | undefined = node; at !== undefined; at = parents.get(at.id)) {

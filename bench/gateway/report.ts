@@ -1,7 +1,8 @@
 /**
- * Reports a run: one line per measurement while it runs, and at the end a summary in Markdown with the targets of the
- * project and a table for each scenario. Figures are medians of repeats; ratios compare targets of the same repeat.
- * Nothing is asserted.
+ * Reports a run: one line per measurement while it runs, and at the end a summary in Markdown with the project's target
+ * values and a table for each scenario.
+ *
+ * Figures are medians of repeats. Ratios compare the measured gateways within one repeat. No result makes the run fail.
  */
 import {
   cpuPerEventUs,
@@ -19,7 +20,7 @@ import type { ProcessorUser, ResultRow } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
 export interface RunFacts {
-  /** The commit, with a plus if the sources were changed since. */
+  /** The commit, followed by a plus if the sources were changed since. */
   commit: string;
   command: string;
   startedAt: string;
@@ -27,14 +28,14 @@ export interface RunFacts {
   repeats: number;
   processor: string;
   processors: number;
-  /** The processors that only the targets used; null: none. */
+  /** The processors that only the measured programs used; null if none were reserved. */
   measuredOn: string | null;
   memoryGib: number;
   node: string;
-  /** The versions of the targets that have one. */
+  /** The versions of those measured programs that report one. */
   versions: Record<string, string>;
   durableWriteMs: number;
-  /** The targets that could not run, with the reasons. */
+  /** The programs that could not run, with the reasons. */
   leftOut: string[];
 }
 
@@ -69,13 +70,15 @@ function scenarioPart(name: ScenarioName, rows: ResultRow[]): string {
   return `### ${name}: ${what}\n\n${table(rows, columns)}${others}`;
 }
 
-/** The processor time of the engine and the load generator, which limits how fast any target can be measured. */
+/**
+ * Describes the processor time of the engine and the load generator, which limits how fast any target can be measured.
+ */
 function surroundings(direct: ResultRow[]): string {
   const [engine, generator] = [perRequest(direct, "engine"), perRequest(direct, "generator")];
   return `Engine ${engine} and generator ${generator} µs per request in the direct runs.`;
 }
 
-/** One measurement in one line. */
+/** Formats one measurement as one line. */
 export function resultLine(row: ResultRow): string {
   const { scenario, target, repeat, ok, latencyMs, cpuUs, engineEvents, gatewayPeakMib, slowestOverPace } = row;
   const errors = Object.entries(row.errors).map(([what, count]) => `${count} × ${what}`);
@@ -101,7 +104,7 @@ export function resultLine(row: ResultRow): string {
 
 interface Column {
   title: string;
-  /** Formats the cell of one target from its rows; `all` are the scenario's rows of every target. */
+  /** Formats the table cell of one target from its own rows; `all` are the scenario's rows of every target. */
   cell(own: ResultRow[], all: ResultRow[]): string;
 }
 
@@ -118,12 +121,12 @@ function table(rows: ResultRow[], columns: Column[]): string {
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The median, or a dash if nothing was measured. */
+/** Returns the median, or a dash if nothing was measured. */
 function median(rows: ResultRow[], figure: Figure, digits: number): string {
   return medianOf(rows, figure)?.toFixed(digits) ?? "–";
 }
 
-/** The median, with minimum and maximum if there were several values. */
+/** Returns the median, with minimum and maximum if there were several values. */
 function spread(rows: ResultRow[], figure: Figure, digits: number): string {
   const values = figureValues(rows, figure);
   const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -131,7 +134,7 @@ function spread(rows: ResultRow[], figure: Figure, digits: number): string {
   return `${median(rows, figure, digits)}${about}`;
 }
 
-/** The ratio of a figure to another target's, computed for each repeat. */
+/** Returns the ratio of a figure to that of another target, computed for each repeat. */
 function timesOf(own: ResultRow[], other: ResultRow[], figure: Figure): string {
   const ratios = own.flatMap((row) => {
     const match = other.find(({ repeat }) => repeat === row.repeat);
@@ -236,7 +239,7 @@ function aimsTable(rows: ResultRow[]): string {
 const of = (all: ResultRow[], target: string): ResultRow[] => all.filter((row) => row.target === target);
 const requestsPerSecond = (row: ResultRow): number => (row.ok / row.wallUs) * 1e6;
 
-/** How often the process was woken, read and wrote, per request. */
+/** How often the process was woken, called read and called write, per request. */
 const handOvers = (who: "gateway" | "agent"): Column => ({
   title: `${who} wake-ups / reads / writes`,
   cell: (own) =>

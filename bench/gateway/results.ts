@@ -1,4 +1,4 @@
-/** Writes a run as one file: place, time, commit and rows. Runs that pages quote are in results/. */
+/** Writes a run as one file: machine, time, commit and rows. Runs that documents quote are kept in results/. */
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ export interface RunResult extends RunFacts {
   rows: ResultRow[];
 }
 
-/** Returns the paths of the files. */
+/** Writes the files and returns their paths. */
 export function writeResult(result: RunResult, outDir: string, isRecorded: boolean): string[] {
   const round = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;

@@ -1,7 +1,9 @@
 /**
  * Compares the cost of Tollgate's gateway with nginx, a bare proxy and other gateways, in one run with the same fake
- * engine. Writes a line of JSON per measurement, a summary, and one file with everything. Flags: `npm run bench --
- * gateway --help`.
+ * engine.
+ *
+ * Writes a line of JSON per measurement, a summary, and one file with all results. Flags: `npm run bench -- gateway
+ * --help`.
  */
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
@@ -77,7 +79,7 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-/** Hides the path of the other checkout, which exists only on this machine. */
+/** Returns the flags as typed, with the path of the other checkout hidden, because it exists only on this machine. */
 function asTyped({ beside }: Flags): string[] {
   return process.argv.slice(2).map((word) => (beside === undefined ? word : word.replace(beside, "DIR")));
 }
@@ -100,7 +102,7 @@ async function startTargets(
       console.error(`${name}: up and warm after ${seconds.toFixed(1)} s of processor time`);
       targets.push(target);
     } catch (error) {
-      // Another program that does not start is left out; Tollgate itself must start.
+      // A third-party program that does not start is left out; a failure of Tollgate itself ends the run.
       if (!(error instanceof TargetUnavailable) && !(error instanceof Error && PEERS.has(name))) throw error;
       await target?.stop();
       leftOut.push(`${name}: ${error.message}`);
@@ -110,14 +112,19 @@ async function startTargets(
   return { targets, leftOut };
 }
 
-/** The same targets of another checkout: with a scripted engine inside its agent too, or only that. */
+/**
+ * Returns the corresponding targets of another checkout: Tollgate, its variant with a scripted engine inside the agent,
+ * or both.
+ */
 function besides(targets: Flags["targets"], checkout: string): [string, StartTarget][] {
   const scripted: [string, StartTarget] = ["beside-scripted", tollgateScriptedOfCheckout(checkout)];
   if (!targets.includes("tollgate-scripted")) return [["beside", tollgateOfCheckout(checkout)]];
   return targets.includes("tollgate") ? [["beside", tollgateOfCheckout(checkout)], scripted] : [scripted];
 }
 
-/** Every repeat begins with another target, so that a slow drift of the machine affects all alike. */
+/**
+ * Measures all targets. Every repeat begins with another target, so that a slow drift of the machine affects all alike.
+ */
 async function measureAll(
   flags: Flags,
   { bench, targets, outDir, facts }: { bench: BenchContext; targets: Target[]; outDir: string; facts: RunFacts },

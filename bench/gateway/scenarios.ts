@@ -1,13 +1,13 @@
 /**
- * The scenarios. Saturating ones come first, so that those that measure latency meet warm programs. Prompts have 1 KB
- * and answers 100 tokens unless a scenario says otherwise.
+ * The scenarios of the gateway bench. Those that use all processor time come first, so that those that measure latency
+ * find warmed-up programs. Prompts have 1 KB and answers 100 tokens unless a scenario sets other sizes.
  */
 export interface Scenario {
   what: string;
   endpoint: "chat" | "embeddings";
   mode: "loop" | "paired";
   concurrent: number;
-  /** The loop ends after this time or this number of requests. */
+  /** The loop ends after this time in seconds or this number of requests. */
   seconds?: number;
   total?: number;
   secondsMax: number;
@@ -15,18 +15,18 @@ export interface Scenario {
   /** The number of messages in the prompt. Only the last one is new; the others are repeated in every request. */
   messages: number;
   tokens: number;
-  /** A stream with fewer events counts as failed. Default: the number of tokens. */
+  /** A stream with fewer events counts as failed. Default: the number of answer tokens. */
   eventsMin?: number;
   stream: boolean;
-  /** The pause between two events of a stream; 0: none. */
+  /** The pause between two events of a stream in milliseconds; 0: none. */
   delayMs: number;
-  /** The number of events per write of the engine if there is no pause. */
+  /** The number of events per write of the engine if there is no pause between events. */
   burst: number;
-  /** The engine writes until `max_tokens`, as a real engine does whose answers have no set length. */
+  /** The engine writes until `max_tokens`, like a real engine whose answers have no fixed length. */
   toTheCap?: boolean;
-  /** The events of all streams are due at the same time, as with an engine that runs all requests in one step. */
+  /** The events of all streams are due at one moment, as with an engine that runs all requests in one step. */
   inSteps?: boolean;
-  /** The first requests are spread over this time. */
+  /** The first requests are spread over this time, in milliseconds. */
   rampMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Measures processor time and memory of processes, the load of the whole machine, and the speed of its disk. From
- * /proc: Linux only.
+ * Measures processor time and memory of processes, the load of the whole machine, and the speed of its disk. The
+ * figures come from /proc, so it works on Linux only.
  */
 import {
   closeSync,
@@ -23,11 +23,14 @@ const KIB_PER_MIB = 1024;
 
 export interface WatchedProcess {
   pid: number;
-  /** Includes child processes, such as nginx's workers and PostgreSQL's backends. */
+  /** Whether child processes count too, such as nginx's workers and PostgreSQL's backends. */
   withChildren: boolean;
 }
 
-/** Two measures of the same time: ticks include threads that ended; the scheduler's count is exact but loses them. */
+/**
+ * Two measures of the same processor time: the kernel's ticks include threads that have ended; the scheduler's count is
+ * exact but without those threads.
+ */
 export interface CpuCount {
   ticksUs: number;
   exactUs: number;
@@ -39,7 +42,7 @@ export function cpuCount(watched: WatchedProcess): CpuCount {
     const stat = readProc(`${pid}/stat`);
     if (stat === undefined) continue;
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // The fields utime and stime, and for a tree also the times of ended children.
+    // The fields utime and stime; with child processes also cutime and cstime, the times of children that have ended.
     const times = fields.slice(11, watched.withChildren ? 15 : 13).map(Number);
     count.ticksUs += times.reduce((sum, ticks) => sum + ticks, 0) * TICK_US;
     for (const thread of listProc(`${pid}/task`)) {
@@ -53,14 +56,14 @@ export function cpuCount(watched: WatchedProcess): CpuCount {
 export const cpuSpentUs = (before: CpuCount, after: CpuCount): number =>
   Math.max(after.ticksUs - before.ticksUs, after.exactUs - before.exactUs);
 
-/** How often a process was woken, read and wrote. */
+/** How often a process was woken, called read and called write. */
 export interface SystemCallCounts {
   wakeUps: number;
   reads: number;
   writes: number;
 }
 
-/** The sum over all threads. */
+/** Returns the sums over all threads. */
 export function systemCallCounts(watched: WatchedProcess): SystemCallCounts {
   const count = { wakeUps: 0, reads: 0, writes: 0 };
   for (const pid of processesOf(watched)) {
@@ -76,7 +79,9 @@ export function systemCallCounts(watched: WatchedProcess): SystemCallCounts {
 const numberAfter = (text: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 
-/** The maximum memory since `resetPeakMemory`, in MiB. Memory that the processes of a tree share counts once per process. */
+/**
+ * Returns the maximum memory since `resetPeakMemory`, in MiB. Memory that several processes share counts once for each.
+ */
 export function peakMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmHWM");
 }
@@ -85,7 +90,10 @@ export function residentMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmRSS");
 }
 
-/** A tree's own memory and its part of shared memory: PostgreSQL's backends share most of theirs. */
+/**
+ * Returns the processes' own memory and their part of shared memory, in MiB: PostgreSQL's backends share most of
+ * theirs.
+ */
 export function proportionalMib(watched: WatchedProcess): number {
   let kib = 0;
   for (const pid of processesOf(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
@@ -94,7 +102,7 @@ export function proportionalMib(watched: WatchedProcess): number {
 
 export const processCount = (watched: WatchedProcess): number => processesOf(watched).length;
 
-/** Resets the peak. Works only for the process's owner; otherwise the peak is the one since the process started. */
+/** Resets the peak. Works only for the process's owner; otherwise the peak counts from the start of the process. */
 export function resetPeakMemory(watched: WatchedProcess): void {
   for (const pid of processesOf(watched)) {
     try {
@@ -105,7 +113,10 @@ export function resetPeakMemory(watched: WatchedProcess): void {
   }
 }
 
-/** The time of all processors together that was used, and that other guests of the hardware took. */
+/**
+ * Returns the processor time of all processors together: used by this machine, and taken by other virtual machines on
+ * the hardware.
+ */
 export function machineCpuUs(): { busy: number; stolen: number } {
   const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n", 1);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
@@ -136,7 +147,7 @@ function processesOf({ pid, withChildren }: WatchedProcess): number[] {
   return found;
 }
 
-/** Undefined if the process or thread ended meanwhile. */
+/** Returns the file's text, or undefined if the process or thread has ended. */
 function readProc(path: string): string | undefined {
   return whileItLives(() => readFileSync(`/proc/${path}`, "utf8"));
 }

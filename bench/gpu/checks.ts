@@ -1,4 +1,6 @@
-/** Checks of a real engine through the gateway, besides streams: answers in an output format, and embeddings. */
+/**
+ * Checks further features of a real engine through the gateway: answers in a requested output format, and embeddings.
+ */
 import type { TargetAddress } from "../gateway/load.ts";
 
 interface Extent {
@@ -26,7 +28,7 @@ export const checkStructured = (address: TargetAddress, extent: Extent): Promise
       response_format: { type: "json_schema", json_schema: { name: "weather", strict: true, schema: SCHEMA } },
     });
     const [choice] = (answer as { choices: { finish_reason: string; message: { content: string } }[] }).choices;
-    // A model with random weights may not end its text before the cap, and cut JSON cannot be parsed.
+    // A model with random weights may reach the token limit before its text ends, and cut JSON cannot be parsed.
     if (choice?.finish_reason === "length") return "cut at the cap";
     const said = JSON.parse(choice?.message.content ?? "") as Record<string, unknown>;
     const isKept =

@@ -1,6 +1,7 @@
 /**
- * Compares a real engine directly and through Tollgate: the share of its throughput that remains, the time to the first
- * token, the processor time per token in gateway and agent, and the number of failed requests.
+ * Compares the throughput and latency of a real engine directly with those through Tollgate. Reports the share of the
+ * throughput that remains, the time to the first token, the processor time per token in gateway and agent, and the
+ * number of failed requests.
  *
  * npm run bench -- gpu --engine http://127.0.0.1:18090 [--embeddings http://127.0.0.1:18091] [--levels 1,16,64,128]
  * [--requests 1000] [--model NAME] [--width 3072] [--level-s 120] [--profile] [--out DIR]
@@ -35,7 +36,7 @@ const { values } = parseArgs({
   },
 });
 if (values.engine === undefined) throw new Error("--engine URL is missing: engine.sh starts one");
-/** How many times runs alternate between engine and gateway within a level. */
+/** How many times a level of concurrency is measured, alternately on the engine and through the gateway. */
 const TURNS = 5;
 const GRACE_S = 30;
 const WARM_STREAMS = 64;
@@ -48,7 +49,7 @@ const direct: TargetAddress = {
   port: Number(url.port),
   models: { chat: values.model, embedding: values.model },
   headers: {},
-  // What it does not say in its head would be a failure of the next request.
+  // The engine closes connections without announcing it in the response head, which would make the next request fail.
   freshConnections: true,
 };
 const surroundings = {
@@ -64,7 +65,9 @@ const overHttp = (address: string, model: string): string[] => [
 const engines = [overHttp(values.engine, "tiny-3b")];
 if (values.embeddings !== undefined) engines.push(overHttp(values.embeddings, "embed-m3"));
 
-/** Fewer requests at low concurrency, where each takes the engine longest. */
+/**
+ * Returns the load for a number of concurrent requests. One request at a time gets a short prompt and a short answer.
+ */
 const scenarioOf = (concurrent: number, total: number): Scenario => ({
   what: `${concurrent} at once`,
   endpoint: "chat",
@@ -72,7 +75,7 @@ const scenarioOf = (concurrent: number, total: number): Scenario => ({
   concurrent,
   total,
   seconds: Number(values["level-s"]) / (2 * TURNS),
-  // What was begun by then may end.
+  // Requests that were started by the end of the turn may finish within the grace period.
   secondsMax: Number(values["level-s"]) / (2 * TURNS) + GRACE_S,
   promptBytes: concurrent === 1 ? 128 : 512,
   messages: 1,
@@ -93,14 +96,14 @@ try {
 }
 
 async function measureAll(target: Target): Promise<void> {
-  // Ours first meets its code here, and is compiled as far as it will be.
+  // Warms up engine and gateway, so that the gateway's code is loaded and compiled.
   await turn(direct, scenarioOf(16, 64), target);
   await turn(target.address, scenarioOf(WARM_STREAMS, WARM_REQUESTS), target);
   const levels: ConcurrencyLevel[] = [];
   for (const concurrent of values.levels.split(",").map(Number)) {
     const level: ConcurrencyLevel = { concurrent, tokens: scenarioOf(concurrent, 1).tokens, direct: [], through: [] };
     const run = async (): Promise<void> => {
-      // Whole waves: what is left of one runs with few at once, and says nothing about many.
+      // Rounds up to a multiple of the concurrency: the requests of a partial wave would run at a lower concurrency.
       const waves = Math.ceil(Number(values.requests) / TURNS / concurrent);
       const scenario = scenarioOf(concurrent, waves * concurrent);
       for (let nth = 0; nth < TURNS; nth++) {

@@ -1,4 +1,4 @@
-/** The table of a run against a real engine. */
+/** Formats the table of a run with a real engine. */
 import type { LoadResult } from "../gateway/load.ts";
 import type { Role } from "../gateway/targets/target.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The queries of a builder's console on a long history, run by the console's own code. `host-and-operator-queries.ts` has those
- * of hosts and operators.
+ * The queries of a builder's console on a long history, run by the console's own code. `host-and-operator-queries.ts`
+ * contains the queries of hosts and operators.
  */
 
 import { USAGE_BY } from "@tollgate/api/console/money.ts";
@@ -116,7 +116,10 @@ function ofHistory({ cast, far }: QueryContext): HistoryQuery[] {
   }
 }
 
-/** Searches that no rollup can answer: pages of the newest records that match a filter, and their number over time. */
+/**
+ * Searches that no rollup (pre-aggregated usage) can answer: pages of the newest records that match a filter, and their
+ * number over time.
+ */
 function searched(builder: Uuid): HistoryQuery[] {
   const filters: Record<string, Filter> = {
     "a common measure": { measures: { tokens: { min: 10n } } },

@@ -1,6 +1,6 @@
 /**
- * Checks that the seeded rollups equal those of the gateway's job, by running the job for one hour in a transaction
- * that is rolled back.
+ * Checks that the seeded rollups (pre-aggregated usage) equal those that the gateway's job computes. Runs the job for
+ * one hour of the history in a transaction that is rolled back.
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -19,7 +19,7 @@ export async function compareSample(pool: pg.Pool): Promise<void> {
     await client.query(`create temporary table seeded on commit drop as select * from performance limit 0`);
     await client.query(`insert into seeded ${SLOTS}`, [hour]);
     await client.query("delete from performance where grain = 'hour' and slot = $1", [hour]);
-    // Rows of settlements that an earlier run measured here.
+    // Deletes the rows of requests that an earlier run settled to measure settlements.
     await client.query("delete from unrolled");
     await client.query(
       `insert into unrolled (request_id, outcome) select id, outcome from request where ${IN_HOUR} and not starts_with(outcome, 'rate_limit_')`,

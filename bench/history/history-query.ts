@@ -1,4 +1,4 @@
-/** A query that the console makes on a long history, and what the queries of builders, hosts and operators share. */
+/** The type of a query that the console makes on a long history, and values that the queries of all roles share. */
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Range } from "../../gateway/src/history/performance.ts";
@@ -6,17 +6,17 @@ import type { SeededAccounts } from "./seed.ts";
 
 export interface HistoryQuery {
   name: string;
-  /** A page of an export, which has no time limit: a slow reader holds it back. */
+  /** The query reads a page of an export, which has no time limit: a slow reader delays it. */
   isExport?: boolean;
-  /** The newest page of a list, which has a time limit of its own. */
+  /** The query reads the newest page of a list, which has a time limit of its own. */
   isNewest?: boolean;
   /** Returns the number of rows found. */
   ask: (pool: pg.Pool) => Promise<number>;
 }
 
-/** Where the 1,000th page of 50 begins; in a shorter history, the oldest row. */
+/** The position where the 1,000th page of 50 rows begins; in a shorter history, the oldest row. */
 export interface FarCursor {
-  /** Also the key of the row's line in the statement. */
+  /** The request's ID, which is also the key of its line in the statement. */
   request: Uuid;
   earning: Uuid;
 }
@@ -29,6 +29,6 @@ export interface QueryContext {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
-/** A page and one more row, as the console queries it. */
+/** The rows of a page plus one, which is how the console checks for a next page. */
 export const PAGE_ROWS = 51;
 export const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];

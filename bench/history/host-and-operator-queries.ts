@@ -1,4 +1,4 @@
-/** The queries of hosts' and operators' consoles and of the status page on a long history. */
+/** The queries of the hosts' console, the operators' console and the status page on a long history. */
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
@@ -148,7 +148,7 @@ export function operatorQueries(): HistoryQuery[] {
   ];
 }
 
-/** The parts of the operators' page that depend on its range. */
+/** The queries of the operators' page whose result depends on its time range. */
 function ofPlatform(range: (typeof RANGES)[number]): HistoryQuery[] {
   const span = slotsOf(range, Date.now());
   return [

@@ -1,6 +1,6 @@
 /**
  * Runs each query repeatedly on one connection, as a gateway would, and once more under EXPLAIN. Reports wall time, the
- * processor time of the server and of this process, and which pages and indexes it read.
+ * processor time of the server and of this process, and which pages and indexes each query read.
  */
 
 import type pg from "pg";
@@ -19,7 +19,7 @@ const NAME_WIDTH = 52;
 interface Figures extends Omit<HistoryQuery, "ask"> {
   rows: number;
   medianMs: number;
-  /** The machine is shared, so the minimum is closest to what the query itself needs. */
+  /** The minimum time: on a shared machine it is closest to what the query itself needs. */
   leastMs: number;
   serverMs: number;
   nodeMs: number;
@@ -51,7 +51,7 @@ export async function measureAll(
 
 async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: HistoryQuery): Promise<Figures> {
   const times: number[] = [];
-  // The first run reads more from disk than later ones.
+  // The first run is not measured, because it reads more from disk than later ones.
   let rows = await ask(pool);
   const [node, server] = [process.cpuUsage(), databaseCpuUs(serverPid)];
   for (let i = 0; i < REPEATS; i++) {
@@ -100,7 +100,10 @@ function lineOf(figures: Figures): string {
   return `${name.padEnd(NAME_WIDTH)}${columns.join("")}  ${readBy(figures)}`;
 }
 
-/** Judges by processor time, or by wall time if that is less: other work on the machine increases both. */
+/**
+ * Returns the limits that the query exceeds. Compares processor time, or wall time if that is less: other work on the
+ * machine increases both.
+ */
 function mistakesOf({ name, isExport, isNewest, leastMs, serverMs, nodeMs, scanned }: Figures): string[] {
   const bound = isNewest ? NEWEST_BOUND_MS : BOUND_MS;
   const ms = Math.min(leastMs, serverMs + nodeMs);
@@ -109,7 +112,10 @@ function mistakesOf({ name, isExport, isNewest, leastMs, serverMs, nodeMs, scann
   return whole.length > 0 ? [...mistakes, `${name}: reads all of ${whole.join(", ")}`] : mistakes;
 }
 
-/** Removes the months from index names, because each month has the same indexes. */
+/**
+ * Lists how the query read its tables. Month names are removed from index names, because each month has the same
+ * indexes.
+ */
 function readBy({ scanned, indexes }: Figures): string {
   const months = /_(\d{4}_\d{2}|other)(?=_|$)/;
   const how = [...indexes, ...scanned.map((table) => `Seq Scan ${table}`)].map((text) => text.replace(months, ""));

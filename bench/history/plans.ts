@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type pg from "pg";
 
 export interface StatementCost {
-  /** The number of 8 KiB pages that were touched. */
+  /** The number of 8 KiB pages that the statement read. */
   pages: number;
   /** Tables that were read with a sequential scan, except nearly empty ones. */
   scanned: string[];
@@ -29,7 +29,7 @@ interface Explained {
   Plan: PlanNode;
 }
 
-/** A pool that runs every statement on the given client and stores its cost. */
+/** Returns a pool that runs every statement on the given client and stores its cost. */
 export function explainingPool(client: pg.PoolClient): { pool: pg.Pool; taken: () => StatementCost[] } {
   const costs: StatementCost[] = [];
   const query = async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
@@ -37,7 +37,7 @@ export function explainingPool(client: pg.PoolClient): { pool: pg.Pool; taken: (
     costs.push(costOf((explained.rows[0]["QUERY PLAN"] as Explained[])[0] as Explained));
     return await client.query(text, values);
   };
-  // Runs one statement at a time, as the client does: statements that the code sends together are explained one by one.
+  // One connection runs one statement at a time: statements that the code sends together are explained one by one.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
     const mine = last.then(() => query(text, values));
@@ -47,7 +47,7 @@ export function explainingPool(client: pg.PoolClient): { pool: pg.Pool; taken: (
   return { pool: { query: inTurn } as unknown as pg.Pool, taken: () => costs };
 }
 
-/** The processor time of a process in nanoseconds, from its schedstat file; NaN where /proc does not exist. */
+/** Returns the processor time of a process in nanoseconds, from its schedstat file; NaN where /proc does not exist. */
 export function processorTimeNs(file: string): number {
   try {
     return Number(readFileSync(file, "utf8").split(" ")[0]);

@@ -1,10 +1,10 @@
 /**
- * Runs the console's queries on a long history: a million requests on a private PostgreSQL, or another number, each
- * query with the console's own code. Also compares a hold and its settlement there with an empty database.
+ * Runs the console's queries on a long history, each with the console's own code. The history has a million requests by
+ * default, on a private PostgreSQL. Also compares the cost of a hold and its settlement there with an empty database.
  *
- * `--requests 20000000` (or BENCH_REQUESTS), `--days 92`; `--past DIRECTORY` keeps the database there, and the next run
- * uses it; `--only TEXT` runs the queries whose names contain it; `--no-pairs` and `--no-proof` leave out the
- * settlements and the check of the ledger.
+ * `--requests 20000000` (or BENCH_REQUESTS): the number of requests; `--days 92`: the length of the history; `--past
+ * DIRECTORY`: keeps the database there, and the next run uses it; `--only TEXT`: runs the queries whose names contain
+ * the text; `--no-pairs` and `--no-proof`: leave out the settlements and the check of the ledger.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** Seeds everything besides requests that the console reads: keys, nodes, connections, operators' actions. */
+/** Seeds the tables besides requests that the console reads: keys, nodes, connections, operators' actions. */
 import type pg from "pg";
 import {
   type HistoryPeriod,
@@ -31,7 +31,7 @@ export async function seedOtherTables(pool: pg.Pool, { fromMs, toMs }: HistoryPe
     `insert into node_election (node_id, model) select id, model from node, unnest(array[${MODEL_NAMES}]) model`,
   );
   const span = [new Date(fromMs), new Date(toMs)];
-  // One sample per minute. Every node is always connected, with four slots of which one is busy.
+  // Inserts one sample per minute. Every node is always connected, with four slots of which one is busy.
   for (const [grain, samples, since] of [
     ["5min", 5, "3 days"],
     ["hour", 60, "100 days"],

@@ -1,5 +1,5 @@
 /**
- * Makes the requests of a history with SQL only. Each month is filled in a table of its own, by at most two
+ * Creates the requests of a history with SQL only. Each month is filled in a table of its own, by at most two
  * connections, and then becomes a partition, so that every index is built once.
  */
 import type pg from "pg";
@@ -19,25 +19,25 @@ export const HOST_COUNT = 20;
 export const PRICE_ROWS = `(values ('tiny-3b', 20000, 40000), ('small-8b', 30000, 70000), ('small-7b-alt', 40000, 80000),
   ('mid-14b', 60000, 150000), ('reason-32b', 100000, 300000), ('embed-m3', 10000, 0)) p (model, price_in, price_out)`;
 
-/** The random outcome of a request: outcome, status, whether it was charged. */
+/** The possible outcomes of a request: range of the random value, outcome, HTTP status, whether it was charged. */
 const OUTCOMES = `(values (0.0, 0.96, 'ok', 200, true), (0.96, 0.98, 'client_closed', 200, true),
   (0.98, 0.989, 'upstream_failed', 502, true), (0.989, 0.994, 'upstream_stall', 502, true),
   (0.994, 0.9995, 'rate_limit_requests', 429, false), (0.9995, 0.99999, 'no_capacity', 503, false),
   (0.99999, 1.0, '${RARE_OUTCOME}', 500, false)) o (low, high, outcome, status, billed)`;
 
-/** The number of requests, spread evenly over a period. */
+/** A period, and the number of requests that are spread evenly over it. */
 export interface HistoryPeriod {
   rows: number;
   fromMs: number;
   toMs: number;
 }
 
-/** Some of them, and where they go. */
+/** A month of the history, and the table for its requests. */
 interface Month {
   table: string;
   fromMs: number;
   toMs: number;
-  /** The numbers of the month's first request and of the one after its last. */
+  /** The sequence numbers of the month's first request and of the next month's first request. */
   first: number;
   end: number;
 }
@@ -87,7 +87,7 @@ export async function seedRequests(pool: pg.Pool, past: HistoryPeriod): Promise<
   }
 }
 
-/** The smallest ID of a moment, as `uuid_floor` computes it. */
+/** Returns the smallest request ID of a moment, computed like the database's `uuid_floor`. */
 const firstIdOf = (ms: number): string => ms.toString(16).padStart(12, "0").padEnd(32, "0");
 
 function monthsOf({ rows, fromMs, toMs }: HistoryPeriod): Month[] {
@@ -104,7 +104,9 @@ function monthsOf({ rows, fromMs, toMs }: HistoryPeriod): Month[] {
   return months;
 }
 
-/** Runs in the transaction that creates the table, so that a server without an archive need not log it. */
+/**
+ * Fills the table in the transaction that creates it, so that a server without an archive need not write it to the WAL.
+ */
 async function fill(client: pg.PoolClient, month: Month, past: HistoryPeriod): Promise<void> {
   await client.query("begin");
   // The migrations already created the partition of the current month.
@@ -116,12 +118,15 @@ async function fill(client: pg.PoolClient, month: Month, past: HistoryPeriod): P
   await client.query("commit");
 }
 
-/** Inserts the requests from `first` to before `end` as if they had just been settled: they wait for the rollups. */
+/**
+ * Inserts the requests from number `first` to before `end` as if they had just been settled: they wait for the rollup
+ * job.
+ */
 export const settleText = (part: Month, past: HistoryPeriod): string => `
   with made as (${fillText(part, past)} returning id, outcome)
   insert into unrolled (request_id, outcome) select id, outcome from made where outcome not like 'rate_limit%'`;
 
-/** Picks the number i + 1 for a random value below `bounds[i]`. */
+/** Returns SQL that picks the number i + 1 for a random value below `bounds[i]`. */
 function pick(chance: string, bounds: number[]): string {
   const cases = bounds.map((bound, i) => `when ${chance} < ${bound} then ${i + 1}`);
   return `case ${cases.join(" ")} else ${bounds.length + 1} end`;
@@ -129,7 +134,10 @@ function pick(chance: string, bounds: number[]): string {
 
 const textArray = (values: string[]): string => `array[${values.map((value) => `'${value}'`).join(", ")}]`;
 
-/** Looks IDs up in arrays: computing each ID for every request would take longer than everything else. */
+/**
+ * Returns the insert statement. It looks IDs up in arrays: computing each ID for every request would take longer than
+ * everything else.
+ */
 const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPeriod): string => `
   with chance as (
     select i, random() as who, random() as key, random() as model, random() as outcome, random() as host, random() as node,

@@ -1,6 +1,7 @@
 /**
- * Makes the rollups of a history day by day on two connections, from its requests: settlements and `history_roll_up`
- * would count them one by one. `seed.test.ts` compares them with what that function writes.
+ * Computes the rollups (pre-aggregated usage) of a history from its requests, day by day on two connections, because
+ * the product would count requests one by one. `seed.test.ts` compares the result with the gateway's own function,
+ * `history_roll_up`.
  */
 import type pg from "pg";
 import { type HistoryPeriod, runOnFreeConnections } from "./seed-requests.ts";
@@ -8,7 +9,7 @@ import { type HistoryPeriod, runOnFreeConnections } from "./seed-requests.ts";
 const DAY_MS = 86_400_000;
 const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-/** The hourly rollups, which a settlement writes itself. */
+/** Creates the hourly rollups that each settlement updates. */
 export async function seedHourlyRollups(pool: pg.Pool, past: HistoryPeriod): Promise<void> {
   await runOnFreeConnections(pool, daysOf(past), async (client, day) => {
     await client.query(
@@ -26,7 +27,7 @@ export async function seedHourlyRollups(pool: pg.Pool, past: HistoryPeriod): Pro
   });
 }
 
-/** The rollups that the gateway's job would have written by now. */
+/** Creates the rollups that the gateway's job would have written by now. */
 export async function seedRollups(pool: pg.Pool, past: HistoryPeriod): Promise<void> {
   await runOnFreeConnections(pool, daysOf(past), async (client, day) => {
     await client.query("begin");
@@ -45,7 +46,7 @@ export async function seedRollups(pool: pg.Pool, past: HistoryPeriod): Promise<v
   });
 }
 
-/** The first moments of the UTC days. */
+/** Returns the first moments of the UTC days in the period. */
 function daysOf({ fromMs, toMs }: HistoryPeriod): number[] {
   const first = Math.floor(fromMs / DAY_MS);
   return Array.from({ length: Math.ceil(toMs / DAY_MS) - first }, (_, i) => (first + i) * DAY_MS);

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => db.close());
 
-test("seeded history has the rollups that the gateway would write, and its ledger balances", async () => {
+test("a seeded history has the rollups that the gateway would write, and its ledger balances", async () => {
   const { pool } = db;
   await seedHistory(pool, { rows: ROWS, days: DAYS, whole: true });
   for (const table of ["performance", "label_day"]) {
@@ -25,7 +25,7 @@ test("seeded history has the rollups that the gateway would write, and its ledge
   );
   await pool.query("select history_roll_up($1)", [ROWS]);
   await pool.query("select history_merge_performance(1000000, 'infinity')");
-  // Both leave out five-minute slots older than three days, each by its own clock.
+  // Seed and gateway both leave out five-minute slots older than three days, each by its own clock.
   const kept = { performance: "grain <> '5min' or slot >= now() - interval '3 days'", label_day: "true" };
   for (const [table, where] of Object.entries(kept)) {
     const [made, seeded] = [table, `seeded_${table}`].map((name) => `select * from ${name} where ${where}`);

@@ -1,7 +1,7 @@
 /**
- * Makes a busy builder's history with SQL only: requests with their rollups and balances, consistent enough to pass the
- * ledger check. One builder has nine tenths of the requests, one host serves half of them; keys, models, outcomes and
- * nodes range from common to rare.
+ * Creates a busy builder's history with SQL only: requests with their rollups and balances, consistent enough to pass
+ * the ledger check. One builder has nine tenths of the requests, one host serves half of them; keys, models, outcomes
+ * and nodes range from common to rare.
  */
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 
 export interface SeededAccounts {
   builder: string;
-  /** One of the many builders that share the other tenth. */
+  /** One of the 100 builders that share a tenth of the requests. */
   smallBuilder: string;
   host: string;
   keys: string[];
@@ -36,7 +36,10 @@ export interface SeededAccounts {
 interface SeedOptions {
   rows: number;
   days?: number;
-  /** Whether to seed everything else as well: rollups of performance and labels, nodes, samples, operators' actions. */
+  /**
+   * Whether to seed the remaining tables as well: rollups of performance and labels, nodes, samples, operators'
+   * actions.
+   */
   whole?: boolean;
   /** Called with a description of each step. */
   progress?: (what: string) => void;
@@ -90,12 +93,15 @@ async function settleBalances(pool: pg.Pool): Promise<void> {
   );
 }
 
-/** Rows written while a history is seeded do not count as late. */
+/**
+ * Turns the tables' triggers off while a history is seeded, and on afterwards, so that the seeded rows do not count as
+ * late.
+ */
 async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<void> {
   for (const table of ["usage_hour", "performance"]) await pool.query(`alter table ${table} ${to} trigger user`);
 }
 
-/** Closes days with the gateway's own job, also in a history that an earlier version made. */
+/** Closes past days with the gateway's own job, also in a history that an earlier version of the bench created. */
 export async function closeDays(pool: pg.Pool): Promise<void> {
   const closing = keepClosing({ pool, clock: systemClock, log: createLog("silent") });
   const closed = await closing.run();
@@ -103,7 +109,7 @@ export async function closeDays(pool: pg.Pool): Promise<void> {
   if (closed > 0) await vacuum(pool, SUMS);
 }
 
-/** Marks requests as not rolled up, as the migration does with existing ones. */
+/** Marks requests as not rolled up, as the database migration does with existing requests. */
 async function leaveUnrolled(pool: pg.Pool): Promise<void> {
   const text = `insert into unrolled (request_id, outcome)
     select id, outcome from request where not starts_with(outcome, 'rate_limit_') order by id`;
@@ -127,7 +133,7 @@ async function withoutHurry(pool: pg.Pool, texts: string[]): Promise<void> {
     await client.query("set statement_timeout = 0");
     for (const text of texts) await client.query(text);
   } finally {
-    // The connection is closed, because its settings must not reach other work.
+    // Closes the connection, because its settings must not affect later queries.
     client.release(true);
   }
 }

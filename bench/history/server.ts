@@ -1,4 +1,4 @@
-/** The private PostgreSQL of a run, started as the gateway starts it, with minimal logging while it is filled. */
+/** Starts the private PostgreSQL of a run as the gateway does, and reduces its logging while it is filled. */
 import { chmod, mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
@@ -17,7 +17,7 @@ export async function startServer(dataDir: string): Promise<PrivatePostgres> {
   return await startPrivatePostgres({ dataDir, log, clock: systemClock });
 }
 
-/** Runs `work` on a server with all migrations. */
+/** Applies all migrations, and calls `work` with a connection pool. */
 export async function withPool<T>(
   { connection }: PrivatePostgres,
   work: (pool: pg.Pool) => Promise<T>,
@@ -33,8 +33,8 @@ export async function withPool<T>(
 }
 
 /**
- * Rows written in the transaction that created their table are not logged, and checkpoints are rare. (The server's
- * command line makes every commit durable; few happen while it is filled.)
+ * Settings while the server is filled. Rows written in the transaction that created their table are not logged, and
+ * checkpoints are rare. (The server's command line makes every commit durable; filling needs few commits.)
  */
 const FILLING = ["wal_level = minimal", "max_wal_senders = 0", "checkpoint_timeout = '1h'"];
 

@@ -1,6 +1,6 @@
 /**
- * Compares what a hold and its settlement cost PostgreSQL on the long history and on an empty database, in alternating
- * turns.
+ * Compares the cost of a hold and its settlement for PostgreSQL on the long history and on an empty database, in
+ * alternating turns.
  */
 import { rm } from "node:fs/promises";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";

@@ -1,4 +1,4 @@
-/** Turns recorded moments into a timeline: the steps of a single chat, in order, and the time that each takes. */
+/** Turns recorded times into a timeline: the steps (hops) of a single chat, in order, and the duration of each. */
 import type { Hop, RecordedMoment } from "./watch.ts";
 
 export interface TimedChat {
@@ -6,10 +6,10 @@ export interface TimedChat {
   endedAtUs: number;
 }
 
-/** The process that recorded a moment. */
+/** The process that recorded a time. */
 type Who = "gateway" | "agent";
 
-/** The hops in order. Each is the first of its kind after the one before. */
+/** The hops in order. Each is the first record of its kind after the previous hop. */
 const TIMELINE: [name: string, who: Who, hop: Hop][] = [
   ["the request is read", "gateway", "socket"],
   ["it is parsed", "gateway", "parsed"],
@@ -24,12 +24,12 @@ const TIMELINE: [name: string, who: Who, hop: Hop][] = [
   ["the answer is written", "gateway", "written client"],
 ];
 
-/** The time of each hop in microseconds after the request was sent; the last is the arrival of the answer. */
+/** When each hop happened, in microseconds after the request was sent; the last is the arrival of the answer. */
 export type HopTimes = number[];
 
 /**
- * Chats interrupted by other traffic (a slot report, a heartbeat) cannot be recognised, but medians are not affected by
- * them.
+ * Returns the hops of each chat. Other traffic during a chat (a slot report, a heartbeat) may be taken for a hop of the
+ * chat; medians are not affected by these few cases.
  */
 export function hopTimes(chats: TimedChat[], moments: Record<Who, RecordedMoment[]>): HopTimes[] {
   const from: Record<Who, number> = { gateway: 0, agent: 0 };
@@ -53,7 +53,10 @@ export function hopTimes(chats: TimedChat[], moments: Record<Who, RecordedMoment
 
 const NAMES = [...TIMELINE.map(([name]) => name), "the client has it"];
 
-/** A row for each hop with the time since the previous one (10th percentile, median, 99th), and a column for each gateway. */
+/**
+ * Formats a table with a row for each hop and a column for each gateway: the time since the previous hop (10th
+ * percentile, median, 99th).
+ */
 export function hopsTable(columns: [string, HopTimes[]][]): string {
   const head = ["hop", ...columns.map(([name, hops]) => `${name}, ${hops.length} chats: µs p10 · p50 · p99`)];
   const rows = NAMES.map((name, i) => [

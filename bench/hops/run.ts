@@ -1,5 +1,5 @@
 /**
- * Shows where a single chat spends its time: the moments at which gateway and agent read and write, as medians over all
+ * Shows how a single chat spends its time: the moments at which gateway and agent read and write, as medians over all
  * chats. `watch.ts` records them, which costs a few microseconds a chat, so nothing else is measured.
  *
  * npm run bench -- hops [--seconds 4] [--beside CHECKOUT] [--pin]
@@ -21,7 +21,7 @@ import type { RecordedMoment } from "./watch.ts";
 
 const WATCH = fileURLToPath(new URL("./watch.ts", import.meta.url));
 const TURNS = 6;
-/** Time for a watched process to write its records. */
+/** How long a watched process may take to write its records. */
 const WRITTEN_AFTER_MS = 500;
 
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
 /**
- * Loaded before a gateway or an agent (`--import`): records the time of every read and write of the process, and of the
- * parsing of requests, in microseconds of the machine's clock. The product itself has no code for this: a process
+ * Records the time of every read and write of a gateway or an agent, and of the parsing of requests, in microseconds of
+ * the machine's clock. Loaded into the process with `--import`. The product itself has no code for this, so a process
  * without this file pays nothing.
  */
 import { appendFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { Server as NetServer, Socket } from "node:net";
 
 /** The other end of a socket. */
 export type SocketPeer = "client" | "database" | "plane" | "other";
-/** `socket`: the first bytes of a request arrived; `parsed`: its body is parsed. */
+/** A recorded event. `socket`: the first bytes of a request arrived; `parsed`: the request's body is parsed. */
 export type Hop = `${"read" | "written"} ${SocketPeer}` | "socket" | "parsed";
 export type RecordedMoment = [us: number, hop: Hop];
 

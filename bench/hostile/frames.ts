@@ -1,6 +1,6 @@
 /**
- * Sends the frames of `npm run fuzz:plane` and measures for how long each read from a node occupies the gateway's event
- * loop.
+ * Sends the frames of `npm run fuzz:plane` (invalid messages of nodes) and measures for how long each read from a node
+ * occupies the gateway's event loop.
  */
 import { ask, type Known } from "../../e2e/fuzz/plane/clients.ts";
 import { openPlanePlatform } from "../../e2e/fuzz/plane/plane-platform.ts";
@@ -8,7 +8,7 @@ import { judged, runCampaign } from "../../e2e/fuzz/plane/whole-run.ts";
 import { LoopMeter, type LoopUse, TIME_READS_URL } from "./loop-meter.ts";
 
 const QUIET_REQUESTS = 300;
-/** The targets for a read and a turn, in ms of the main thread's processor time. */
+/** The targets for one read from a node and one turn of the event loop, in ms of the main thread's processor time. */
 const AIM = { readMs: 50, turnMs: 250 };
 
 export async function measureFrames(frames: number): Promise<void> {

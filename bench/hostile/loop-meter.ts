@@ -1,13 +1,13 @@
 /**
  * Measures the longest periods for which the gateway's event loop was busy, in processor time of its main thread,
  * because on a busy machine the gateway also waits for a processor. Two figures:
- * - the longest handling of one read from a node (time-reads.ts), which only the frames cause;
- * - the longest time between two beats of a 5 ms timer. It includes whatever else arrived at the same moment (dozens of
- * requests if the gateway had to wait for a processor), so its bound is wide.
+ * - the longest handling of one read from a node (time-reads.ts), which only the node's frames cause;
+ * - the longest time between two beats of a 5 ms timer. It includes everything that arrived at the same moment (dozens
+ * of requests if the gateway had to wait for a processor), so its bound is wide.
  */
 import type { MemoryProbe } from "../../e2e/fuzz/memory.ts";
 
-/** Loaded into the gateway to measure its reads. */
+/** The module that is loaded into the gateway to measure its reads. */
 export const TIME_READS_URL = new URL("./time-reads.ts", import.meta.url).href;
 export const TIME_READS_FLAG = `--import ${TIME_READS_URL}`;
 
@@ -32,9 +32,9 @@ const METER = `(() => {
 })()`;
 
 export interface LoopUse {
-  /** The longest turn since the last reading. */
+  /** The longest turn of the event loop since the last reading, in ms. */
   turnMs: number;
-  /** The longest handling of one read from a node, without garbage collection; 0 if none was long. */
+  /** The longest handling of one read from a node in ms, without garbage collection; 0 if none was long. */
   readMs: number;
 }
 

@@ -1,11 +1,12 @@
 /**
- * Measures what attacks cost honest users and the gateway: each attack of e2e/hostile/floods.test.ts for some seconds,
- * compared with a quiet period of the same run.
+ * Measures what attacks cost honest users and the gateway. Each attack of e2e/hostile/floods.test.ts runs for some
+ * seconds and is compared with a quiet period of the same run.
  *
  * npm run bench -- hostile [part of a name] [--seconds 5]
- * npm run bench -- hostile --frames 100000 frames of hostile nodes: how long each occupies the gateway's event loop
+ * npm run bench -- hostile --frames 100000
  *
- * Linux only: figures come from /proc.
+ * With `--frames`, it sends frames of hostile nodes instead, and measures for how long each occupies the gateway's
+ * event loop. Linux only: figures come from /proc.
  */
 
 import { once } from "node:events";
@@ -63,9 +64,9 @@ process.exit(0);
 interface Measured extends UserFigures {
   /** The gateway's processor time in ms per second. */
   cpuMsPerS: number;
-  /** The longest turn of its event loop, in processor time. */
+  /** The longest turn of the gateway's event loop, in ms of processor time. */
   turnMs: number;
-  /** The highest memory above the value at the start. */
+  /** The gateway's maximum memory above its memory at the start, in MiB. */
   risenMib: number;
   logBytes: number;
 }

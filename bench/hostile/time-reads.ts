@@ -1,7 +1,8 @@
 /**
- * Loaded into a gateway before its own code: measures the processor time of every read from a node, including
- * everything done before the next callback runs. A node's frames can delay other requests by that time. Garbage
- * collection in that period is subtracted, because it depends on the whole heap and not on the node.
+ * Measures the processor time of every read from a node, including everything done before the next callback runs: a
+ * node's frames can delay other requests by that time. Loaded into a gateway before its own code.
+ *
+ * Garbage collection in that period is subtracted, because it depends on the whole heap and not on the node.
  */
 import { PerformanceObserver, performance } from "node:perf_hooks";
 import { Parser } from "../../gateway/src/plane/hub/parser.ts";
@@ -14,13 +15,13 @@ const REMEMBERED_MAX = 1000;
 let slow: { from: number; to: number; ms: number }[] = [];
 let pauses: { startTime: number; duration: number }[] = [];
 
-// Pauses are reported a little later, with their start times.
+// The garbage collector's pauses are reported a little later, with their start times.
 new PerformanceObserver((list) => {
   const more = list.getEntries().filter(({ duration }) => duration > PAUSE_MS_MIN);
   pauses = [...pauses, ...more].slice(-REMEMBERED_MAX);
 }).observe({ entryTypes: ["gc"] });
 
-/** The longest recorded read since the last call; 0 if none was recorded. */
+/** Returns the longest recorded read since the last call; 0 if none was recorded. */
 function longestReadMs(): number {
   const own = slow.map(({ from, to, ms }) => {
     const garbage = pauses.filter(({ startTime }) => startTime >= from && startTime <= to);

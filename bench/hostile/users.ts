@@ -1,6 +1,7 @@
 /**
- * The thread of the honest users, so that attackers in the main thread do not slow them down: sends a request every few
- * milliseconds, alternately streamed and not, whether or not the last one was answered. Started by run.ts.
+ * Sends the honest users' requests from a thread of their own, so that attackers in the main thread do not slow them
+ * down. Sends a request every few milliseconds, alternately streamed and not, without waiting for earlier answers.
+ * Started by run.ts.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
@@ -52,7 +53,7 @@ setInterval(() => {
     });
 }, everyMs);
 
-// On each message it reports everything since the last one.
+// Answers each message with the figures since the previous message.
 parentPort?.on("message", () => {
   const sorted = tookMs.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

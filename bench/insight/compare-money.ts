@@ -1,6 +1,6 @@
 /**
- * Compares charges, the estimate of how long the credit lasts, and the statement with plain queries over requests and
- * entries.
+ * Checks the money that the console shows (charges, the estimate of how long the credit lasts, the statement) against
+ * plain queries over requests and ledger entries.
  */
 import type pg from "pg";
 import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
@@ -81,7 +81,7 @@ function ofBurn({ pool, account, now }: ComparisonContext): ComparedQuery {
   };
 }
 
-/** Every request and every transfer, oldest first, with the balance after each day and each transfer. */
+/** Every request and every transfer, oldest first, with the balance after each transfer and each day's requests. */
 const PLAIN_STATEMENT = `select * from (
     select day, requests, amount::text, (sum(amount) over (order by stands, rank, id))::text as balance,
            row_number() over (order by stands desc, rank desc, id desc) as place

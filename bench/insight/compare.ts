@@ -1,6 +1,6 @@
 /**
- * Compares the console's figures of a history with plain queries over its requests. Counts, tokens and money must be
- * equal; a percentile must lie in the bucket of the exact value, and within one percent of it.
+ * Compares the figures that the console shows for a history with plain queries over its requests. Counts, tokens and
+ * money must be equal; a percentile must lie in the bucket of the exact value, and within one percent of it.
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -21,12 +21,12 @@ import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
 interface Compared {
   name: string;
-  /** The number of equal figures. */
+  /** The number of compared figures, all of which were equal. */
   figures: number;
-  /** Times of the console's query: the first run on a new connection, and the minimum of further runs. */
+  /** Times of the console's query in ms: the first run on a new connection, and the minimum of further runs. */
   firstMs: number;
   leastMs: number;
-  /** The time of the plain query. */
+  /** The time of the plain query in ms. */
   plainMs: number;
 }
 
@@ -88,7 +88,7 @@ const PERFORMANCE_BY: Record<"all" | Dimension, Dimension[]> = {
 interface Whose {
   scope: "account" | "platform";
   subjects?: Uuid[];
-  /** The same condition in a plain query; `$1` is the account. */
+  /** The condition of the plain query that selects the same requests; `$1` is the account. */
   where: string;
 }
 
@@ -104,7 +104,7 @@ function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subje
         name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {
           const query = { scope, ...(subjects && { subjects }), ...slots };
-          // Queries as the console does: the total and the course over time together.
+          // Runs one query like the console: for the total and the figures over time together.
           const asked = { all: PERFORMANCE_BY.all, slot: PERFORMANCE_BY.slot, [by]: PERFORMANCE_BY[by] };
           const sums = await openPerformance({ pool: fresh }).each<string>(query, asked);
           return (sums[by] ?? []).map(figuresOf).sort(byText);
@@ -173,7 +173,7 @@ interface PlainRow {
   duration_buckets: number[] | null;
 }
 
-/** The expected figures; for percentiles, the middle of the bucket. */
+/** Returns the expected figures; for a percentile, the middle of the exact value's bucket. */
 const exactOf = (row: PlainRow) => ({
   of: row.of,
   requests: row.requests,

@@ -1,4 +1,4 @@
-/** A query of the console, with the plain query that must return the same figures. */
+/** The type of a console query together with the plain query that must return the same figures. */
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 

@@ -13,13 +13,16 @@ import { compareWithTarget, markdownTable, medianAndRange } from "../console/rep
 import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
 import type { SeededAccounts } from "../history/seed.ts";
 
-/** Part of the names of the pages that are visited, where not all are. */
+/** Part of a page's name: only matching pages are visited. Undefined: all pages. */
 const ONLY = process.env.BENCH_PAGE;
-/** Slower answers are listed one by one. */
+/** API answers slower than this are listed one by one. */
 const SLOW_MS = 100;
 
 interface Visited extends PageFigures {
-  /** Processor time, from before the visit to a second after the page was complete. */
+  /**
+   * Processor time of the gateway and of PostgreSQL in ms, from before the visit to a second after the page was
+   * complete.
+   */
   gatewayMs: number;
   postgresMs: number;
 }
@@ -52,7 +55,10 @@ export async function measureInBrowser(dataDir: string, cast: SeededAccounts, ro
   console.log(compareWithTarget(`${first.name}, ${first.cache}`, visited));
 }
 
-/** The builder of the development platform becomes the owner of the accounts with the past, and no longer of its own. */
+/**
+ * Signs in. Makes the development platform's builder the owner of the accounts with the long history instead of its own
+ * accounts.
+ */
 async function signIn(dataDir: string, { builder, host }: SeededAccounts): Promise<Sessions> {
   const platform = await start(dataDir);
   try {
@@ -78,7 +84,10 @@ async function signIn(dataDir: string, { builder, host }: SeededAccounts): Promi
   }
 }
 
-/** Test suites start the console without preparation; a production platform prepares it. */
+/**
+ * The settings of a production platform, which opens database connections for the console in advance; test suites do
+ * not.
+ */
 const AS_SHIPPED = { ...PRIVATE_DATABASE, DATABASE_POOL_MIN: "6" };
 const start = (dataDir: string): Promise<Platform> => startPlatform(dataDir, ["--no-node"], AS_SHIPPED);
 
@@ -101,7 +110,7 @@ async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage
 const REST_MS = 500;
 const REST_CPU_MS_MAX = 20;
 
-/** After a start is reported as ready, work that was put off continues for a moment. Waits for its end. */
+/** Waits until the gateway is idle: deferred work continues for a moment after the gateway reports that it is ready. */
 async function untilAtRest(pid: number): Promise<void> {
   for (;;) {
     const spent = spending({ pid, withChildren: false });
@@ -110,7 +119,7 @@ async function untilAtRest(pid: number): Promise<void> {
   }
 }
 
-/** The processor time from now on, in milliseconds. */
+/** Returns a function that returns the processor time since this call, in milliseconds. */
 function spending(watched: WatchedProcess): () => number {
   const before = cpuCount(watched);
   return () => cpuSpentUs(before, cpuCount(watched)) / 1_000;

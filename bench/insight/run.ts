@@ -1,8 +1,9 @@
 /**
  * Checks the console's figures on a million requests: each must equal a plain query over the requests. Also measures
  * the duration of both, the speed of the rollup job, and the load time of the console's pages in a browser.
- * BENCH_ROWS=100000 makes it smaller, BENCH_ROUNDS=3 visits the pages less often. BENCH_PAST=directory keeps the
- * history there, and the next run with it only visits the pages.
+ *
+ * BENCH_ROWS=100000 reduces the number of requests, BENCH_ROUNDS=3 the number of visits to the pages.
+ * BENCH_PAST=directory keeps the history there, and the next run with it only visits the pages.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -30,7 +31,9 @@ const log = createLog("silent");
 
 type Connection = PrivatePostgres["connection"];
 
-/** Uses one connection, whose backend reports its processor time, because the machine is shared. */
+/**
+ * Runs the rollup job on one connection and reports the processor time of its backend, because the machine is shared.
+ */
 async function rollUp(connection: Connection): Promise<void> {
   const alone = openPool(connection, { log, sizeMax: 1 });
   try {
@@ -86,7 +89,7 @@ async function compareAll(pool: pg.Pool, connection: Connection, cast: SeededAcc
   console.log(`\n${total} figures are those of the plain queries.`);
 }
 
-/** Leaves the history in the data directory. */
+/** Creates the history in the data directory, which keeps it, and compares its figures. */
 async function makeAndCompare(dataDir: string): Promise<SeededAccounts> {
   const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
   const pool = openPool(postgres.connection, { log, sizeMax: 1 });
@@ -106,7 +109,7 @@ async function visitPages(dataDir: string, cast: SeededAccounts): Promise<void> 
   await measureInBrowser(dataDir, cast, ROUNDS);
 }
 
-/** The file with the accounts is written when the history is complete. */
+/** Creates the history only if the directory has no complete one: the file with the accounts is written last. */
 async function withKeptPast(directory: string): Promise<void> {
   const [dataDir, castFile] = [join(directory, "data"), join(directory, "cast.json")];
   if (!existsSync(castFile)) {

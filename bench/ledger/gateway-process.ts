@@ -1,4 +1,4 @@
-/** One of several gateways of the bench, in its own process: a ledger with its connections and batches, controlled over IPC. */
+/** One of the bench's gateway processes: a ledger with its connections and batches, controlled over IPC. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
@@ -7,7 +7,7 @@ import { openLedger } from "../../gateway/src/ledger/ledger.ts";
 import type { GatewayMessage } from "./gateways.ts";
 import { runPairs } from "./pairs.ts";
 
-/** The number of connections that a gateway has for its ledger. */
+/** The number of database connections that a gateway has for its ledger. */
 const CONNECTIONS = 4;
 
 const connection = JSON.parse(process.argv[2] as string) as Connection;
@@ -19,7 +19,7 @@ process.once("disconnect", () => process.exit());
 process.send?.({ isReady: true });
 
 async function obey({ load, startAt }: GatewayMessage): Promise<void> {
-  // All processes start at the same moment.
+  // Waits, so that all processes start at the same moment.
   await sleep(Math.max(0, startAt - systemClock.now()));
   process.send?.({ driven: await runPairs(ledger, load) });
 }

@@ -1,6 +1,6 @@
 /**
- * Compares one gateway with several on one database, in alternating turns: the number of pairs of all together, the
- * cost of a pair, and what their connections wait for.
+ * Compares one gateway with several on one database, in alternating turns: how many pairs (a hold and its settlement)
+ * all gateways complete, the cost of a pair, and what their connections wait for.
  */
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
@@ -12,9 +12,9 @@ import { databaseCpuUs, HOST_COUNT, openAccounts, type PairFigures, type PairLoa
 import { type ConnectionStates, sampleConnections } from "./sample-connections.ts";
 
 const TURNS = 5;
-/** The maximum delay of a message. */
+/** All gateways start this long after the message is sent, which is longer than any message takes. */
 const HEAD_START_MS = 50;
-/** Smaller waits of a connection are not shown. */
+/** Waits below this average number of connections are not shown. */
 const WAIT_SHOWN_MIN = 0.01;
 
 /** A message to a gateway process. */
@@ -37,7 +37,7 @@ type Sharing = (typeof SHARINGS)[number];
 interface GatewaysOptions {
   pool: pg.Pool;
   postgres: PrivatePostgres;
-  /** The directory of the processes' output. */
+  /** The directory for the output of the gateway processes. */
   outDir: string;
   gateways: number;
   accounts: number[];
@@ -112,7 +112,7 @@ async function compare({ pool, postgres, children }: Platform, setting: Setting)
   }
 }
 
-/** The load of each gateway. A single gateway has as many accounts and hosts as each of several. */
+/** Returns the load of each gateway. A single gateway has as many accounts and hosts as each of several. */
 async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promise<PairLoad[]> {
   const { accounts, sharing, concurrent, seconds } = setting;
   const each = async (kind: "builder" | "host", count: number, isCommon: boolean): Promise<Uuid[][]> => {

@@ -1,4 +1,6 @@
-/** Repeats a hold and its settlement: counts the pairs and measures the processor time of Node and PostgreSQL. */
+/**
+ * Repeats pairs of a hold and its settlement: counts the pairs and measures the processor time of Node and PostgreSQL.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
@@ -21,11 +23,11 @@ export interface PairFigures {
 }
 
 export interface PairsBench {
-  /** Opens builders with credit; the returned function measures with them. */
+  /** Opens builders with credit, and returns a function that runs a load with them and returns its figures. */
   open(accounts: number): Promise<(load: { concurrent: number; seconds: number }) => Promise<PairFigures>>;
 }
 
-/** `serverPid`: the process ID of the postmaster. */
+/** Prepares the host accounts of the bench. `serverPid`: the process ID of PostgreSQL's main process. */
 export async function openPairs(pool: pg.Pool, serverPid: number): Promise<PairsBench> {
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
   const hosts = await openAccounts(pool, "host", HOST_COUNT);
@@ -41,7 +43,7 @@ export async function openPairs(pool: pg.Pool, serverPid: number): Promise<Pairs
   };
 }
 
-/** Opens new accounts (builders with credit), and inserts what a pair needs. */
+/** Opens new accounts (builders with credit), and inserts the price that the requests need. */
 export async function openAccounts(pool: pg.Pool, kind: "builder" | "host", count: number): Promise<Uuid[]> {
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
@@ -60,7 +62,7 @@ export interface PairLoad {
   hosts: Uuid[];
   concurrent: number;
   seconds: number;
-  /** Every pair uses any of the accounts; otherwise each concurrent loop has its own account. */
+  /** Every pair picks any of the accounts; otherwise each concurrent loop has an account of its own. */
   isMixed: boolean;
 }
 
@@ -117,7 +119,10 @@ async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<
   });
 }
 
-/** The processor time so far of the server and all its processes, including those that ended, in microseconds. */
+/**
+ * Returns the processor time so far of the server and all its processes, including those that have ended, in
+ * microseconds.
+ */
 export function databaseCpuUs(serverPid: number): number {
   let ticks = 0;
   for (const entry of readdirSync("/proc")) {
@@ -126,7 +131,7 @@ export function databaseCpuUs(serverPid: number): number {
     try {
       stat = readFileSync(`/proc/${entry}/stat`, "utf8");
     } catch (error) {
-      // The process ended meanwhile.
+      // Ignores a process that has ended meanwhile.
       if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) continue;
       throw error;
     }

@@ -1,10 +1,11 @@
 /**
- * Measures the cost of a hold and its settlement on a durable private PostgreSQL: pairs per second, and processor time
- * per pair of Node and PostgreSQL. Concurrency and the number of accounts vary; everything else is as in the gateway.
+ * Measures the cost of a hold and its settlement on a durable private PostgreSQL: pairs of both per second, and
+ * processor time per pair of Node and PostgreSQL. Concurrency and the number of accounts vary; everything else is as in
+ * the gateway.
  *
  * npm run bench -- ledger [--accounts 1,4,100] [--concurrent 1,64,500] [--seconds 4] [--gateways 2]
  *
- * With `--gateways`, one gateway and this many are compared on one database, each in a process of its own.
+ * With `--gateways`, compares one gateway process with this many on one database.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,15 +1,15 @@
-/** Samples what the gateways' connections do and wait for. */
+/** Samples what the gateways' database connections do, and what they wait for. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 
 const EVERY_MS = 5;
 
-/** The average number of connections in each state. */
+/** The average number of connections in each state, such as waiting for a lock. */
 export type ConnectionStates = Map<string, number>;
 
 /**
- * A connection that waits for a row's lock waits for the transaction that holds it. The lock on the row itself, which
- * the first waiter holds meanwhile, shows whose row it is.
+ * Counts active connections by wait event. PostgreSQL reports a wait for a row's lock as a wait for the transaction
+ * that holds it; the table comes from the tuple lock of the first waiter.
  */
 const LOOK = `
   select case when a.wait_event is null then 'at work'
@@ -21,7 +21,7 @@ const LOOK = `
    where a.backend_type = 'client backend' and a.state = 'active' and a.pid <> pg_backend_pid() and a.datname = current_database()
    group by 1`;
 
-/** Samples until `work` ends. Sampling costs the server time, so measurements run without it. */
+/** Samples until `work` ends. Sampling costs the server time, so the other measurements run without it. */
 export async function sampleConnections(pool: pg.Pool, work: Promise<unknown>): Promise<ConnectionStates> {
   let isOver = false;
   const over = work.finally(() => {

@@ -1,5 +1,5 @@
 /**
- * Measures the CPU time of token counting.
+ * Measures the processor time of token counting.
  *
  * node bench/metering/run.ts
  */
@@ -13,11 +13,11 @@ import { UnigramCounter } from "../../gateway/src/metering/unigram/counter.ts";
 import { hostileTexts, ordinaryTexts } from "./texts.ts";
 
 const MIB = 1024 * 1024;
-/** The largest context of the models with these vocabularies. */
+/** The largest context of the models with these vocabularies, in tokens. */
 const CONTEXT = 131_072;
 const ROUNDS = 5;
 
-/** Milliseconds of CPU that the process spent on `work`. */
+/** Returns the processor time that the process spent on `work`, in milliseconds. */
 function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();
@@ -25,7 +25,10 @@ function cpuMs(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/** The best of several rounds: the others were disturbed or not compiled yet. */
+/**
+ * Returns the fastest of several rounds: slower ones were disturbed by other work or ran code that was not compiled
+ * yet.
+ */
 function bestCpuMs(work: () => void): number {
   return Math.min(...Array.from({ length: ROUNDS }, () => cpuMs(work)));
 }
@@ -130,7 +133,7 @@ async function eventLoop(): Promise<void> {
   const metering = await openMetering({ log: createLog("silent") });
   const texts = Object.values(hostileTexts(10 * MIB));
   const delay = monitorEventLoopDelay({ resolution: 1 });
-  // Runs once before the measurement, so that the threads are up.
+  // Counts once before the measurement, so that the worker threads have started.
   await metering.meter("llama3")?.countPrompt({ kind: "text", text: "word ".repeat(10_000) }, CONTEXT);
   delay.enable();
   for (const name of metering.names) {

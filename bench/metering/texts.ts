@@ -1,4 +1,4 @@
-/** The texts to count: real text from installed packages, and texts designed to be slow. */
+/** The texts whose tokens are counted: real text from installed packages, and texts designed to be slow. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
@@ -7,7 +7,7 @@ const PACKAGES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 const FIXTURE = new URL("../../gateway/src/metering/fixtures/token-counts.json.gz", import.meta.url);
 const MIB = 1024 * 1024;
 
-/** Joins files of installed packages, up to `bytesMax`. */
+/** Joins the texts of files from installed packages, up to `bytesMax`. */
 function installed(isWanted: (path: string) => boolean, bytesMax: number): string {
   let text = "";
   const paths = readdirSync(PACKAGES, { recursive: true, encoding: "utf8" }).filter(isWanted).sort();
@@ -32,7 +32,7 @@ export function ordinaryTexts(): Record<string, string> {
   };
 }
 
-/** A fixed pseudo-random sequence of numbers below `bound`. */
+/** Returns a generator of pseudo-random numbers below `bound`, the same in every run. */
 function draws(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {
@@ -53,7 +53,7 @@ function drawn(characters: number, codePointAt: (i: number, draw: (bound: number
 
 const letter = (_: number, draw: (bound: number) => number): number => 97 + draw(26);
 
-/** Hostile texts of about this many bytes in UTF-8 each. */
+/** Returns hostile texts of about this many bytes in UTF-8 each. */
 export function hostileTexts(bytes: number): Record<string, string> {
   return {
     "one letter": "a".repeat(bytes),

@@ -1,7 +1,8 @@
 /**
  * Measures what one request costs each part of a distributed platform: gateway, PostgreSQL, NATS, Valkey and agent, in
- * processor time, messages and bytes. `bench/scale/README.md` is computed from it. Processes are not pinned; a scripted
- * engine answers inside the agent.
+ * processor time, messages and bytes. `bench/scale/README.md` is computed from it.
+ *
+ * Processes are not pinned to processors; a scripted engine answers inside the agent.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -48,7 +49,7 @@ const SCENARIOS: Scenario[] = [
   },
 ];
 
-/** Counters that only grow; the difference of two readings belongs to the requests between them. */
+/** Counters that only increase; the difference of two readings belongs to the requests between them. */
 type Sight = Record<string, number>;
 
 const nats = findNatsServer();
@@ -111,7 +112,7 @@ async function startAgent({ ready }: Platform): Promise<ChildProcess> {
   return child;
 }
 
-/** Sends requests one after the other on each connection, and returns how many were completely answered. */
+/** Sends requests one after the other on each connection, and returns how many got a complete answer. */
 async function ask({ ready }: Platform, { path, body }: Scenario, seconds: number): Promise<number> {
   const text = JSON.stringify(body);
   const head = [
@@ -154,7 +155,7 @@ async function measure(running: Platform, host: ChildProcess, scenario: Scenario
   return { "requests a second": answered / seconds, ...Object.fromEntries(each) };
 }
 
-/** Processor times in microseconds. */
+/** Returns the processor time of each process in microseconds. */
 function processorTimes({ ready: { pids } }: Platform, host: ChildProcess, limits: number): Sight {
   const parts: Record<string, WatchedProcess> = {
     gateway: { pid: pids.gateway, withChildren: false },

@@ -1,13 +1,15 @@
 /**
- * Whether the job behind the console's figures keeps up with history that is written beside it, and how far it is behind.
+ * Measures whether the rollup job, which computes the console's figures, keeps up with requests that are recorded
+ * meanwhile, and how far it lags behind.
  *
- *   npm run bench -- rollups [--rate 12000] [--seconds 30] [--past 0]
+ * npm run bench -- rollups [--rate 12000] [--seconds 30] [--past 0]
  *
- * `--past`: records that are rolled up and merged before, so that the rows have what a running platform's have.
- * A feeder writes records at the rate, as settlements leave them (one transaction every quarter of a second, all durable); the gateway's
- * own job runs in another process with one connection. Each line is a second. At the end what was counted is merged, which a gateway does
- * every five minutes or when 50,000 parts have piled up. The load of the settlements themselves is not here: `npm run
- * bench -- ledger` has that.
+ * A feeder writes records at the rate, as settlements do: one durable transaction every quarter of a second. The
+ * gateway's own job runs on one connection. The bench prints a line every second. At the end it merges the counted
+ * parts, which a gateway does every five minutes or when 50,000 parts have accumulated.
+ *
+ * `--past`: how many records are rolled up and merged before the measurement, so that the tables are as full as a
+ * running platform's. `npm run bench -- ledger` measures the load of the settlements themselves.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -60,7 +62,7 @@ try {
   await rm(dataDir, { recursive: true, force: true });
 }
 
-/** Records of the last minutes, rolled up and merged. */
+/** Creates records of the last second, rolls them up and merges them. */
 async function makePast(): Promise<void> {
   for (let first = 0; first < past; first += PAST_AT_ONCE) {
     const rows = Math.min(PAST_AT_ONCE, past - first);
@@ -73,7 +75,7 @@ async function makePast(): Promise<void> {
   await mergeAll();
 }
 
-/** Merges what was counted, the running slot too. */
+/** Merges all counted parts, including those of the current time slot. Returns their number. */
 async function mergeAll(): Promise<number> {
   for (let merged = 0; ; ) {
     const { rows } = await alone.query("select history_merge_performance(20000, 'infinity') as merged");
@@ -106,7 +108,7 @@ async function measure(): Promise<void> {
       await sleep(FEED_EVERY_MS);
       const now = Date.now();
       const first = fed;
-      // A slow machine is fed less, and not all at once later.
+      // On a slow machine the feeder writes fewer records instead of catching up in a burst.
       fed += Math.round((rate * Math.min(now - writtenTo, FEED_MS_MAX)) / 1000);
       const past = { rows: fed - first, fromMs: writtenTo, toMs: now };
       await feeding.query(
@@ -153,7 +155,7 @@ async function measure(): Promise<void> {
   feeding.release();
 }
 
-/** The file in which Linux counts what the connection's process ran. */
+/** Returns the path of the file in which Linux counts the processor time of the connection's server process. */
 async function processOf(connection: pg.Pool | pg.PoolClient): Promise<string> {
   const { rows } = await connection.query("select pg_backend_pid() as pid");
   return `/proc/${rows[0].pid}/schedstat`;

@@ -1,4 +1,7 @@
-/** What docs/scale.md says of each table of the database: what adds a row, what removes it, and what bounds the table. */
+/**
+ * Reads from docs/scale.md, for each table of the database, what adds a row, what removes it, and what bounds the
+ * table's size.
+ */
 import { readFileSync } from "node:fs";
 
 interface GrownTable {

@@ -1,8 +1,8 @@
 /**
- * Computes how unevenly accounts are spread over servers by a hash of their IDs if few accounts spend most. Accounts
- * are hashed to buckets and buckets are assigned to servers, so that an overloaded server hands over buckets instead of
- * accounts. The credit of an account that is large compared with a server is divided into purses, which are separate
- * accounts to the ledger.
+ * Computes how unevenly the load is spread if accounts are placed on servers by a hash of their IDs and few accounts
+ * spend most. Accounts are hashed to buckets and buckets are assigned to servers, so that an overloaded server hands
+ * over buckets instead of accounts. The credit of an account that is large compared with a server is divided into
+ * purses, which are separate accounts to the ledger.
  */
 import { createHash } from "node:crypto";
 
@@ -20,10 +20,10 @@ interface Placement {
 export const BUCKET_COUNT = 4_096;
 /** The maximum size of a purse as a share of a server's mean load. */
 const PURSE_MOST = 0.1;
-/** Smaller differences between servers do not count. */
+/** Smaller differences between servers, as a share of the mean load, do not count. */
 const ALIKE = 0.001;
 
-/** The n-th largest account has 1/n^skew of the load of the largest. */
+/** Distributes accounts of which the n-th largest has 1/n^skew of the load of the largest. */
 export function placeAccounts(accounts: number, servers: number, skew: number): Placement {
   const weights = Float64Array.from({ length: accounts }, (_, rank) => (rank + 1) ** -skew);
   const mean = weights.reduce((sum, weight) => sum + weight) / servers;
@@ -46,7 +46,7 @@ export function placeAccounts(accounts: number, servers: number, skew: number): 
 
 interface Spread {
   buckets: Float64Array;
-  /** The server of each bucket, and the load of each server. */
+  /** The server of each bucket, by the bucket's number. */
   home: number[];
   loads: Float64Array;
   /** The number of purses beyond one per account. */

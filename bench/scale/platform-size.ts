@@ -1,18 +1,26 @@
-/** Computes how much of each part a rate of requests needs, from the measured cost of one request. */
+/**
+ * Computes how many gateways, databases and other parts a rate of requests needs, from the measured cost of one
+ * request.
+ */
 import { ASSUMED, MEASURED, REPORTS_PER_NODE_MAX } from "./constants.ts";
 
 export interface PlatformSize {
   rate: number;
-  /** Processes with one processor each. */
+  /** The number of gateway processes with one processor each. */
   gateways: number;
   /** The number of database servers that accounts are spread over. */
   postgres: number;
   walMbPerSecond: number;
   keptTbPerDay: number;
   rollupJobs: number;
-  /** Clusters of three servers, each with its own nodes and gateways, by the messages that a cluster carries. */
+  /**
+   * The number of NATS clusters that the messages need. A cluster has three servers, and its own nodes and gateways.
+   */
   natsClusters: number;
-  /** The number of clusters by the reports that each gateway gets from all nodes of its cluster. */
+  /**
+   * The number of NATS clusters that the nodes' reports need: each gateway gets the reports of all nodes of its
+   * cluster.
+   */
   regions: number;
   valkeys: number;
   nodes: number;
@@ -20,7 +28,10 @@ export interface PlatformSize {
 
 const MICRO = 1e6;
 
-/** The requests a second that one ledger server carries, by its processors and by its disk; the smaller one counts. */
+/**
+ * Returns how many requests a second one ledger server handles, limited by its processors and by its disk; the lower
+ * one counts.
+ */
 export function ledgerServerCapacity(): { processors: number; disk: number; carries: number } {
   const { postgresProcessors, postgresGain, fill, walMbPerSecond } = ASSUMED;
   const one = MICRO / MEASURED.postgresUs;
@@ -29,17 +40,17 @@ export function ledgerServerCapacity(): { processors: number; disk: number; carr
   return { processors, disk, carries: Math.min(processors, disk) };
 }
 
-/** The requests a second that one gateway process, one NATS cluster, one Valkey and one rollup job carry. */
+/** How many requests a second one gateway process, one NATS cluster, one Valkey and one rollup job handle. */
 export const CAPACITY_PER_PART = {
   gateway: (MICRO / MEASURED.pacedGatewayUs) * ASSUMED.fill,
-  // Half of the messages enter the cluster by one server and leave by another, so three servers do the work of one and
-  // a half.
+  // Half of the messages enter the cluster through one server and leave through another. So three servers do the work
+  // of one and a half.
   natsCluster: ((MICRO / MEASURED.pacedNatsUs) * ASSUMED.natsProcessors * 3 * ASSUMED.fill) / 2,
   valkey: (MICRO / MEASURED.valkeyUs) * ASSUMED.fill,
   rollups: MEASURED.rolledUpPerSecond * ASSUMED.fill,
 };
 
-/** The number of fully loaded nodes whose reports every gateway of a cluster can process. */
+/** Returns how many fully loaded nodes a NATS cluster can have, so that every gateway can process all their reports. */
 export function nodesOfOneRegion(): number {
   const requests = ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest;
   const reports = Math.min(REPORTS_PER_NODE_MAX, 2 * requests);
@@ -62,7 +73,10 @@ export function platformSizeAt(rate: number): PlatformSize {
   };
 }
 
-/** The parts of a platform with one of each, in the order in which they reach their limits, with the rates. */
+/**
+ * Returns the parts of a platform with one of each, in the order in which they reach their limits, with the rates in
+ * requests a second.
+ */
 export function bottlenecksInOrder(): { part: string; at: number }[] {
   const limits = [
     { part: "one gateway process", at: CAPACITY_PER_PART.gateway },

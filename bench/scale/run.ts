@@ -1,5 +1,5 @@
 /**
- * Prints the tables of bench/scale/README.md, which compute from measured constants what a platform beyond one machine
+ * Prints the tables of docs/scale.md, which compute from measured constants what a platform on more than one machine
  * needs.
  */
 import { scaleTables } from "./tables.ts";

@@ -1,24 +1,27 @@
 /**
- * Simulates money transfers between several ledger servers. A request is settled only on its builder's server: the
- * host's share goes to the host's account there, and a sweep moves it to the host's own server before a payout. A sweep
- * is two transfers under one ID: from the host's account to `transit` on the first server, and from `transit` to the
- * host's account on the second. The process that does it may die between the two or repeat them; the ID makes a repeat
- * harmless. At every step each server must balance and `transit` must equal what is in flight; at the end every host
- * must have exactly its earnings on its own server. Otherwise it throws.
+ * Simulates money transfers between several ledger servers, and throws an error if money is lost or duplicated.
+ *
+ * A request is settled only on its builder's server: the host's share goes to the host's account there, and a sweep
+ * moves it to the host's own server before a payout. A sweep is two transfers under one ID: from the host's account to
+ * `transit` on the first server, and from `transit` to the host's account on the second. The process that does it may
+ * die between the two or repeat them; the ID makes a repeat harmless.
+ *
+ * At every step each server must balance and `transit` must equal the amount in flight. At the end every host must have
+ * exactly its earnings on its own server.
  */
 import { Chance } from "@tollgate/stage/chance.ts";
 
 const HOSTS = 200;
 const BUILDERS = 2_000;
 const REQUESTS_BETWEEN = 1_000;
-/** The process dies before one of this many sweeps arrives, and as often after. */
+/** In one of this many sweeps the process dies before the money arrives, and in as many it dies afterwards. */
 const DEATHS_ONE_IN = 20;
 
 interface Swept {
   sweeps: number;
   deaths: number;
   repeats: number;
-  /** The maximum that was in transit at a time, as a share of all earnings. */
+  /** The maximum amount in transit at a time, as a share of all earnings. */
   transitMost: number;
 }
 
@@ -34,9 +37,9 @@ export function simulateSweeps(servers: number, requests: number, seed: number):
 
 class Server {
   readonly #balances = new Map<string, bigint>();
-  /** The IDs of sweeps that arrived here: a repeat with the same ID does nothing. */
+  /** The IDs of sweeps that arrived on this server: a repeat with a known ID does nothing. */
   readonly brought = new Set<string>();
-  /** Sweeps that were begun and are not known to have arrived. */
+  /** Sweeps that this server has begun and that are not confirmed as arrived. */
   readonly outbox = new Map<string, { host: number; amount: bigint }>();
 
   of(account: string): bigint {
@@ -106,7 +109,10 @@ class Ledger {
     }
   }
 
-  /** A sweep whose process died is still in the outbox on the next turn. */
+  /**
+   * Completes the sweeps in the outbox. It still contains those whose process died, so they are repeated on the next
+   * turn.
+   */
   #carry(from: Server): void {
     for (const [id, { host, amount }] of [...from.outbox]) {
       if (this.#dies()) continue;

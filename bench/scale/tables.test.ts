@@ -1,4 +1,4 @@
-/** Checks that docs/scale.md has the computed tables, and every table of the database. */
+/** Checks that docs/scale.md contains the computed tables, and describes every table of the database. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -6,12 +6,12 @@ import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { grownTables } from "./growth.ts";
 import { scaleTables } from "./tables.ts";
 
-test("docs/scale.md has the tables that `npm run bench -- scale` prints", () => {
+test("docs/scale.md contains the tables that `npm run bench -- scale` prints", () => {
   const page = readFileSync(new URL("../../docs/scale.md", import.meta.url), "utf8");
   for (const { title, text } of scaleTables()) assert.ok(page.includes(text), `${title}, as it is now:\n${text}`);
 });
 
-test("docs/scale.md says of every table of the database what makes it grow and what bounds it", async () => {
+test("docs/scale.md describes for every table of the database why it grows and what bounds it", async () => {
   const database = await openTestDatabase();
   try {
     const { rows } = await database.pool.query(
@@ -28,7 +28,7 @@ test("docs/scale.md says of every table of the database what makes it grow and w
   }
 });
 
-test("docs/scale.md leaves no cell about a table's growth empty", () => {
+test("docs/scale.md has no empty cell in the table about growth", () => {
   for (const { table, ...cells } of grownTables())
     for (const [name, text] of Object.entries(cells)) assert.ok(text.length > 2, `${table}: ${name}`);
 });

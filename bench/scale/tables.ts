@@ -11,7 +11,7 @@ import {
 } from "./platform-size.ts";
 import { simulateSweeps } from "./sweeps.ts";
 
-/** Multiples of the streams that were measured on one gateway. */
+/** Multiples of the number of streams that were measured on one gateway. */
 const TIMES = [1, 10, 100];
 const SEED = 1;
 const SWEPT_REQUESTS = 100_000;

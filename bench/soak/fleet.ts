@@ -1,4 +1,7 @@
-/** Nodes: two agents that stay, one that comes and goes, and a light node that joins and leaves every few seconds. */
+/**
+ * Runs the nodes of a soak (a load test of several hours): two agents that stay, one that connects and disconnects
+ * repeatedly, and a light node (a connection without an agent) that joins and leaves every few seconds.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { openHost } from "@tollgate/stage/accounts.ts";
 import { honest } from "@tollgate/stage/nodes/behaviours.ts";
@@ -10,9 +13,9 @@ const STAYS_MS = 60_000;
 const AWAY_MS = 20_000;
 const LIGHT_STAYS_MS = 9_000;
 const LIGHT_AWAY_MS = 3_000;
-/** A light node is a new one after so many visits; the one before is retired. */
+/** After this many visits the light node joins under a new ID, and the earlier node is retired. */
 const VISITS_PER_NODE = 20;
-/** Every third visit ends with SIGKILL. */
+/** One of this many visits ends with SIGKILL instead of SIGTERM. */
 const KILLED_ONE_IN = 3;
 
 type Count = (kind: string, outcome: string) => void;
@@ -88,7 +91,7 @@ export class Fleet {
     };
   }
 
-  /** Ends with the run. */
+  /** Waits, but no longer than until the run ends. */
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#over.signal }).catch(() => undefined);
   }

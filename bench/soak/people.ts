@@ -1,16 +1,19 @@
-/** People at the console: sessions that stay open and ask, live streams, people who sign up, keys that are made, used and revoked. */
+/**
+ * Simulates people at the console: sessions that stay open and read pages, live streams, sign-ups, and keys that are
+ * created, used and revoked.
+ */
 import { Chance } from "@tollgate/stage/chance.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
 import { Connection } from "../gateway/connection.ts";
 import type { Platform } from "./platform.ts";
 import { bytesOf } from "./traffic.ts";
 
-/** How often each is done. */
+/** The intervals at which pages are read, keys are created, and people sign in or sign up. */
 const PAGE_MS = 500;
 const KEY_MS = 5_000;
 const SIGN_IN_MS = 45_000;
 const SIGN_UP_MS = 120_000;
-/** A live stream is left after a time up to this, and opened again. */
+/** The maximum time for which a live stream stays open before it is closed and opened again. */
 const WATCH_MS_MAX = 400_000;
 
 const BUILDER_PAGES = [
@@ -83,7 +86,7 @@ export class People {
     await Promise.all(this.#busy);
   }
 
-  /** Not before the last of its kind is over. */
+  /** Repeats the work at this interval. A repetition is skipped while the previous one still runs. */
   #every(kind: string, ms: number, work: () => Promise<void>): void {
     let going: Promise<void> | undefined;
     const timer = setInterval(() => {
@@ -137,7 +140,7 @@ export class People {
   async #signInAndOut(): Promise<void> {
     const client = await this.#signedIn(this.#platform.ready.builder);
     await client.get("me");
-    // Every other session is left open, as people do.
+    // Leaves every other session open, as people do.
     if (this.#chance.oneIn(2)) await client.ask("POST", "auth/sign-out", {});
   }
 

@@ -1,4 +1,4 @@
-/** The platform of a soak: one gateway as its own process with the private PostgreSQL, accounts, and two agents that stay. */
+/** Starts the platform of a soak: one gateway as a process of its own, with the private PostgreSQL and accounts. */
 import { chmod, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -32,7 +32,7 @@ export interface Platform {
   dataDir: string;
   query: Query;
   builders: Payer[];
-  /** Has no credit. */
+  /** An account whose credit pays for no request. */
   poor: Payer;
   host: Host;
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export interface Platform {
 
 export async function openPlatform(outDir: string, dataDir: string): Promise<Platform> {
   await mkdir(dataDir, { recursive: true });
-  // As root, the database runs as another user, who must be able to enter the directory.
+  // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dataDir, 0o711);
   const readyFile = join(outDir, "ready.json");
   const internalPort = await freePort();
@@ -76,7 +76,7 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
   };
 }
 
-/** The account whose owner is at the console. */
+/** Returns the account of the person at the console, with more credit and without limits. */
 async function ownPayer(query: Query, { api_key: token }: Ready): Promise<Payer> {
   const [row] = await query<{ account_id: string }>(
     `update api_key set in_flight_max = $1, requests_per_minute_max = $2, tokens_per_minute_max = $3, labels = true
@@ -94,7 +94,7 @@ async function openPayer(query: Query, credit: bigint): Promise<Payer> {
   return { account, token };
 }
 
-/** An agent with the scripted engine; it is not started. */
+/** Creates an agent with the scripted engine, without starting it. */
 export function agentOf({ ready, host }: Platform, outDir: string, name: string): Process {
   return newAgent({
     name,

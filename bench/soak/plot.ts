@@ -1,11 +1,11 @@
 /**
- * Small line charts on one picture, as SVG: samples as a thin line, means of blocks as dots on it, zero at the bottom. It brings its own
- * ground, light or dark as the reader's system is.
+ * Draws small line charts in one SVG picture: samples as a thin line, the values of 5-minute blocks as dots, zero at
+ * the bottom. The picture has its own background, light or dark by the reader's system setting.
  */
 
 export interface Panel {
   title: string;
-  /** Below the title: the slope and what it means. */
+  /** The line below the title: the slope, and whether the series grows. */
   note: string;
   isBad: boolean;
   lines: { name: string; points: { atH: number; value: number }[]; blocks: { atH: number; value: number }[] }[];
@@ -15,7 +15,7 @@ const COLUMNS = 2;
 const WIDTH = 520;
 const HEIGHT = 200;
 const PLOT = { left: 56, right: 16, top: 56, bottom: 30 };
-/** Pixels between two samples that are drawn. */
+/** The horizontal distance between two drawn samples, in pixels. */
 const STEP = 1.5;
 const COLOURS = ["a", "b", "c"];
 
@@ -79,7 +79,7 @@ function panelLines({ title, note, isBad, lines }: Panel): string[] {
   ];
 }
 
-/** At most so many: of several between two that are drawn, the largest. */
+/** Reduces the samples to at most `max`: keeps the largest of each group of neighbours. */
 function thinned<Point extends { value: number }>(points: Point[], max: number): Point[] {
   const per = Math.max(1, Math.ceil(points.length / max));
   const groups = Array.from({ length: Math.ceil(points.length / per) }, (_, i) => points.slice(i * per, (i + 1) * per));

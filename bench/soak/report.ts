@@ -1,4 +1,7 @@
-/** The report of a soak: for each series its slope with the standard error, and whether it grows; pictures beside it. */
+/**
+ * Prints the report of a soak: for each measured series its slope with the standard error, and whether it grows. Draws
+ * pictures of the series.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +10,7 @@ import { type Panel, plotSvg } from "./plot.ts";
 import type { Sample } from "./samples.ts";
 import { type Line, lineOf, type Reduce, trendOf } from "./slope.ts";
 
-/** Caches fill and V8 compiles: what comes before is drawn and not judged. */
+/** Earlier samples are drawn but not judged, because caches fill and V8 compiles. In seconds. */
 const WARM_UP_S = 900;
 
 interface Series {
@@ -15,13 +18,13 @@ interface Series {
   unit: string;
   of: (sample: Sample, before: Sample | undefined) => number;
   reduce: Reduce;
-  /** Growth in an hour that is none. */
+  /** A growth per hour up to this amount does not count, in the unit of the series. */
   noise?: number;
-  /** Shared with the machine's other work: the report shows a slope, but does not judge it. */
+  /** The series also depends on the machine's other work: the report shows its slope, but does not judge it. */
   isOfTheMachine?: boolean;
 }
 
-/** Without the connections of clients: how many the load keeps open follows how slow the machine is. */
+/** Subtracts the clients' connections from a gauge: a slow machine has more of them open. */
 const withoutClients =
   (name: string): Series["of"] =>
   ({ gauges }) =>
@@ -107,7 +110,7 @@ function rowOf(series: Series, line: Line): string {
   return `| ${series.name} | ${digits(line.mean)} | ${slopeOf(line)} | ${series.unit} | ${verdictOf(series, line)} |`;
 }
 
-/** Sizes over the number of requests: what grows with each, and whether the page about growth says so. */
+/** Prints the size of each table, its growth per request, and the entry of docs/scale.md that explains the growth. */
 function tellOfTables(samples: Sample[]): void {
   const warm = samples.filter(({ at }) => at >= WARM_UP_S);
   const [first, last] = [warm[0] ?? samples[0], samples.at(-1)] as [Sample, Sample];
@@ -144,7 +147,7 @@ function tellOfOutcomes({ outcomes, gauges }: Sample): void {
   console.log(`\nNot sent because too much was in flight: ${gauges["load's requests left out"]}.`);
 }
 
-/** A minute and a half after the load: what is left. */
+/** Prints what remained a minute and a half after the load ended, and the result of the ledger check. */
 function tellOfTheEnd(directory: string): void {
   const [rest, check] = [join(directory, "at-rest.json"), join(directory, "ledger-check.txt")];
   if (existsSync(rest)) {

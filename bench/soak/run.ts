@@ -1,10 +1,12 @@
 /**
- * Hours of a modest mixed load on one gateway: whether memory, descriptors, timers, tables and latency stay as they are.
+ * Runs a modest mixed load on one gateway for hours, and checks whether memory, descriptors, timers, tables and latency
+ * stay constant.
  *
- *   npm run bench -- soak [--minutes 120] [--out DIR]
- *   npm run bench -- soak --report DIR [--pictures DIR]     the report of samples that are there, from a run that may still be running
+ * npm run bench -- soak [--minutes 120] [--out DIR]
+ * npm run bench -- soak --report DIR [--pictures DIR]
  *
- * Samples are appended to OUT/samples.jsonl every ten seconds, so that a run that breaks off has a result too. Linux only.
+ * With `--report`, prints the report of the samples in DIR, also of a run that is still in progress. Samples are
+ * appended to OUT/samples.jsonl every ten seconds, so that an aborted run has a result too. Linux only.
  */
 import { appendFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,7 +21,7 @@ import { openSampler, type Sample } from "./samples.ts";
 import { Traffic } from "./traffic.ts";
 
 const SAMPLE_MS = 10_000;
-/** After the load, until all of it is in the ledger and in the rollups. */
+/** How long to wait after the load, until all requests are in the ledger and in the rollups. */
 const REST_MS = 90_000;
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** One line of samples: what gateway, database and disk have at this moment. Linux only: figures come from /proc. */
+/** Takes samples of gateway, database and disk. Linux only: figures come from /proc. */
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -12,7 +12,7 @@ import {
 import type { Platform } from "./platform.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** A table with its partitions. */
+/** The size of a table, including its partitions. */
 interface TableSize {
   bytes: number;
   indexBytes: number;
@@ -23,7 +23,7 @@ interface TableSize {
 export interface Sample {
   /** Seconds since the load began. */
   at: number;
-  /** Requests that ended, by the gateway's count. */
+  /** The number of requests that have ended, as counted by the gateway. */
   requests: number;
   cpuUs: { gateway: number; postgres: number; machine: number };
   gauges: Record<string, number>;
@@ -32,7 +32,7 @@ export interface Sample {
   outcomes: Record<string, number>;
 }
 
-/** Names of the metrics page; those of a group are added. */
+/** The gauges to sample, with the lines of the gateway's metrics page that are added up for each. */
 const METRICS: Record<string, RegExp> = {
   "heap used, MiB": /^nodejs_heap_size_used_bytes /,
   "heap, MiB": /^nodejs_heap_size_total_bytes /,
@@ -121,7 +121,7 @@ function sumOf(page: string, line: RegExp): number {
 const TCP_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 const ESTABLISHED = "01";
 
-/** Open connections of clients, whose number is the load's and not the gateway's. */
+/** Counts the clients' open connections, whose number depends on the load and not on the gateway. */
 function connectionsTo(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const lines = TCP_TABLES.flatMap((file) => readFileSync(file, "utf8").split("\n"));
@@ -131,7 +131,7 @@ function connectionsTo(port: number): number {
 
 const entriesOf = (directory: string): number => readdirSync(directory).length;
 
-/** Of files; what is removed meanwhile does not count. */
+/** Sums the sizes of the files below a directory; a file that is removed meanwhile does not count. */
 function bytesBelow(directory: string, except?: string): number {
   let sum = 0;
   for (const name of namesIn(directory)) {

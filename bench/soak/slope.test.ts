@@ -5,7 +5,7 @@ import { lineOf, trendOf } from "./slope.ts";
 
 const TWO_HOURS_S = 7_200;
 
-/** A sample every ten seconds: 100 with noise of ±5, and so much more in an hour. */
+/** Returns a sample every ten seconds: 100 with noise of ±5, plus this growth per hour. */
 function series(perHour: number): { at: number; value: number }[] {
   const chance = new Chance("slope");
   return Array.from({ length: TWO_HOURS_S / 10 }, (_, i) => ({
@@ -14,19 +14,18 @@ function series(perHour: number): { at: number; value: number }[] {
   }));
 }
 
-test("a series with noise alone is flat", () => assert.equal(trendOf(lineOf(series(0), "mean")), "flat"));
+test("a series of noise without growth is flat", () => assert.equal(trendOf(lineOf(series(0), "mean")), "flat"));
 
-test("a growth of a tenth of the noise an hour is seen, with its slope", () => {
+test("a series that grows in an hour by a third of its noise grows, with the right slope", () => {
   const line = lineOf(series(3), "mean");
   assert.equal(trendOf(line), "grows");
   assert.ok(Math.abs(line.slope - 3) < 3 * line.error, `${line.slope} ± ${line.error}`);
 });
 
-test("a growth below the noise that is given is none", () =>
+test("a series that grows by less than the given noise is flat", () =>
   assert.equal(trendOf(lineOf(series(3), "mean"), 4), "flat"));
 
-test("a series that falls is distinguished from one that grows", () =>
-  assert.equal(trendOf(lineOf(series(-20), "median")), "falls"));
+test("a series that falls is reported as falling", () => assert.equal(trendOf(lineOf(series(-20), "median")), "falls"));
 
-test("a few minutes are too short for a verdict", () =>
+test("a series of ten minutes is too short for a verdict", () =>
   assert.equal(trendOf(lineOf(series(20).slice(0, 60), "mean")), "too short"));

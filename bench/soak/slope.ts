@@ -1,23 +1,29 @@
-/** Whether a series grows: a line through the means of blocks, with the standard error of its slope. */
+/**
+ * Decides whether a series grows: fits a line through the values of 5-minute blocks, and compares its slope with the
+ * standard error.
+ */
 
 export interface Line {
-  /** Of the blocks. */
+  /** The mean of the blocks' values. */
   mean: number;
-  /** Per hour. */
+  /** The slope per hour. */
   slope: number;
-  /** The slope's standard error; unknown for too few blocks. */
+  /** The standard error of the slope; not meaningful for very few blocks. */
   error: number;
   blocks: { atH: number; value: number }[];
 }
 
 type Trend = "flat" | "grows" | "falls" | "too short";
 
-/** What one value stands for a block: neighbouring samples are no independent ones, blocks nearly are. */
+/**
+ * How the samples of a block are reduced to one value. Neighbouring samples depend on each other; blocks are nearly
+ * independent.
+ */
 export type Reduce = "mean" | "median" | "least";
 
 const BLOCK_S = 300;
 const BLOCKS_MIN = 5;
-/** A slope this many standard errors from zero is no chance, and less than this share of the mean in an hour is no growth. */
+/** A slope counts only if it exceeds this many standard errors, and in an hour more than this share of the mean. */
 const ERRORS = 3;
 const SHARE_OF_MEAN = 0.01;
 
@@ -42,7 +48,10 @@ export function lineOf(points: readonly { at: number; value: number }[], reduce:
   return { mean, slope, error, blocks };
 }
 
-/** `noise`: a growth in an hour that is none, in the series' own unit. */
+/**
+ * Returns whether the line grows. `noise`: a change per hour up to this amount does not count, in the unit of the
+ * series.
+ */
 export function trendOf({ mean, slope, error, blocks }: Line, noise = 0): Trend {
   if (blocks.length < BLOCKS_MIN) return "too short";
   const isChance = Math.abs(slope) <= ERRORS * error;

@@ -1,6 +1,7 @@
 /**
- * Requests at a fixed low rate, whatever became of the ones before: chats over connections that stay and are replaced now and then, the
- * rest over a connection each. What is refused on purpose is part of it, because leaks hide in rare paths.
+ * Sends requests at a fixed low rate, without waiting for earlier ones. Chats use connections that are kept and
+ * replaced now and then; all other requests use a new connection each. Some requests are refused on purpose, because
+ * leaks hide in rare code paths.
  */
 import { request } from "node:http";
 import { Chance } from "@tollgate/stage/chance.ts";
@@ -11,15 +12,15 @@ import type { Payer, Platform } from "./platform.ts";
 
 const TICK_MS = 25;
 const IN_FLIGHT_MAX = 200;
-/** A kept connection is replaced after so many requests. */
+/** A kept connection is replaced after this many requests. */
 const REQUESTS_PER_CONNECTION = 500;
-/** Labels of requests, which have a rollup each. */
+/** The number of different labels on requests; each label has a rollup of its own. */
 const LABELS = 50;
 
 interface Kind {
   name: string;
   perSecond: number;
-  /** What became of it; "ok" or the client's view of the failure. */
+  /** Sends a request and returns the outcome: "ok", or the client's description of the failure. */
   ask: (traffic: Traffic) => Promise<string>;
 }
 
@@ -42,11 +43,11 @@ const KINDS: Kind[] = [
   { name: "failing engine", perSecond: 0.1, ask: (traffic) => traffic.stream({ tokens: 20, fail_after: 5 }) },
 ];
 
-/** What happened since the last look. */
+/** What the traffic recorded since the last call of `look`. */
 interface Seen {
-  /** Of whole chats, in milliseconds. */
+  /** The latencies of chats that were not streamed, in milliseconds. */
   latenciesMs: number[];
-  /** By kind and outcome, since the start. */
+  /** The number of requests by kind and outcome, since the start. */
   outcomes: Record<string, number>;
   inFlight: number;
   leftOut: number;
@@ -73,7 +74,7 @@ export class Traffic {
     this.#timer = setInterval(() => this.#tick((performance.now() - begunAt) / 1000), TICK_MS);
   }
 
-  /** Sends nothing more, and waits for what is in flight. */
+  /** Sends no more requests, and waits for those in flight. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#inFlight);
@@ -90,7 +91,7 @@ export class Traffic {
     for (const [i, kind] of KINDS.entries()) {
       while ((this.#due[i] as number) <= seconds) {
         this.#due[i] = (this.#due[i] as number) + (0.5 + this.#chance.next()) / kind.perSecond;
-        // A slow moment must not be followed by a burst.
+        // After a pause, skips the missed requests instead of sending them in a burst.
         if ((this.#due[i] as number) < seconds - 1) this.#due[i] = seconds;
         this.#begin(kind);
       }
@@ -143,7 +144,7 @@ export class Traffic {
     return this.#send("completion", { model: this.#model(), prompt: script({ tokens: 40 }), max_tokens: 60 });
   }
 
-  /** A schema of its own each time: what is compiled of it must be forgotten again. */
+  /** Uses a new schema for each request: the gateway must not keep what it compiled for earlier schemas. */
   structured(): Promise<string> {
     const schema = {
       type: "object",
@@ -161,7 +162,7 @@ export class Traffic {
     return outcome.startsWith(wanted) ? "ok" : outcome;
   }
 
-  /** From an address of its own each time. */
+  /** Uses a new client address for each request. */
   unknownKey(): Promise<string> {
     const letters = () => this.#chance.below(36).toString(36);
     const token = `tsk_live_${this.#chance

@@ -1,12 +1,13 @@
 /**
- * Measures what spot checks cost per chat: `npm run bench -- spot-checks [--rounds 60] [--seconds 1] [--concurrent
- * 16]`.
+ * Measures what spot checks (verified real answers) cost per chat: `npm run bench -- spot-checks [--rounds 60]
+ * [--seconds 1] [--concurrent 16]`.
  *
- * One gateway with its private PostgreSQL, and four nodes of four hosts with a long record, whose engines can score.
- * Two keys send requests in turn: one with the defaults, and one that opted out, so that none of its answers is
- * checked. The figures are medians over the rounds. With 1 check in 100 the difference is smaller than the noise of a
- * shared machine. So the nodes are watched closely, 1 answer in 5 is checked, and the cost of 1 in 100 is computed from
- * the cost of a check.
+ * One gateway runs with its private PostgreSQL, and four nodes of four hosts with a long record, whose engines can
+ * verify answers. Two keys send requests in turn: one with the defaults, and one that opted out, so that none of its
+ * answers is checked. The figures are medians over the rounds.
+ *
+ * With 1 check in 100 the difference is smaller than the noise of a shared machine. So the nodes are watched closely, 1
+ * answer in 5 is checked, and the cost of 1 in 100 is computed from the cost of a check.
  */
 import { setTimeout as rest } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -31,11 +32,11 @@ const [rounds, seconds, concurrent] = [Number(values.rounds), Number(values.seco
 const MODEL = "tiny-3b";
 const HOSTS = 4;
 const CREDIT = 10_000_000_000_000_000n;
-/** The record of a known node: 1 in 100 of its answers is checked, and it may serve builders who opted out. */
+/** The record of a trusted node: 1 in 100 of its answers is checked, and it may serve builders who opted out. */
 const RECORD = { answers: 100_000, checked: 5_000 };
-/** The number of checks for which a suspicious node is watched closely; each check reduces it by one. */
+/** For how many checks a suspicious node is watched closely; each check reduces the number by one. */
 const WATCHED_CHECKS = 1_000_000;
-/** How long to wait for the checks of one turn to end. */
+/** How long to wait for the checks of one turn to end, in milliseconds. */
 const REST_MS = 500;
 
 const WAYS = ["checked", "not checked"] as const;
@@ -69,7 +70,7 @@ try {
   ];
   await stage.query("update api_key set spot_checks = false where id = $1", [not.id]);
   const requests = { checked: requestOf(checked.token), "not checked": requestOf(not.token) };
-  // The gateway reads the nodes' records again within a minute.
+  // Waits, because the gateway reads the nodes' records again only within a minute.
   await eventually("somebody serves a key that opted out", () => answers(requests["not checked"]));
   for (const way of WAYS) await send(requests[way], 3);
 
@@ -104,7 +105,7 @@ async function answers(request: Buffer): Promise<boolean> {
   return status === 200;
 }
 
-/** Sends requests one after the other on each connection, and returns how many were answered. */
+/** Sends requests one after the other on each connection, and returns how many were answered successfully. */
 async function send(request: Buffer, lasting: number): Promise<number> {
   const until = performance.now() + lasting * 1000;
   let answered = 0;

@@ -3,8 +3,8 @@
  *
  * node bench/start/run.ts [--starts N] [--rest-s S]
  *
- * Measured from outside, with a data directory of its own: processor time by process until the platform is ready,
- * memory, and how often the idle gateway's threads wake. From /proc: Linux only.
+ * Measures from outside, with a data directory of its own: processor time by process until the platform is ready,
+ * memory, and how often the idle gateway's threads wake. Linux only: figures come from /proc.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -80,7 +80,7 @@ function readReady(file: string): Pids | undefined {
   }
 }
 
-/** How often the process's threads have gone to sleep voluntarily since they began. */
+/** Returns how often the process's threads have gone to sleep voluntarily since they started. */
 function sleepsOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const sleeps = threads.map((thread) => {
@@ -101,7 +101,7 @@ async function rest({ gateway }: Pids): Promise<void> {
   console.log(`${(spentUs / WAKES_OVER_S / 1000).toFixed(1)} ms of processor time a second.`);
 }
 
-/** Measured by the shell, which knows the processor time of its children. */
+/** Runs a command in a shell, which reports the processor time of its child processes. */
 function command(data: string, ...args: string[]): void {
   const where = args.includes("admin") && !args.includes("--help") ? ["--data", data] : [];
   const timed = ["-c", 'TIMEFORMAT="%R %U %S"; time "$@"', "bash", process.execPath, TOLLGATE, ...args, ...where];
@@ -112,7 +112,7 @@ function command(data: string, ...args: string[]): void {
 }
 
 const data = mkdtempSync(join(tmpdir(), "tollgate-bench-start-"));
-// As root, the database runs as another user, who must be able to enter the directory.
+// If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
 await chmod(data, 0o711);
 try {
   console.log("| Start | ready, s | gateway, s of processor time | agent | PostgreSQL | gateway, MiB |");

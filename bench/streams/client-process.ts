@@ -1,12 +1,12 @@
 /**
- * Clients that hold streams open, in their own process: raw sockets that share one buffer and look only for the ends of
- * events, time stamps and the closing marker.
+ * Clients that keep streams open, in a process of their own. They use raw sockets that share one buffer, and parse only
+ * the ends of events, timestamps and the closing marker.
  */
 import { connect, type Socket } from "node:net";
 import { nowUs } from "../gateway/usage.ts";
 import { PACE_MS, type WindowFigures } from "./shared-types.ts";
 
-/** The maximum number of unanswered requests while streams are opened: more would only queue. */
+/** The maximum number of unanswered requests while streams are opened: more would only wait in a queue. */
 const OPENING_MAX = 64;
 const LATE = 1.05;
 const EVENT_END = Buffer.from("\n\n");
@@ -20,7 +20,7 @@ interface Stream {
   socket: Socket;
   status: number;
   isDone: boolean;
-  /** The number of events in the window. */
+  /** The number of events within the measured window. */
   events: number;
   firstAt: number;
   lastAt: number;

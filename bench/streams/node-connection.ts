@@ -11,7 +11,7 @@ import { DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
 
 const REPORT_EVERY_MS = 250;
-/** An unchanged state is repeated every 5 s. */
+/** An unchanged state is reported again at every 20th interval, which is every 5 s. */
 const REPORTS_AT_REST = 20;
 
 export interface NodeLogin {
@@ -48,7 +48,7 @@ export class NodeConnection {
     this.#socket.on("close", () => process.send?.({ type: "trouble", what: "a node's connection closed" }));
   }
 
-  /** Sends everything that `work` sends in one write. */
+  /** Sends all frames that `work` sends in one write. */
   together(work: () => void): void {
     this.#socket.cork();
     work();
@@ -64,7 +64,7 @@ export class NodeConnection {
     this.#publish(toGateway(gateway, this.#login.id), encode(frame));
   }
 
-  /** Sends the state when a slot changed, when asked, and every 5 s. */
+  /** Sends the node's state if the number of busy slots changed, if a gateway requested the state, and every 5 s. */
   report(asked = false): void {
     if (!this.#isConnected) return;
     this.#reports += 1;
@@ -117,8 +117,8 @@ export class NodeConnection {
 }
 
 /**
- * Opens nodes one after the other, because a hub allows few connections that have not signed in. Then sends the reports
- * of all.
+ * Opens nodes one after the other, because a hub allows few connections that have not signed in yet. Then sends the
+ * state reports of all nodes.
  */
 export async function openNodes<N extends { connection: NodeConnection }>(
   logins: readonly NodeLogin[],

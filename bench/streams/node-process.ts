@@ -1,7 +1,7 @@
 /**
- * Lightweight nodes that speak the protocol, many in one process. Each accepts every job and sends one word for it
- * every `PACE_MS` until the bench finishes. Like an agent, a node sends what is due at the same time in one frame. In
- * every sixteenth job the words are time stamps of the clock that all processes of the machine share.
+ * Runs many lightweight nodes in one process. They speak the node protocol: each accepts every job and sends one word
+ * for it every `PACE_MS` until the bench finishes. Like an agent, a node sends all words that are due at one moment in
+ * one frame. In every sixteenth job the words are timestamps of the clock that all processes of the machine share.
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { nowUs } from "../gateway/usage.ts";
@@ -10,7 +10,7 @@ import { PACE_MS, STAMPED_JOB_EVERY } from "./shared-types.ts";
 
 const TICK_MS = 20;
 const TICKS = PACE_MS / TICK_MS;
-/** Jobs with a small token limit are the platform's own, and end by themselves. */
+/** Jobs with at most this many tokens are the platform's own probes, which end after a few words. */
 const SMALL_JOB_TOKENS = 64;
 const SMALL_JOB_WORDS = 4;
 
@@ -22,12 +22,12 @@ interface Job {
   isStamped: boolean;
 }
 
-/** The number of jobs taken by all nodes. */
+/** The number of jobs that all nodes have accepted. */
 let taken = 0;
 
 class LightNode {
   readonly connection: NodeConnection;
-  /** The jobs by the tick in which they send their word. */
+  /** The jobs by the tick in which each sends its next word. */
   readonly #due = Array.from({ length: TICKS }, () => new Map<string, Job>());
   #jobs = 0;
   isFinishing = false;
@@ -80,7 +80,7 @@ const nodes: LightNode[] = [];
 
 let ticked = Math.floor(performance.now() / TICK_MS);
 setInterval(() => {
-  // Missed ticks are caught up, so that a late process does not slow its nodes down.
+  // Makes up for missed ticks, so that a process that runs late does not slow its nodes down.
   for (const now = Math.floor(performance.now() / TICK_MS); ticked < now; ticked++) {
     for (const node of nodes) node.tick(ticked % TICKS);
   }

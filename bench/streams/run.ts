@@ -1,11 +1,11 @@
 /**
- * Measures many open streams and many nodes: their cost in memory and processor time of one gateway, and whether any
+ * Measures many open streams and many nodes: how much memory and processor time they cost one gateway, and whether any
  * stream is late.
  *
  * npm run bench -- streams [--streams 1000,10000] [--nodes 4] [--window-s 20] [--checkout DIR]
  *
- * The gateway is complete (keys, holds, leases, PostgreSQL with fsync). Nodes and clients are lightweight and run in a
- * process each, so that they do not affect the figures. Linux only: figures come from /proc.
+ * The gateway is complete (keys, holds, leases, PostgreSQL with fsync). Lightweight nodes and clients run in processes
+ * of their own, so that they do not affect the figures. Linux only: figures come from /proc.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ import type { NodeLogin } from "./node-connection.ts";
 import type { WindowFigures } from "./shared-types.ts";
 
 const MODEL = "tiny-3b";
-/** The maximum number of slots of a node in the protocol. */
+/** The maximum number of slots of a node, a limit of the protocol. */
 const SLOTS_MAX = 4_096;
 /** The maximum number of nodes of a host account. */
 const NODES_PER_HOST = 100;
@@ -57,7 +57,7 @@ interface Ready {
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 const outDir = await mkdtemp(join(tmpdir(), "tollgate-streams-"));
-// As root, the database runs as another user, who must be able to enter the directory.
+// If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
 await chmod(outDir, 0o711);
 const started: BenchProcess[] = [];
 try {
@@ -107,7 +107,7 @@ async function measureAll(): Promise<void> {
   console.log(`The gateway ${REST_MS / 1000} s after the last stream: ${residentMemoryMib(gateway).toFixed(0)} MiB`);
 }
 
-/** Waits for a window to pass and reports what each process used in it. */
+/** Waits for a window of time to pass and prints what each process used in it. */
 async function report(count: number, parts: Record<string, WatchedProcess>, clients: BenchProcess): Promise<void> {
   const look = () => ({ cpu: Object.values(parts).map(cpuCount), busy: machineCpuUs().busy, at: performance.now() });
   clients.process.send?.({ type: "begin" });
@@ -157,7 +157,7 @@ async function startGateway(): Promise<Ready> {
   });
 }
 
-/** Must run before the key is first used, because the gateway caches its limits. */
+/** Raises the key's limits. Must run before the key is first used, because the gateway caches its limits. */
 async function liftLimits(database: pg.Client): Promise<void> {
   await database.query(
     "update api_key set in_flight_max = 100000, requests_per_minute_max = 100000000, tokens_per_minute_max = 1000000000000",

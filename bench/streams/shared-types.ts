@@ -1,20 +1,20 @@
-/** Types that the processes of this bench share. */
+/** Types and constants that the processes of this bench share. */
 
-/** Two words a second. */
+/** The pause between two words of a stream in milliseconds: two words a second. */
 export const PACE_MS = 500;
 export const STAMPED_JOB_EVERY = 16;
 
-/** What the clients received within a window. */
+/** The clients' figures for one window of time. */
 export interface WindowFigures {
   streams: number;
   events: number;
   /**
-   * Each stream's duration divided by the duration that its events should have taken (1 is on time), for streams with
+   * Each stream's duration divided by the duration that its number of events should take (1: on time), for streams with
    * enough events.
    */
   overPace: { median: number; p99: number; max: number; late: number };
-  /** Milliseconds from the node's word to the client's read of it, for streams with time stamps. */
+  /** Milliseconds from the node's sending of a word to the client's reading of it, for streams with timestamps. */
   relayMs: { p50: number; p99: number; max: number };
-  /** The number of failures by message, since the start. */
+  /** The number of failures since the start, by message. */
   errors: Record<string, number>;
 }

@@ -1,6 +1,6 @@
 /**
- * What nodes cost NATS servers that they are not connected to: each node subscribes to its own subject, and every server of a cluster
- * keeps every subscription. Three servers in a full mesh; all nodes connect to the first.
+ * Measures what a node costs the NATS servers that it is not connected to: each node subscribes to its own subject, and
+ * every server of a cluster stores every subscription. Three servers form a full mesh; all nodes connect to the first.
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -34,7 +34,7 @@ export async function measureInterest(binary: string, nodeCounts: number[]): Pro
     );
     console.log("|---|---|---|---|---|---|");
     const [first, other] = servers as [Server, Server];
-    // Of the servers' own.
+    // The number of the servers' own subscriptions, before any node connects.
     const base = await subscriptions(other);
     for (const count of nodeCounts) {
       const before = look(other);
@@ -96,7 +96,7 @@ async function startCluster(binary: string, place: string): Promise<Server[]> {
   );
 }
 
-/** A node's connection: it subscribes as a node does. */
+/** Opens a node's connection, with the subscriptions of a real node. */
 function connectNode(port: number, nth: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -121,6 +121,6 @@ const routez = async ({ monitor }: Server): Promise<Routes> =>
 
 const routesOf = async (server: Server): Promise<number> => (await routez(server)).num_routes ?? 0;
 
-/** What it keeps of the other servers' clients. */
+/** Returns how many subscriptions of the other servers' clients the server stores. */
 const subscriptions = async (server: Server): Promise<number> =>
   ((await routez(server)).routes ?? []).reduce((sum, { subscriptions: of = 0 }) => sum + of, 0);

@@ -1,6 +1,7 @@
 /**
- * What a node's report costs each gateway. A node says how many of its slots are busy whenever that changes, and every gateway of the
- * plane hears it: light nodes that report at a rate, on a real NATS server, and one gateway that does nothing else.
+ * Measures what a node's state report costs each gateway. A node reports the number of its busy slots whenever it
+ * changes, and every gateway on the dispatch plane receives the report. Light nodes (connections without an agent)
+ * report at a rate, on a real NATS server, and one gateway has no other work.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
@@ -10,7 +11,7 @@ import { enrol } from "@tollgate/stage/nodes/hand-made.ts";
 import { openStage } from "@tollgate/stage/stage.ts";
 import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 
-/** So many that none reports more often than a node may. */
+/** The number of nodes: enough that none exceeds the maximum rate of reports per node. */
 const NODES = 100;
 const SLOTS = 64;
 const TICK_MS = 50;
@@ -25,7 +26,7 @@ export async function measurePresence(rates: number[], seconds: number): Promise
   const lines: { id: string; line: NatsConnection }[] = [];
   try {
     for (let i = 0; i < NODES; i++) {
-      // A new host has few nodes.
+      // Each node gets a host of its own, because a new host may have few nodes.
       const host = await stage.host();
       const { id, credentials } = await enrol(stage, host, { name: `light-${i}`, models: [MODEL] });
       const authenticator = jwtAuthenticator(credentials.jwt, Buffer.from(credentials.seed));
@@ -50,7 +51,7 @@ export async function measurePresence(rates: number[], seconds: number): Promise
   }
 }
 
-/** Each report says something new. */
+/** Each report has another number of busy slots than the node's report before. */
 async function report(lines: { id: string; line: NatsConnection }[], rate: number, seconds: number): Promise<number> {
   const begunAt = performance.now();
   let sent = 0;

@@ -1,6 +1,7 @@
 /**
- * The one row that is left of the platform's own accounts: paying for a spot check locks the reserve. How many payments a second one
- * database makes while all of them wait for that row, beside transfers to accounts of their own.
+ * Measures the one row of the platform's own accounts that payments still share: paying for a spot check locks the row
+ * of the reserve. Counts the payments a second that one database makes while all of them wait for that row, compared
+ * with transfers to separate accounts.
  */
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
@@ -10,7 +11,7 @@ import { openAccounts } from "../ledger/pairs.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const AMOUNT = "1000";
-/** Enough for every payment of a run. */
+/** The balance of the reserve: enough for every payment of a run. */
 const RESERVE = "1000000000000000";
 
 export async function measureReserve(pool: pg.Pool, seconds: number): Promise<void> {

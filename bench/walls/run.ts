@@ -1,7 +1,8 @@
 /**
- * Where a platform that grows meets its first wall: the figures behind docs/scale.md that no other bench measures.
+ * Measures which part of a growing platform reaches its limit first: the figures in docs/scale.md that no other bench
+ * measures.
  *
- *   npm run bench -- walls [--part presence|interest|reserve] [--seconds 10]
+ * npm run bench -- walls [--part presence|interest|reserve] [--seconds 10]
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,6 @@
-/** Accounts that the load asks as, and what makes the nodes ones that may serve them. */
+/**
+ * Opens the accounts whose keys the load uses, and marks the nodes as trusted, so that they may serve these accounts.
+ */
 import { makeKey, NO_LIMITS, openBuilder } from "@tollgate/stage/accounts.ts";
 import type { Query } from "@tollgate/stage/database.ts";
 import type { TargetAddress } from "../gateway/load.ts";
@@ -7,8 +9,9 @@ const CREDIT = 1_000_000_000_000_000_000n;
 const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
 
 /**
- * Nodes are known from their first moment: they may serve keys that opted out of checks. A light node cannot score an answer, and would be
- * checked all the time. A gateway may read a node's record right after it was registered, so both are written together.
+ * Marks each node as trusted when it is registered, so that it may serve keys that opted out of checks: a light node
+ * cannot verify an answer, and would be checked all the time. A trigger writes both rows together, because a gateway
+ * may read a node's record right after the registration.
  */
 const knownNodes = (model: string): string => `
   create function bench_known() returns trigger language plpgsql as $$ begin

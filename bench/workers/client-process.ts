@@ -1,4 +1,4 @@
-/** A load generator in its own process: one load for each account, all at the same time. */
+/** A load generator in a process of its own: it runs one load for each account, all at the same time. */
 import { runLoad } from "../gateway/load.ts";
 import type { ClientsMessage, LoadReport } from "./messages.ts";
 

@@ -3,7 +3,7 @@ import type { TargetAddress } from "../gateway/load.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";
 
-/** How a node answers: the number of words, and the pause between two of them; 0: all at once. */
+/** How a node answers: the number of words, and the pause between two of them in milliseconds; 0: all words at once. */
 export interface AnswerPace {
   words: number;
   delayMs: number;
@@ -11,16 +11,16 @@ export interface AnswerPace {
 
 export type NodesMessage = { type: "join"; logins: NodeLogin[] } | { type: "pace"; pace: AnswerPace };
 
-/** Each address is an account of its own; the load is divided among them. */
+/** Starts a load. Each address has an account of its own; the load is divided among them. */
 export type ClientsMessage = { type: "run"; addresses: TargetAddress[]; scenario: Scenario };
 
 export interface LoadReport {
   type: "loaded";
   ok: number;
-  /** Words sent shortly after each other arrive as one event. */
+  /** The number of stream events. Words sent shortly after each other arrive as one event. */
   events: number;
   errors: Record<string, number>;
-  /** The latencies of the slowest account's load. */
+  /** The latencies of the account whose load was slowest. */
   p50Ms: number;
   p99Ms: number;
 }

@@ -1,6 +1,7 @@
 /**
- * Lightweight nodes that speak the protocol, many in one process. Each accepts every job and answers with a set number
- * of words, all at once or at a pace. Like an agent, a node sends what is due at the same time in one frame.
+ * Runs many lightweight nodes in one process. They speak the node protocol: each accepts every job and answers with a
+ * set number of words, all at once or at a pace. Like an agent, a node sends all words that are due at one moment in
+ * one frame.
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "../streams/node-connection.ts";
@@ -28,7 +29,7 @@ class LightNode {
     this.connection = new NodeConnection(login, { online, frame, busySlots: () => this.#jobs.size });
   }
 
-  /** Sends what is due now, in one frame for all jobs of a gateway. */
+  /** Sends all words that are due now, in one frame for all jobs of a gateway. */
   tick(now: number): void {
     if (this.#jobs.size === 0) return;
     const byGateway = new Map<string, Delta[]>();
@@ -40,7 +41,8 @@ class LightNode {
         const deltas = byGateway.get(job.gateway) ?? [];
         deltas.push({ job: job.id, seq: job.seq++, channel: "answer", text: WORD });
         byGateway.set(job.gateway, deltas);
-        // A late tick is caught up, so that a late process does not slow its nodes down.
+        // The next word is due one pause after this one was due, so that a process that runs late does not slow its
+        // nodes down.
         job.nextAt += pace.delayMs;
       }
     }
@@ -54,13 +56,13 @@ class LightNode {
     if (frame.kind === "cancel") this.#jobs.delete(frame.job);
     if (frame.kind !== "job") return;
     const { job: id, gateway, output_tokens_max, stream } = frame.header;
-    // The platform's own jobs have a small token limit and end by themselves.
+    // Jobs with a small token limit are the platform's own probes, which end after a few words.
     const words = Math.min(pace.words, output_tokens_max);
     const job = { id, gateway, seq: 0, words, nextAt: performance.now() + pace.delayMs };
     this.connection.send(gateway, { kind: "accepted", job: id });
     this.#jobs.set(id, job);
     if (pace.delayMs > 0) return;
-    // For an answer that is not streamed, an agent joins the output into one piece.
+    // If an answer is not streamed, an agent joins the output into one piece.
     const deltas = stream
       ? Array.from({ length: words }, (_, seq) => ({ job: id, seq, channel: "answer" as const, text: WORD }))
       : [{ job: id, seq: 0, channel: "answer" as const, text: WORD.repeat(words) }];

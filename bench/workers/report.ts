@@ -1,14 +1,14 @@
 /** Formats the table with one row per number of workers. */
 export interface WorkerFigures {
-  /** `chat`, or `streams`, for which events are counted. */
+  /** The kind of load: `chat`, or `streams`, whose events are counted. */
   name: string;
   workers: number;
   nodes: number;
   clients: number;
-  /** The number of successful answers, or of their events. */
+  /** The number of successful answers, or of their stream events. */
   done: number;
   tookUs: number;
-  /** Processor time of each part, and of everything else on the machine. */
+  /** Processor time of each part, and of everything else on the machine, in microseconds. */
   spentUs: Record<string, number>;
   p50Ms: number;
   p99Ms: number;
@@ -28,7 +28,7 @@ export function tableHead(): string {
   return `| ${columns.join(" | ")} |\n|${columns.map(() => "---|").join("")}`;
 }
 
-/** `first`: the row with the fewest workers. */
+/** Formats one row. `first`: the row with the fewest workers, which the others are compared with. */
 export function tableRow(row: WorkerFigures, first: WorkerFigures): string {
   const rate = ({ done, tookUs }: WorkerFigures): number => (done * 1e6) / tookUs;
   const each = ({ spentUs, done }: WorkerFigures, part: string): number => (spentUs[part] ?? 0) / done;

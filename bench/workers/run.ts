@@ -1,12 +1,13 @@
 /**
- * Measures one gateway with 1, 2, 4 and 8 workers on one machine: chats and stream events a second, and the cost of
- * each in every part.
+ * Measures one gateway with 1, 2, 4 and 8 workers on one machine: chats and stream events a second, and the processor
+ * time of each part of the platform per chat or event.
  *
- *   npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000] [--pace-ms 20]
- *                            [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
+ * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000] [--pace-ms
+ * 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
  *
- * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Nodes and clients
- * are lightweight and run in processes of their own. Processes are not pinned. Linux only: figures come from /proc.
+ * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Lightweight nodes
+ * and clients run in processes of their own. Processes are not pinned to processors. Linux only: figures come from
+ * /proc.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -41,10 +42,10 @@ import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODEL = "tiny-3b";
 const CHAT_WORDS = 100;
-/** How long the warm-up streams. */
+/** How long streams run as a warm-up, in seconds. */
 const WARM_SECONDS = 6;
 const WAITS_SECONDS = 3;
-/** Eight workers take long to start on a busy machine. */
+/** The maximum time for a start: eight workers take long on a busy machine. */
 const START_MS_MAX = 300_000;
 
 const { values } = parseArgs({
@@ -72,7 +73,7 @@ const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts, h
   values.accounts,
   values.hosts,
 ].map(Number) as [number, number, number, number, number, number, number, number];
-/** Each process of nodes has so many, each of them another host's. */
+/** How many nodes each node process runs; every node belongs to another host. */
 const NODES_EACH = Math.ceil(hosts / nodeCount);
 
 const CHAT: Scenario = {
@@ -105,7 +106,7 @@ writeFileSync(join(values.out, "workers.json"), JSON.stringify({ facts, args: pr
 
 async function measureWith(workers: number): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), "tollgate-workers-"));
-  // As root, the database runs as another user, who must be able to enter the directory.
+  // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dir, 0o711);
   const started: BenchProcess[] = [];
   const start = (name: string, number: number): BenchProcess => {
@@ -165,7 +166,10 @@ async function measureWith(workers: number): Promise<void> {
   }
 }
 
-/** What PostgreSQL's connections wait for: looked at in a load of its own, because the looks cost something. */
+/**
+ * Prints what PostgreSQL's connections wait for. Samples them during a separate load, because sampling slows the server
+ * down.
+ */
 async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace): Promise<void> {
   const connection = await findPrivatePostgres({ dataDir: running.dataDir });
   const pool = new pg.Pool({ ...connection, max: 1 });
@@ -299,7 +303,7 @@ async function measure(
   };
 }
 
-/** With one worker, the process that was started is the worker, and there is no primary. */
+/** With a single worker, the process that was started is the worker itself, and there is no primary process. */
 function partsOf({ workers, gateway, nodes, clients }: Running, postgres: number): Record<string, WatchedProcess[]> {
   const alone = (pid: number): WatchedProcess => ({ pid, withChildren: false });
   const children = childrenOf(gateway.pid).filter((pid) => pid !== postgres);

@@ -1,4 +1,4 @@
-/** Tests of the auditor itself: it passes a correct run and detects each kind of error. */
+/** Tests the auditor itself: it reports nothing for a correct run and detects each kind of error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
@@ -9,12 +9,15 @@ const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const PRICES = { in: 20_000n, out: 40_000n };
 const TEXT = "time people water";
 const PROMPT_TOKENS = 10;
-/** Prompt tokens × input price + 3 output tokens × output price. */
+/** The charge in picodollars: prompt tokens × input price + 3 output tokens × output price. */
 const CHARGE = 320_000n;
 const CAP = 300;
 const EPOCH = 1_700_000_000_000;
 
-/** The same small number as a public ID (`req_…`) and as the database's UUID. */
+/**
+ * Makes the request's public ID (`req_…`) from a small number. `uuidOf` below makes the database's UUID from the same
+ * number.
+ */
 const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
 const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
 
@@ -50,7 +53,7 @@ const record = (changes: Partial<LedgerRecord> = {}): LedgerRecord => {
   return { ...whole, hostShare: changes.hostShare ?? (whole.hasHost ? (whole.charge * 7n) / 10n : 0n) };
 };
 
-/** A ledger that agrees with these records. */
+/** Returns a ledger state that agrees with these records, with optional changes. */
 function ledgerWith(records: LedgerRecord[], changes: Partial<LedgerState> = {}): LedgerState {
   const charged = records.filter(({ charge }) => charge > 0n);
   const spent = charged.reduce((sum, { charge }) => sum + charge, 0n);
@@ -79,20 +82,20 @@ const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacit
 const STALLED: Partial<Sight> = { end: "event", code: "upstream_stall", received: "time people", usage: null };
 const SHOWS = [episode({ mayShow: ["503 no_capacity", "event upstream_stall", "connection lost"] })];
 
-test("passes a correct run", () => {
+test("the auditor reports nothing for a correct run", () => {
   const sights = [
     sight(),
     sight({ ...REFUSED, requestId: idOf(2) }),
-    // The load balancer's own refusal of a request that looks like another one whose connection broke.
+    // An error of the load balancer itself. Its request looks like another one, whose connection broke.
     sight({ ...REFUSED, requestId: null, cap: 301 }),
     sight({ ...STALLED, requestId: idOf(3) }),
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 301 }),
-    // Refused before anything was held; the refusal was lost on the way to the client.
+    // Refused before any hold. The refusal did not reach the client.
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 302 }),
     sight({ end: "lost", requestId: idOf(5), received: "time", usage: null }),
     sight({ end: "hung up", requestId: idOf(6), received: "time", usage: null }),
     sight({ ...REFUSED, status: 402, code: "insufficient_credits", isPoor: true, requestId: idOf(7) }),
-    // Settled late, when the account had no credit left.
+    // Settled late, when the account had no credit left, so the settlement is short.
     sight({ isPoor: true, requestId: idOf(9) }),
     sight({ kind: "models", endpoint: "reading", account: null, requestId: idOf(8), received: "" }),
   ];
@@ -274,12 +277,12 @@ const cases: [
   ["a fault that does not end", ["not recovered"], [], ledgerWith([]), [episode({ recovered: false })]],
 ];
 for (const [what, rules, sights, kept, episodes = []] of cases) {
-  test(`detects ${what}`, () => {
+  test(`the auditor detects ${what}`, () => {
     assert.deepEqual(found(sights, kept, episodes).sort(), rules.toSorted());
   });
 }
 
-test("measures the time limit of requests in flight from the moment the fault struck", () => {
+test("the time limit of requests in flight is measured from the beginning of the fault", () => {
   const shows = { mayShow: ["503 no_capacity"] };
   const [longAgo, since] = [
     sight({ ...REFUSED, beganAt: 1_000, endedAt: 33_000 }),
@@ -289,14 +292,14 @@ test("measures the time limit of requests in flight from the moment the fault st
   assert.deepEqual(found([longAgo], ledgerWith([]), [{ ...since, struckAt: 19_000 }]), ["wait"]);
 });
 
-test("allows a faulty node to be barred, and clients of a dead gateway to wait", () => {
+test("a faulty node may be quarantined, and clients of a dead gateway may wait", () => {
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
   assert.deepEqual(found([], ledgerWith([], { quarantines }), [episode({ mayBar: true })]), []);
   const late = sight({ ...REFUSED, endedAt: 40_000 });
   assert.deepEqual(found([late], ledgerWith([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
 });
 
-test("judges speed only with --strict, and always judges money and answers", () => {
+test("rules about speed count only with --strict; rules about money and answers always count", () => {
   const rules = (strict: boolean, sights: Sight[], kept: LedgerState, episodes: FaultEpisode[]): AuditRule[] =>
     audit({ sights, ledgerState: kept, episodes, epoch: EPOCH })
       .filter((violation: Violation) => isJudged(violation, { strict }))

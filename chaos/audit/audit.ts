@@ -1,52 +1,52 @@
 /**
- * The auditor: compares what every client received with history and ledger, after all faults are healed, nothing is in
- * flight and a lease has expired. A pure function and simple on purpose: it shares no code with the product, and its
- * own tests show that it detects errors.
+ * The auditor compares every client's observations with the history and the ledger, after all faults have ended, no
+ * request is in flight and all leases have expired. It is a pure function and kept simple: it shares no code with the
+ * product, and its own tests show that it detects errors.
  */
 import { answerOf, type Sight, wordsIn } from "@tollgate/stage/load/sight.ts";
 import { describeWrongCharge } from "./charges.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 import { matchRequests } from "./match-requests.ts";
 
-/** One fault, from its strike until clients are served as before. */
+/** One fault, from its beginning until clients are served as before. */
 export interface FaultEpisode {
   fault: string;
-  /** Milliseconds since the run began. */
+  /** The time at which the fault began, in milliseconds since the run began. */
   struckAt: number;
   healedAt: number;
-  /** When the next fault may begin. */
+  /** The time at which clients were served as before again; the next fault may begin then. */
   calmAt: number;
-  /** The results that clients may get beside `ok`, as `answerOf` names them. */
+  /** The results that clients may get besides `ok`, as `answerOf` names them. */
   mayShow: readonly string[];
-  /** Clients of this fault may wait long for a refusal, because their gateway does not run. */
+  /** Clients may wait long for an error, because their gateway does not run. */
   mayWait: boolean;
-  /** The fault is a node's own, so the node may be barred for it. */
+  /** A node itself is faulty, so it may be quarantined. */
   mayBar: boolean;
   recovered: boolean;
-  /** The time within which clients must be served as before, counted from the heal. */
+  /** The time limit, after the end of the fault, for serving clients as before. */
   recoversWithinMs: number;
 }
 
 export type AuditRule =
-  /** An answer was not charged. */
+  /** An answer that was not charged. */
   | "lost"
-  /** A request was charged or recorded twice, or no client sent it. */
+  /** A request that was charged or recorded twice, or that no client sent. */
   | "double"
-  /** The charge is not what the answer costs. */
+  /** A charge that differs from the cost of the answer. */
   | "charge"
-  /** The recorded tokens are not those delivered. */
+  /** A record whose tokens differ from the delivered ones. */
   | "tokens"
-  /** The output differs from the ordered text. */
+  /** Output that differs from the requested text. */
   | "text"
-  /** A client got an answer that the contract never allows for this fault. */
+  /** A result that the contract never allows during this fault. */
   | "answer"
-  /** A request was refused, or its stream cut short, in a way that only overload or another fault explains. */
+  /** A refused request or broken stream that only an overload or another fault explains. */
   | "refused"
-  /** A client waited too long for a refusal. */
+  /** A client that waited too long for an error. */
   | "wait"
-  /** Clients were served as before, but later than promised. */
+  /** Clients that were served as before, but later than promised. */
   | "late"
-  /** Clients were never served as before. */
+  /** Clients that were never served as before. */
   | "not recovered"
   | "hold"
   | "ledger"
@@ -54,32 +54,32 @@ export type AuditRule =
 
 export interface Violation {
   rule: AuditRule;
-  /** The fault during which the violation began; `quiet` for none. */
+  /** The fault during which the violation began; `quiet` if there was none. */
   fault: string;
   what: string;
 }
 
 /**
- * Rules that a busy machine breaks too, because it misses the platform's own deadlines. They are judged with
- * `--strict`, on a machine without other work; without it they are only reported.
+ * Rules that are also broken on a busy machine, where the platform misses its own deadlines. They only count with
+ * `--strict`, on a machine without other work. Otherwise they are reported without failing the run.
  */
 const NEEDS_A_FREE_MACHINE: ReadonlySet<AuditRule> = new Set(["refused", "wait", "late", "quarantine"]);
 
 export const isJudged = ({ rule }: Violation, { strict }: { strict: boolean }): boolean =>
   strict || !NEEDS_A_FREE_MACHINE.has(rule);
 
-/**
- * Answers of a platform that misses its deadlines, because a part failed or because processes do not get enough
- * processor time.
- */
+/** The results of an overloaded platform: a part of it failed, or its processes do not get enough processor time. */
 const OVERLOADED = [
   ...["503", "503 no_capacity", "event no_capacity", "429 rate_limit_sku_capacity"],
   ...["502 upstream_stall", "event upstream_stall"],
 ];
 
-/** The dispatch deadline, within which lost jobs are tried again, and a second for a machine that this run keeps busy. */
+/**
+ * The maximum wait for an error in milliseconds: the dispatch deadline, until which lost jobs are retried, and a second
+ * for a busy machine.
+ */
 const REFUSAL_MS_MAX = 10_000 + 1_000;
-/** A request in flight when a fault strikes is lost when the gateway notices the silence. */
+/** The maximum time in milliseconds until a gateway notices that a request in flight was lost through a fault. */
 const NOTICED_MS_MAX = 2_300;
 export const NO_FAULT = "quiet";
 
@@ -87,7 +87,7 @@ interface Evidence {
   sights: readonly Sight[];
   ledgerState: LedgerState;
   episodes: readonly FaultEpisode[];
-  /** The start of the run in milliseconds since 1970. */
+  /** The time at which the run began, in milliseconds since 1970. */
   epoch: number;
 }
 
@@ -125,23 +125,25 @@ function recovery({ fault, recovered, healedAt, calmAt, recoversWithinMs }: Faul
   ];
 }
 
-/** The episodes that overlap the time of a request. */
+/** Returns the faults that overlap the time of a request. */
 function episodesOf(sight: Sight, episodes: readonly FaultEpisode[]): FaultEpisode[] {
   return episodes.filter(({ struckAt, calmAt }) => sight.beganAt < calmAt && sight.endedAt > struckAt);
 }
 
-/** Chooses among several episodes one that may explain the client's answer, or else the last. */
+/** Returns the fault that allows the client's result or, if none does, the last fault during the request. */
 export function explainingFault(sight: Sight, episodes: readonly FaultEpisode[]): string {
   const seen = episodesOf(sight, episodes);
   const answer = answerOf(sight);
   return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? NO_FAULT;
 }
 
-/** The latest times at which requests in flight were lost. */
+/**
+ * For each fault that began during a request: the latest time at which the gateway noticed that the request was lost.
+ */
 const struckMeanwhile = ({ beganAt }: Sight, seen: readonly FaultEpisode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 
-/** Checks that the client's result is one that the faults of its time allow. */
+/** Checks that the faults during a request allow the client's result. */
 function answers(sight: Sight, episodes: readonly FaultEpisode[]): Violation[] {
   const answer = answerOf(sight);
   const seen = episodesOf(sight, episodes);
@@ -163,7 +165,7 @@ function answers(sight: Sight, episodes: readonly FaultEpisode[]): Violation[] {
 
 type Wrong = [rule: AuditRule, what: string];
 
-/** Checks one request: its client's observation against its record. */
+/** Compares the client's observation of a request with its record. */
 function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   switch (sight.end) {
     case "complete":
@@ -172,7 +174,7 @@ function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
       return refused(sight, record);
     case "event":
       return brokenOff(sight, record);
-    // A gateway died, or the client left: what was delivered before may have been settled or not.
+    // A gateway died, or the client disconnected. The output until then may have been settled or not.
     case "lost":
     case "hung up":
     case "gave up":
@@ -198,13 +200,13 @@ function answered(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   return wrong;
 }
 
-/** A 502 may be charged, depending on its outcome; every other refusal is free. */
+/** A 502 may be charged, depending on its outcome. Other refused requests are free. */
 function refused({ status }: Sight, record: LedgerRecord | undefined): Wrong[] {
   if (record === undefined || status === 502 || record.charge === 0n) return [];
   return [["charge", `refused with ${status}, and charged ${record.charge} (${record.outcome})`]];
 }
 
-/** A stream that ended with an error event costs exactly the tokens that reached its client. */
+/** A stream that ended with an error event costs exactly the tokens that reached the client. */
 function brokenOff(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   const wrong: Wrong[] = [];
   if (!sight.text.startsWith(sight.received))

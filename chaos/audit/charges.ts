@@ -1,4 +1,7 @@
-/** Computes the allowed charges of a record by its outcome, independently of the product (decisions §9). */
+/**
+ * Computes which charges a record may have, from its outcome and without the product's code (specification, decisions
+ * §9).
+ */
 import type { LedgerRecord } from "./ledger-state.ts";
 
 type Rule = (record: LedgerRecord) => "all" | "nothing" | "either";
@@ -12,14 +15,14 @@ const BY_OUTCOME: Record<string, Rule> = {
   upstream_stall: hadOutput,
   plane_lost: reachedClient,
   gateway_stopped: reachedClient,
-  // The prompt is charged if a node had accepted the request, which cannot be seen from outside.
+  // The prompt is charged if a node had accepted the request. The auditor cannot see that.
   client_closed: (record) => (record.completionTokens > 0 ? "all" : "either"),
   upstream_failed: () => "either",
   no_capacity: free,
   gateway_lost: free,
 };
 
-/** Describes what is wrong with the charge; undefined if nothing is. */
+/** Describes the error in a record's charge; undefined if the charge is correct. */
 export function describeWrongCharge(record: LedgerRecord): string | undefined {
   const { outcome, charge, short, hold, promptTokens, completionTokens, prices } = record;
   const rule = BY_OUTCOME[outcome] ?? (outcome.startsWith("rate_limit_") ? free : undefined);
@@ -36,7 +39,7 @@ export function describeWrongCharge(record: LedgerRecord): string | undefined {
   return undefined;
 }
 
-/** The `max_tokens` of the request, computed from the hold; null if the request had none or nothing was held. */
+/** Computes the request's `max_tokens` from its hold; null if the request had none, or if there was no hold. */
 export function outputCapOf({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
   if (endpoint === "embedding" || prices === null || prices.out === 0n) return null;
   return Number((hold - BigInt(promptTokens) * prices.in) / prices.out);

@@ -1,4 +1,4 @@
-/** Reads the whole ledger with plain SQL, independently of the gateway's code. Amounts are picodollars. */
+/** Reads the whole ledger with plain SQL, independently of the gateway's code. Amounts are in picodollars. */
 
 /** A request's record in the history. */
 export interface LedgerRecord {
@@ -13,18 +13,21 @@ export interface LedgerRecord {
   completionTokens: number;
   hold: bigint;
   charge: bigint;
-  /** The part of a late settlement that could not be collected, because the account or the key's budget was exhausted. */
+  /**
+   * The part of a late settlement that could not be charged, because the account's credit or the key's budget was
+   * exhausted.
+   */
   short: bigint;
   hostShare: bigint;
   hasHost: boolean;
-  /** The prices of the version with which the request was charged; null if nothing was ever held. */
+  /** The prices with which the request was charged; null if there was never a hold. */
   prices: { in: bigint; out: bigint } | null;
 }
 
 /** The ledger entries of one request or transfer. */
 interface Operation {
   id: string;
-  /** The number and the sum of the entries that charge builders. */
+  /** The number of entries that charge builders, and their sum. */
   charges: number;
   charged: bigint;
   /** The sum of all entries, which is zero in a correct ledger. */
@@ -48,15 +51,15 @@ export interface LedgerState {
   transfers: string[];
   accounts: BookAccount[];
   holds: { id: string; account: string; isPastLease: boolean }[];
-  /** Every node that the platform barred automatically, with the time in milliseconds since 1970. */
+  /** The nodes that the platform quarantined automatically, with the time in milliseconds since 1970. */
   quarantines: { node: string; reason: string; at: number }[];
-  /** The output of `tollgate admin ledger check`; null if it found nothing. */
+  /** The output of `tollgate admin ledger check`; null if it found no errors. */
   ledgerCheck: string | null;
 }
 
 export type Query = <Row extends object>(sql: string) => Promise<Row[]>;
 
-/** Columns of big numbers arrive as text. */
+/** A row as the database driver returns it: big numbers are text. */
 type Raw<T> = { [Name in keyof T]: T[Name] extends bigint ? string : T[Name] };
 
 export async function readLedger(query: Query): Promise<Omit<LedgerState, "ledgerCheck">> {

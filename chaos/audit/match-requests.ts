@@ -1,6 +1,6 @@
 /**
- * Matches clients' observations with ledger records: by request ID when the client got one, otherwise by account, endpoint, model and
- * `max_tokens`.
+ * Matches clients' observations with records: by request ID if the client got one, otherwise by account, endpoint,
+ * model and `max_tokens`.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
@@ -8,9 +8,9 @@ import { outputCapOf } from "./charges.ts";
 import type { LedgerRecord } from "./ledger-state.ts";
 
 interface Matched {
-  /** Observations of requests that could cost something, each with its record if there is one. */
+  /** Clients' observations of requests that may have been charged, each with its record if it has one. */
   pairs: { sight: Sight; record: LedgerRecord | undefined }[];
-  /** Records without a client's request. */
+  /** Records for which no client sent a request. */
   unexplained: LedgerRecord[];
 }
 
@@ -24,8 +24,8 @@ export function matchRequests(sights: readonly Sight[], records: readonly Ledger
     const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
     pairs.push(pair);
     if (id !== undefined) byId.delete(id);
-    // A gateway's refusal contains the request ID. A refusal without one came from the balancer, which forwarded
-    // nothing.
+    // A gateway's error contains the request ID. An error without one came from the load balancer, which did not
+    // forward the request.
     else if (sight.end !== "refused") nameless.push(pair);
   }
   const left = Map.groupBy(byId.values(), markOfRecord);

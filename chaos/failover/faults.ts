@@ -1,10 +1,10 @@
-/** Faults of the database's primary. Each ends when every member follows the new primary. */
+/** Faults of the database's primary server. A fault ends once every member of the cluster follows the new primary. */
 import type { PatroniCluster } from "@tollgate/stage/servers/patroni.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Fault, REFUSAL_ANSWERS } from "../faults.ts";
 import type { Platform } from "../stage/stage.ts";
 
-/** The number of settled requests that no standby has received when the primary dies. */
+/** The number of settled requests that no standby has received when the primary is killed. */
 const TAIL = 40;
 
 type FailoverFault = Fault<Platform>;
@@ -15,7 +15,7 @@ interface FailoverFaults {
   unfenced: FailoverFault[];
 }
 
-/** `loseTail`: the standbys are held back first, and what they lack is lost with the primary. */
+/** `loseTail`: replication to the standbys is stopped first, so that the latest commits are lost with the primary. */
 export function failoverFaults(cluster: PatroniCluster, { loseTail }: { loseTail: boolean }): FailoverFaults {
   const settled = async (): Promise<number> => {
     const [row] = await cluster.query<{ count: number }>("select count(*)::int as count from request");

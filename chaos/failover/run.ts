@@ -1,7 +1,7 @@
 /**
- * `npm run failovers`: PostgreSQL under Patroni is killed, switched over and split under load, with synchronous and
- * asynchronous replication; then the auditor compares every client's answer with the ledger. Exits with 1 if it finds
- * anything.
+ * `npm run failovers`: PostgreSQL under Patroni (a failover manager) is killed, switched over and partitioned under
+ * load, with synchronous and asynchronous replication. Then the auditor compares every client's results with the
+ * ledger. Exits with 1 if it finds an error.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ if (flags.help) {
 const kinds = { sync: [true], async: [false], both: [true, false] }[flags.replication];
 if (kinds === undefined) throw new Error("--replication must be sync, async or both");
 if (flags.entrance !== "haproxy" && flags.entrance !== "hosts") throw new Error("--entrance must be haproxy or hosts");
-// Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
+// The run's many processes load the same sources. With the compile cache, only the first one compiles them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
 ensureServers(PATRONI);
@@ -61,14 +61,14 @@ for (const line of await installPythonTools(["patroni"])) console.log(line);
 const without = whatIsMissing();
 if (without !== undefined) console.log(`left out: npm run failovers (${without})`);
 else {
-  // Keeps the process alive while it only waits for other processes to end.
+  // Keeps this process alive while it only waits for other processes.
   setInterval(() => {}, 60_000);
   let passed = true;
   for (const synchronous of kinds) passed = (await run({ synchronous, entrance: flags.entrance })) && passed;
   process.exit(passed ? 0 : 1);
 }
 
-/** Returns true if the auditor found nothing. */
+/** Returns true if the auditor found no violation. */
 async function run({ synchronous, entrance }: { synchronous: boolean; entrance: Entrance }): Promise<boolean> {
   const seed = numberOf("seed", flags.seed);
   const counts = {
@@ -125,8 +125,8 @@ async function run({ synchronous, entrance }: { synchronous: boolean; entrance: 
 }
 
 /**
- * Reports what gateways entered again after lost commits. Entries that they could not enter are wrong, and so is any
- * re-entry when nothing was lost.
+ * Reports the commits that gateways entered again after a failover lost them. It is an error if one could not be
+ * entered again, or if there was a re-entry although nothing was lost.
  */
 async function tellLosses(
   query: <Row extends object>(sql: string) => Promise<Row[]>,

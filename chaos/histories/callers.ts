@@ -1,4 +1,7 @@
-/** The callers of a history: an operator with builder accounts and keys, and a host. Created through the console before any fault. */
+/**
+ * Creates the accounts of a run through the console before any fault: an operator, builder accounts with keys, and a
+ * host.
+ */
 
 import { openHost, openOperator, signIn } from "../stage/customers.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
@@ -6,14 +9,14 @@ import type { HistoryStage } from "./stage.ts";
 
 const RICH = 2;
 const TIGHT = 3;
-/** Limits far above the load, because rate limits are not tested here. */
+/** Rate limits far above the load, because they are not tested here. */
 const WIDE = { requests_per_minute: 1_000_000, tokens_per_minute: 100_000_000, in_flight: 10_000 };
 
 export interface CallerAccount {
   /** The account's ID in the database, and its public name in the console. */
   id: string;
   name: string;
-  /** The account has little credit, so that its requests compete for it. */
+  /** The account has little credit, so that its concurrent requests compete for it. */
   isTight: boolean;
   key: CallerKey;
 }
@@ -27,7 +30,7 @@ export interface CallerKey {
 export interface Callers {
   cookie: string;
   accounts: CallerAccount[];
-  /** A key of the first account; it gets a budget. */
+  /** A key of the first account that gets a daily budget. */
   budgeted: CallerKey;
 }
 

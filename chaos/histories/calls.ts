@@ -1,25 +1,28 @@
 /**
- * A history: every operation of a run with the times of its call and its return, in milliseconds since the run began.
- * Chats are the observations of ../../stage/load; the other operations are here. Amounts are picodollars.
+ * Defines a history: every operation of a run with the times of its call and return, in milliseconds since the run
+ * began. Chats are recorded as `Sight`s (see ../../stage/load); the other operations are defined here. Amounts are in
+ * picodollars.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 
 interface Call {
   calledAt: number;
   returnedAt: number;
-  /** `unknown`: the connection broke or the answer was a 5xx, so the operation may or may not have been done. */
+  /**
+   * `unknown`: the connection broke or the response was a 5xx, so the operation may or may not have been carried out.
+   */
   outcome: "done" | "refused" | "unknown";
 }
 
 /**
- * Incoming credit: a grant of an operator, or a purchase that the payment provider reports until a gateway accepts the
- * event.
+ * Added credit: an operator's grant, or a purchase, whose event the payment provider repeats until a gateway accepts
+ * it.
  */
 export interface CreditCall extends Call {
   kind: "grant" | "purchase";
   account: string;
   amount: bigint;
-  /** What identifies the credit in the ledger: a grant's reason, or a purchase's checkout. */
+  /** Identifies the credit in the ledger: a grant's reason, or the ID of a purchase's checkout. */
   mark: string;
 }
 
@@ -30,7 +33,7 @@ export interface BudgetCall extends Call {
 
 export interface BalanceCall extends Call {
   account: string;
-  /** Null unless the call was done. */
+  /** The balance in the response; null unless `outcome` is `done`. */
   found: { balance: bigint; held: bigint } | null;
 }
 
@@ -41,7 +44,7 @@ export interface History {
   balances: readonly BalanceCall[];
 }
 
-/** One line per operation, sorted by the time of the call. */
+/** Formats a history: one line per operation, sorted by the time of the call. */
 export function historyLines({ chats, credits, budgets, balances }: History): string {
   const all = [
     ...chats.map((sight) => ({ op: "chat", ...sight, calledAt: sight.beganAt })),

@@ -1,4 +1,4 @@
-/** Workers that call a gateway of their choice, one operation after the other, and record every response. */
+/** Workers that call randomly chosen gateways, one operation after the other, and record every response. */
 import { createHmac } from "node:crypto";
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { send } from "@tollgate/stage/load/client.ts";
@@ -13,7 +13,7 @@ import { type HistoryStage, MODEL, WEBHOOK_SECRET } from "./stage.ts";
 
 const CHATTERS = 14;
 const PAUSE_MS = { least: 10, most: 250 };
-/** The pause between two calls of the worker that raises the budget, and of each that adds credit or reads balances. */
+/** The pause in milliseconds between two calls of the workers that raise the budget, add credit or read balances. */
 const SELDOM_MS = { least: 150, most: 900 };
 const CAPS = { least: 200, most: 7_000 };
 const PATIENCE_MS = 60_000;
@@ -24,9 +24,12 @@ const CHECKOUTS = 2_000;
 
 export interface HistoryWorkers {
   readonly history: History;
-  /** Calls that were acknowledged. */
+  /** The number of acknowledged calls. */
   acknowledged(): number;
-  /** Starts no more calls, and waits for those in flight. Purchases are reported again until a gateway has accepted them. */
+  /**
+   * Stops making calls and waits for those in flight. Events of purchases are repeated until a gateway has accepted
+   * them.
+   */
   stop(): Promise<void>;
 }
 
@@ -35,7 +38,7 @@ interface CallsOptions {
   people: Callers;
   chance: Chance;
   now: () => number;
-  /** Called when every account has credit, before the workers begin. */
+  /** Called once every account has credit, before the workers begin. */
   prepared: () => Promise<void>;
 }
 
@@ -79,7 +82,7 @@ export async function startWorkers({ stage, people, chance, now, prepared }: Cal
     noted(credits, { kind: "grant", account: account.id, amount, mark, calledAt, returnedAt, outcome });
     return outcome;
   };
-  /** Reported to two gateways at once, repeatedly until one has accepted the event. */
+  /** Sends the purchase's event to two gateways at once, and repeats it until one has accepted it. */
   const purchase = async (by: Chance): Promise<void> => {
     const checkout = checkouts.pop();
     if (checkout === undefined) return;
@@ -114,7 +117,7 @@ export async function startWorkers({ stage, people, chance, now, prepared }: Cal
     noted(balances, { account: id, calledAt, returnedAt, outcome, found });
   };
 
-  // Every account gets credit, and the key its first budget, before the first fault.
+  // Every account gets credit, and the budgeted key its first budget, before the first fault.
   for (const account of accounts) await grant(account, account.isTight ? 20n : RICH_MICRO, chance);
   await raiseBudget(chance);
   const wrong = [...credits, ...budgets].find(({ outcome }) => outcome !== "done");
@@ -125,7 +128,7 @@ export async function startWorkers({ stage, people, chance, now, prepared }: Cal
     while (!isOver) {
       const before = acknowledged;
       await act(by);
-      // While no call is acknowledged, workers pause longer.
+      // While no call is acknowledged, workers pause three times as long.
       await pause(by.between(least, most) * (acknowledged === before ? 3 : 1));
     }
   };
@@ -163,7 +166,7 @@ interface Chatting {
 function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting): Promise<Sight> {
   const words = by.between(2, 30);
   const [text, stream] = [textOf(words, by), by.oneIn(2)];
-  // An account with little credit asks for what it can pay.
+  // An account with little credit requests only as many tokens as it can pay for.
   const cap = isPoor ? words + by.between(1, 20) : wide;
   const body = {
     model: MODEL,
@@ -181,7 +184,10 @@ function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting):
   );
 }
 
-/** Opens checkouts in the table, so that only the events of their payment are missing. Accounts with little credit get none. */
+/**
+ * Inserts checkouts directly into the database, so that only their payment events are missing. Accounts with little
+ * credit get none.
+ */
 async function openCheckouts({ query }: HistoryStage, accounts: readonly CallerAccount[]) {
   const rich = accounts.filter(({ isTight }) => !isTight);
   const checkouts = Array.from({ length: CHECKOUTS }, (_, i) => ({

@@ -1,14 +1,17 @@
-/** Faults during histories: gateways and PostgreSQL are killed and frozen, alone and together, in the seed's order. */
+/**
+ * The faults of a history: gateways and PostgreSQL are killed and frozen, alone and together, in an order that the seed
+ * determines.
+ */
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { HistoryStage } from "./stage.ts";
 
 interface Strike {
   name: string;
-  /** Resolves when the fault is healed. */
+  /** Causes the fault. Resolves when it has ended. */
   strike(stage: HistoryStage, chance: Chance): Promise<void>;
 }
 
-/** How long a process stays frozen, and how long a killed one stays down, in milliseconds. */
+/** Durations in milliseconds for which a process stays frozen, or a killed one stays down. */
 const FROZEN_MS = [100, 1_000, 3_000];
 const DOWN_MS = [0, 500, 2_500];
 
@@ -48,7 +51,7 @@ export const STRIKES: readonly Strike[] = [
     name: "gateway killed while PostgreSQL is down",
     async strike({ gateways, postgres }, by) {
       await postgres.process.kill();
-      // Requests in flight end meanwhile, and their settlements are on a gateway's disk.
+      // Waits until requests in flight have ended: their settlements are then on a gateway's disk.
       await pause(by.pick(FROZEN_MS));
       await by.pick(gateways).kill();
       await postgres.process.start();

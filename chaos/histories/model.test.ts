@@ -1,4 +1,4 @@
-/** Tests of the model itself: it accepts a correct history and detects each kind of error. */
+/** Tests the model of the ledger itself: it accepts a correct history and detects each kind of error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
@@ -8,7 +8,7 @@ import { checkHistory, type FinalLedger, type ModelRule } from "./model.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const KEY = "00000000-0000-7000-8000-0000000000bb";
-/** 10 prompt tokens at 20 and 3 output tokens at 40. */
+/** The charge in picodollars: 10 prompt tokens at 20, and 3 output tokens at 40. */
 const CHARGE = 320n;
 const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
 const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
@@ -45,7 +45,7 @@ const history = (changes: Partial<History> = {}): History => ({
   ...changes,
 });
 
-/** A ledger in which all operations of the history were done. */
+/** Returns a ledger in which all operations of the history were carried out, with optional changes. */
 function ledger(changes: Partial<FinalLedger> & { balance?: bigint } = {}): FinalLedger {
   const { balance = 1_000n - CHARGE, ...more } = changes;
   const records = more.records ?? [record(1)];
@@ -62,7 +62,7 @@ function ledger(changes: Partial<FinalLedger> & { balance?: bigint } = {}): Fina
 const found = (calls: History, kept: FinalLedger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
 
-test("accepts a late charge limited to the free credit if credit arrived after the response", () => {
+test("the model accepts a late settlement that is limited to the free credit, if more credit arrived after the response", () => {
   const calls = history({ credits: [credit({ amount: 100n, calledAt: 500, returnedAt: 510 })] });
   const kept = ledger({
     credits: [{ ...SECOND, mark: "first", amount: 100n }],
@@ -73,7 +73,7 @@ test("accepts a late charge limited to the free credit if credit arrived after t
   assert.deepEqual(checkHistory(calls, kept), []);
 });
 
-test("accepts a history that the ledger explains", () => {
+test("the model accepts a history that agrees with the ledger", () => {
   const calls = history({
     chats: [chat(1), chat(2, { end: "lost", requestId: null, usage: null, received: "", status: null })],
     credits: [
@@ -86,7 +86,7 @@ test("accepts a history that the ledger explains", () => {
     balances: [
       read(0n, { calledAt: 1, returnedAt: 2 }),
       read(1_000n, { calledAt: 50, returnedAt: 60 }),
-      // The settlement of an answer may still be on its gateway's disk.
+      // This balance does not yet include the charge: the settlement may still be on its gateway's disk.
       read(1_005n),
       read(1_005n - CHARGE),
       { ...read(0n), outcome: "unknown", found: null },
@@ -158,7 +158,7 @@ const cases: [what: string, rules: ModelRule[], History, FinalLedger][] = [
   ["a balance above all grants", ["read"], history({ balances: [read(1_001n)] }), ledger()],
 ];
 for (const [what, rules, calls, kept] of cases) {
-  test(`detects ${what}`, () => {
+  test(`the model detects ${what}`, () => {
     assert.deepEqual(found(calls, kept), rules);
   });
 }

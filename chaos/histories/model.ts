@@ -1,8 +1,8 @@
 /**
- * A model of the ledger that is computed only from the history: an account has its incoming credit minus the cost of
- * its answers, and a key has spent the cost of its requests. For a call with unknown outcome the ledger says whether it
- * was done, at most once. A pure function that shares no code with the product. The auditor checks what each chat costs
- * by its ending (../audit/audit.ts).
+ * A model of the ledger, computed only from the history. An account has its added credit minus the cost of its answers;
+ * a key has spent the cost of its requests. For calls with an unknown outcome, the ledger shows whether they were
+ * carried out, at most once. A pure function that shares no code with the product. The auditor (../audit/audit.ts)
+ * checks the charge of each single chat.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
@@ -10,17 +10,17 @@ import { matchRequests } from "../audit/match-requests.ts";
 import type { BalanceCall, CreditCall, History } from "./calls.ts";
 
 export type ModelRule =
-  /** An acknowledged operation is not in the ledger. */
+  /** An acknowledged operation that is missing in the ledger. */
   | "lost"
-  /** The ledger contains an operation twice, or one that was refused, or one that no one called. */
+  /** An operation that is in the ledger twice, or although it was refused or never called. */
   | "double"
-  /** An account's balance differs from the history. */
+  /** A final balance that differs from the history. */
   | "balance"
-  /** More was spent than had come in. */
+  /** Spending of more credit than had been added. */
   | "overspent"
-  /** A key spent more than its budgets ever allowed. */
+  /** A key's spending above all budgets that it ever had. */
   | "budget"
-  /** A balance was read that no order of the calls explains. */
+  /** A balance that was read, but that no order of the calls explains. */
   | "read";
 
 export interface Finding {
@@ -28,7 +28,7 @@ export interface Finding {
   what: string;
 }
 
-/** Incoming credit as the ledger has it, identified by the mark of its call. */
+/** Added credit in the ledger, with the mark of the call that added it. */
 export interface LedgerCredit {
   mark: string;
   kind: string;
@@ -38,9 +38,9 @@ export interface LedgerCredit {
 
 export interface FinalLedger extends Pick<LedgerState, "records" | "accounts"> {
   credits: readonly LedgerCredit[];
-  /** The key of each record, by the record's id. */
+  /** The ID of the key of each record, by the record's ID. */
   keys: ReadonlyMap<string, string>;
-  /** Records that were settled after their leases had expired. */
+  /** The IDs of records that were settled after their leases had expired. */
   late: ReadonlySet<string>;
 }
 
@@ -56,7 +56,7 @@ export function checkHistory(history: History, ledger: FinalLedger): Finding[] {
   const charges = pairs.flatMap(({ sight, record }): Charge[] =>
     record === undefined ? [] : [{ sight, record, amount: costOf(sight, record) }],
   );
-  // A late settlement is collected after its answer, from credit that arrived until then, so it is left out here.
+  // Late settlements are left out: they may be charged from credit that arrived after the answer.
   const answeredFirst = charges
     .filter(({ sight, record }) => sight.end === "complete" && !ledger.late.has(record.id))
     .sort((a, b) => a.sight.endedAt - b.sight.endedAt);
@@ -78,7 +78,7 @@ export function checkHistory(history: History, ledger: FinalLedger): Finding[] {
   return [...found, ...checkBudgets(history, answeredFirst, ledger.keys)];
 }
 
-/** Compares incoming credit in the ledger with the calls. Returns the findings, and the calls that were carried out. */
+/** Compares added credit in the ledger with the calls. Returns the errors, and the calls that were carried out. */
 function checkCredits(
   calls: readonly CreditCall[],
   entered: readonly LedgerCredit[],
@@ -104,16 +104,16 @@ function checkCredits(
 }
 
 /**
- * The cost of a complete answer is its usage at the record's prices; for every other ending it is what the record says.
- * A gateway that was unreachable for longer than its lease settles late and collects what is left: the auditor checks
- * that only accounts with little credit pay less.
+ * Returns the cost of a request. A complete answer costs its usage at the record's prices; for other endings the
+ * record's charge is used. A gateway that was unreachable for longer than its lease settles late and charges only the
+ * remaining credit (`short` is the rest). The auditor checks that this happens only to accounts with little credit.
  */
 function costOf({ end, usage }: Sight, { prices, charge, short }: LedgerRecord): bigint {
   if (end !== "complete" || usage === null || prices === null) return charge;
   return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
 }
 
-/** Checks, in the order of the answers' returns, that no more was spent than could have been there. */
+/** Checks, in the order in which the answers returned, that spending never exceeded the maximum at that time. */
 function checkSpending(
   answered: readonly Charge[],
   mostBefore: (at: number) => bigint,
@@ -130,9 +130,9 @@ function checkSpending(
 }
 
 /**
- * A balance that was read lies between all credit that certainly came in minus all possible charges, and all credit
- * that may have come in. Charges of answers may still be only on their gateway's disk, so they do not lower the upper
- * bound.
+ * Checks a balance that was read. It must be at least all credit that certainly was added minus all possible charges,
+ * and at most all credit that may have been added. Charges do not lower the maximum, because settlements may still be
+ * on a gateway's disk.
  */
 function checkRead(
   { found, calledAt, returnedAt, account }: BalanceCall,
@@ -149,7 +149,10 @@ function checkRead(
   return balance > most ? say(`at most ${most} could be there`) : [];
 }
 
-/** Budgets are only raised: a key never spends more in a day than the highest budget that was requested until then. */
+/**
+ * Checks each key's spending per day. Budgets are only raised, so the limit is the highest budget requested before the
+ * answer.
+ */
 function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: FinalLedger["keys"]): Finding[] {
   return [...Map.groupBy(budgets, ({ key }) => key)].flatMap(([key, calls]) => {
     const mostBefore = (at: number): bigint =>
@@ -161,7 +164,7 @@ function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: F
   });
 }
 
-/** The day of a request in days since 1970, from the time in its UUID. */
+/** Returns the day of a request (in days since 1970) from the time in its UUID. */
 const dayOf = (uuid: string): number =>
   Math.floor(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) / 86_400_000);
 const ofAccount = (charges: readonly Charge[], id: string): Charge[] =>

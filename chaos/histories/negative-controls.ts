@@ -1,20 +1,20 @@
 /**
- * Platforms with a planted error: if a run does not detect it, its other results prove nothing. Each control names the
- * error and the rules that must detect it.
+ * Platforms with a deliberate error. If a run does not detect it, its other results prove nothing. Each control names
+ * the error and the rules that must detect it.
  */
 import type { HistoryStage } from "./stage.ts";
 
 interface Control {
-  /** Settings of the PostgreSQL server, of the gateways, and of the gateways' connections. */
+  /** Settings of the PostgreSQL server, of the gateways, and of the gateways' database connections. */
   server: Record<string, string>;
   gateways: Record<string, string>;
   connections: string | undefined;
-  /** Called when every account has credit, before the workers begin. */
+  /** Introduces the error. Called once every account has credit, before the workers begin. */
   plant(stage: HistoryStage): Promise<void>;
   foundBy: readonly string[];
 }
 
-/** The WAL writer sleeps for ten seconds: commits that were confirmed meanwhile are only in the server's memory. */
+/** The WAL writer writes only every ten seconds. Until then, confirmed commits exist only in the server's memory. */
 const SLEEPY = {
   synchronous_commit: "off",
   wal_writer_delay: "10s",
@@ -23,7 +23,7 @@ const SLEEPY = {
   checkpoint_timeout: "1h",
 };
 
-/** Reads the balance and writes the new one without a lock. */
+/** Changes a database function so that it reads the balance and writes the new one without a lock. */
 const LOST_UPDATE: [RegExp, string][] = [
   [/perform from ledger_account where id = p_account for no key update;/, ""],
   [
@@ -37,7 +37,7 @@ export const NEGATIVE_CONTROLS: Record<string, Control> = {
     server: SLEEPY,
     gateways: { DATABASE_DURABILITY: "assumed" },
     connections: "-c synchronous_commit=off",
-    // Writes the set-up to disk, so that only later commits are lost.
+    // Writes the setup to disk, so that only later commits are lost.
     plant: async ({ query }) => void (await query("checkpoint")),
     foundBy: ["lost"],
   },

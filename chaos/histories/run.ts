@@ -1,8 +1,8 @@
 /**
  * `npm run histories`: several gateways and one PostgreSQL are killed and frozen while every call and its return are
- * recorded; then the history is checked against a model of the ledger. `--controls` also runs platforms with planted
- * errors, and fails if one is not detected. The result depends on outcomes only: a slow machine makes a shorter
- * history.
+ * recorded. Then the history is checked against a model of the ledger. `--controls` also runs platforms with deliberate
+ * errors, and fails if one is not detected. The result depends only on outcomes, not on time: a slow machine just makes
+ * a shorter history.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,17 +32,19 @@ const USAGE = `Usage: npm run histories -- [flags]
   --keep            keeps the logs and the history, also of a good run`;
 
 const LEASE_S = 10;
-/** In runs of at least this length, a gateway is also frozen for longer than a lease. */
+/** Runs of at least this many seconds also freeze a gateway for longer than a lease. */
 const LONG_S = 120;
 const PAST_LEASE_ONE_IN = 12;
-/** The number of acknowledged calls between two strikes: a slow machine has fewer strikes, but as many calls for each. */
+/**
+ * The number of acknowledged calls between two faults. A slow machine has fewer faults, but as many calls between them.
+ */
 const LEAD_CALLS = { least: 2, most: 60 };
 const SHOWN_OF_EACH = 4;
-/** A control is struck this many times, each time after this many more acknowledged calls. */
+/** A control has this many faults, with `CONTROL_CALLS` acknowledged calls before each. */
 const CONTROL_STRIKES = 4;
 const CONTROL_CALLS = 60;
 
-/** The results that clients may get while processes die: each says clearly that the request was not served. */
+/** The results that clients may get while processes die: each shows that the request was not served. */
 const MAY_SHOW = [
   ...[
     "503",
@@ -60,7 +62,7 @@ interface Judged {
   calls: number;
   acknowledged: number;
   strikes: number;
-  /** The number of requests whose gateway was unreachable for longer than its lease. */
+  /** The number of requests that were settled after their leases had expired. */
   late: number;
 }
 
@@ -89,7 +91,7 @@ if (flags.help) {
 }
 if (flags.control !== undefined && NEGATIVE_CONTROLS[flags.control] === undefined)
   throw new Error(`--control must be one of ${Object.keys(NEGATIVE_CONTROLS).join(", ")}`);
-// Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
+// The run's many processes load the same sources. With the compile cache, only the first one compiles them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
 const options = {
@@ -109,7 +111,7 @@ const wanted = flags.controls ? Object.keys(NEGATIVE_CONTROLS) : flags.control =
 for (const control of wanted) passed = (await run({ ...options, control })) && passed;
 process.exit(passed ? 0 : 1);
 
-/** Returns true if the run found nothing, or, for a control, if it found the planted error. */
+/** Returns true if the run found no error or, for a control, if it found the deliberate error. */
 async function run({ seed, seconds, major, keep, control: name }: RunOptions): Promise<boolean> {
   const control = name === undefined ? undefined : NEGATIVE_CONTROLS[name];
   const begun = performance.now();
@@ -133,7 +135,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
         : await strikeAfterCalls(stage, { chance, calls, strikes: name === "synchronous_commit" });
     await calls.stop();
     say("every call has returned; waiting for the last holds");
-    // The check below reports holds that are left.
+    // If a hold is left after the timeout, the check below reports it.
     const noHold = async (): Promise<boolean> => (await stage.query("select 1 from hold limit 1")).length === 0;
     await eventually("no hold is left", noHold).catch(() => undefined);
     const { findings, ...counts } = await judge(stage, calls, { now, strikes });
@@ -174,7 +176,7 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
   }
 }
 
-/** Used for controls: counts calls instead of seconds, so that there is something to lose on any machine. */
+/** Causes a control's faults. Counts calls instead of seconds, so that on any machine there is something to lose. */
 async function strikeAfterCalls(
   stage: HistoryStage,
   { chance, calls, strikes }: { chance: Chance; calls: HistoryWorkers; strikes: boolean },
@@ -203,7 +205,7 @@ async function judge(
   );
   const keys = await stage.query<{ id: string; key: string }>("select id, key_id as key from request");
   const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_TABLE}`);
-  // Processes die all the time, so the whole run counts as one fault.
+  // Processes die all the time, so the auditor treats the whole run as one fault.
   const always: FaultEpisode = {
     ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
     ...{ mayShow: MAY_SHOW, mayWait: true, mayBar: true },
@@ -225,7 +227,7 @@ async function judge(
   };
 }
 
-/** Prints a few findings of each rule, because one error has many consequences. */
+/** Prints only a few errors for each rule, because one cause has many consequences. */
 function tellFindings(findings: Judged["findings"]): void {
   for (const [rule, all] of Map.groupBy(findings, (finding) => finding.rule)) {
     for (const { what } of all.slice(0, SHOWN_OF_EACH)) console.log(`         ${rule}: ${what}`);
@@ -233,7 +235,7 @@ function tellFindings(findings: Judged["findings"]): void {
   }
 }
 
-/** Counts how the calls ended, by kind. */
+/** Describes the number of calls, by kind and outcome. */
 function told({ chats, credits, budgets, balances }: History): string {
   const counts = (list: readonly string[]): string =>
     Object.entries(Object.groupBy(list, (name) => name))

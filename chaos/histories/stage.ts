@@ -1,6 +1,6 @@
 /**
- * The stage of a history: one PostgreSQL, one NATS server, three gateways and two agents, each a process that can be
- * killed and frozen. There is no standby and no balancer: every call chooses its gateway, and the platform has to
+ * The platform of a history: one PostgreSQL, one NATS server, three gateways and two agents, each a process that can be
+ * killed and frozen. There is no standby and no load balancer: every call chooses its gateway, and the platform has to
  * survive every crash.
  */
 import { randomBytes } from "node:crypto";
@@ -23,7 +23,9 @@ const SLOTS = 24;
 export const MODEL = "tiny-3b";
 export const WEBHOOK_SECRET = "whsec_histories";
 
-/** A table of the requests that were settled after their leases expired, which their records do not say. */
+/**
+ * A table for the IDs of requests that were settled after their leases had expired. The records do not contain that.
+ */
 export const LATE_TABLE = "history.settled_late";
 const NOTE_LATE = `
   create schema history;
@@ -51,9 +53,12 @@ export interface HistoryStage {
 interface StageOptions {
   major: number;
   holdLeaseS: number;
-  /** Settings of the PostgreSQL server, set by `alter system`. */
+  /** Settings of the PostgreSQL server, applied with `alter system`. */
   server: Record<string, string>;
-  /** Settings of the gateways. `connections`: `options` of their database connections, such as `-c synchronous_commit=off`. */
+  /**
+   * Settings of the gateways. `connections` are `options` of their database connections, such as `-c
+   * synchronous_commit=off`.
+   */
   gateways: Record<string, string>;
   connections: string | undefined;
 }
@@ -71,7 +76,7 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
     DATABASE_URL: options.connections === undefined ? url : `${url}?options=${encodeURIComponent(options.connections)}`,
     KEY_PEPPER: randomBytes(32).toString("hex"),
     RECEIPT_SEED: randomBytes(32).toString("base64url"),
-    // The scripted engine cannot answer canaries.
+    // No canaries, because the scripted engine cannot answer them.
     CATALOGUE_FILE: await writeCatalogue(directory, { [MODEL]: { canaries: [] } }),
     PROBATION_ANSWERS: "0",
     AUTO_QUARANTINE: "false",
@@ -79,7 +84,8 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
     DRAIN_DELAY_S: "0",
     STRIPE_SECRET_KEY: "sk_test_histories",
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    // No request goes to the payment provider: the run only sends its events.
+    // An address at which nothing listens: gateways must send no requests to the payment provider. The run sends its
+    // events.
     STRIPE_API_BASE: "http://127.0.0.1:9",
     ...options.gateways,
   };

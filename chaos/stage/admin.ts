@@ -1,4 +1,4 @@
-/** Runs `tollgate admin …` commands with the gateways' settings, as an operator would. */
+/** Runs `tollgate admin …` commands with the gateways' settings, as an operator does. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

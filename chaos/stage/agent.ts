@@ -1,4 +1,4 @@
-/** The agents of the stage: one host's, with the scripted engine, each under a supervisor. */
+/** The agents of the stage: they belong to one host, use the scripted engine, and each has a supervisor. */
 import { join } from "node:path";
 import { newAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
@@ -11,9 +11,9 @@ interface Place {
   hostToken: string;
   models: readonly string[];
   slots: number;
-  /** The certificate file of the authority that signed the plane's certificates. */
+  /** The file with the certificate of the authority that signed the certificates of the dispatch plane. */
   authority: string | undefined;
-  /** The last agent runs in a network of its own, which needs these ports of servers outside. */
+  /** Runs the last agent in its own network, which can be cut. It needs the `needed` ports of servers outside. */
   cuts: boolean;
   needed: number[];
 }

@@ -1,4 +1,7 @@
-/** The users of the stage: builders with and without credit, a host and an operator, created by operators' commands. */
+/**
+ * The users of the stage: builders with much and with little credit, a host and an operator, created with admin
+ * commands.
+ */
 
 import type { Customers, Payer } from "@tollgate/stage/load/load.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
@@ -6,10 +9,10 @@ import { adminJson, type RunAdmin } from "./admin.ts";
 
 const RICH = 2;
 const POOR = 2;
-/** Amounts in dollars. A request of a poor account holds about two microdollars. */
+/** Credit in dollars. A request of an account with little credit holds about two microdollars. */
 const CREDIT = { rich: "900", poor: "0.0001" };
 const OPERATOR = { email: "operator@chaos.example", password: "a password that only this run knows" };
-/** Limits far above the load, because rate limits are not tested here. */
+/** Rate limits far above the load, because they are not tested here. */
 const WIDE = ["--requests-per-minute", "1000000", "--tokens-per-minute", "100000000", "--in-flight", "10000"];
 
 type People = Omit<Customers, "port" | "operatorCookie">;
@@ -26,12 +29,12 @@ export async function openAccounts(admin: RunAdmin): Promise<People> {
   return { rich, poor, hostToken };
 }
 
-/** Creates the operator for `signIn`. */
+/** Creates the operator that `signIn` signs in. */
 export async function openOperator(admin: RunAdmin): Promise<void> {
   await adminJson(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
 }
 
-/** Returns the session's cookie. */
+/** Signs in as the operator, and returns the session's cookie. */
 export async function signIn(baseUrl: string): Promise<string> {
   const response = await fetch(`${baseUrl}/console/api/auth/sign-in/email`, {
     method: "POST",
@@ -53,7 +56,7 @@ async function openPayer(admin: RunAdmin, credit: string): Promise<Payer> {
   return { account: uuidOfPublicId("acc", id), key: key.secret };
 }
 
-/** Returns the host's token. */
+/** Creates the host, and returns its token. */
 export async function openHost(admin: RunAdmin): Promise<string> {
   const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "host", "a host"]);
   return (await adminJson<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;

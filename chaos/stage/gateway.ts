@@ -1,4 +1,7 @@
-/** The gateways of the stage: supervised `tollgate serve` processes on fixed ports, of this version or an older one. */
+/**
+ * The gateways of the stage: supervised `tollgate serve` processes on fixed ports, of the current version or an older
+ * one.
+ */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,20 +15,20 @@ import { type SupervisedProcess, supervise } from "./supervised.ts";
 export interface Gateway extends SupervisedProcess {
   port: number;
   internalPort: number;
-  /** Makes the gateway run these sources from its next start on. */
+  /** Sets the directory of the sources that the gateway runs from its next start on. */
   setVersion(root: string): void;
-  /** The balancer sends the gateway nothing, whatever its `/readyz` says. */
+  /** If true, the load balancer sends no requests to the gateway, whatever `/readyz` reports. */
   isTakenOut: boolean;
 }
 
 interface Place {
   directory: string;
-  /** The directory of the sources that the gateways start with. */
+  /** The directory of the sources with which the gateways start. */
   root: string;
   settings: Record<string, string>;
-  /** A clock for the first gateway only. */
+  /** A clock that can be set, for the first gateway only. */
   clock: FakeClock | undefined;
-  /** The last gateway runs in a network of its own, which needs these ports of servers outside. */
+  /** Runs the last gateway in its own network, which can be cut. It needs the `needed` ports of servers outside. */
   cuts: boolean;
   needed: number[];
 }
@@ -57,7 +60,7 @@ interface GatewayOptions {
   settings: Record<string, string>;
   port: number;
   internalPort: number;
-  /** Words to put before the command. */
+  /** Arguments to put before the gateway's command, such as those that enter a network namespace. */
   wrapper: string[];
 }
 

@@ -2,7 +2,10 @@
 import { type Found, findCommit, git } from "@tollgate/stage/versions.ts";
 import { lastRelease } from "../../gateway/src/db/testing/release.ts";
 
-/** Chooses the named revision, or else the newest tag, or else the last release in gateway/sql/releases. */
+/**
+ * Returns the commit of the named revision, or else of the newest tag, or else of the last release in
+ * gateway/sql/releases.
+ */
 export function findOldVersion(named: string | undefined): Found {
   const [newestTag] = git("tag", "--sort=-creatordate").split("\n");
   const revision = named ?? (newestTag || lastRelease().commit);

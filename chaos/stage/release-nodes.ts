@@ -1,4 +1,4 @@
-/** Releases quarantined nodes and resumes them, as an operator and the node's host would. */
+/** Releases quarantined nodes as the operator, and resumes them as their host. */
 import type { Platform } from "./stage.ts";
 
 export async function releaseNodes({ admin, balancer, customers }: Platform): Promise<void> {

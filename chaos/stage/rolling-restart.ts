@@ -1,14 +1,19 @@
-/** Restarts both gateways one after the other under load, without any client error. */
+/** Restarts both gateways one after the other under load, without client errors. */
 
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { untilServing } from "./gateway.ts";
 import type { Platform } from "./stage.ts";
 
-/** The balancer checks five times a second; after this time, requests that it sent before have arrived. */
+/**
+ * The time to wait after a gateway was taken out of the load balancer, which checks five times a second. By then,
+ * requests sent to the gateway before have arrived.
+ */
 const TAKEN_OUT_MS = 1_500;
 
-/** Restarts gateways as systemd does: SIGTERM, then a new start. The balancer only learns of it from `/readyz`. */
+/**
+ * Restarts gateways as systemd does: SIGTERM, then a new start. The load balancer learns of it only through `/readyz`.
+ */
 export async function rollingRestart(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     await gateway.end();
@@ -17,7 +22,10 @@ export async function rollingRestart(stage: Platform): Promise<void> {
   }
 }
 
-/** Gateways of an older version may not report that they drain, so an operator takes each out of the balancer first. */
+/**
+ * Upgrades the gateways one after the other. Older versions may not report that they drain, so each is first taken out
+ * of the load balancer, as an operator would do.
+ */
 export async function rollingUpgrade(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     gateway.isTakenOut = true;

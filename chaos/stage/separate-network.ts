@@ -1,7 +1,7 @@
 /**
- * A separate network for one process of the stage, with a cable that can be cut. Inside, the servers that the process
- * needs have the same ports on 127.0.0.1 as outside, and so do its own ports outside. Both directions go through the
- * cable.
+ * A separate network for one process of the stage, which can be cut from the other processes. Inside, the servers that
+ * the process needs have the same ports on 127.0.0.1 as outside, and its own ports are the same outside. Traffic in
+ * both directions passes through the connection that can be cut.
  */
 import type { Server } from "node:net";
 import { join } from "node:path";
@@ -11,15 +11,15 @@ import { type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
 import { openTunnel } from "./tcp-tunnel.ts";
 
 export interface SeparateNetwork extends Pick<Network, "cut" | "heal"> {
-  /** Words to put before the command of the process. */
+  /** Arguments to put before the command of the process, so that it runs inside the network. */
   wrapper: string[];
   close(): Promise<void>;
 }
 
 interface Ports {
-  /** Ports of servers outside. */
+  /** Ports of servers outside that the process needs. */
   needed: number[];
-  /** Ports of the process inside. */
+  /** Ports of the process inside that others need. */
   own: number[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * The stage of a run: PostgreSQL with a standby, three NATS servers, Valkey or Redis, two gateways behind a balancer
- * that follows `/readyz`, and four agents with the scripted engine. All are real processes on this machine, and end
- * with the run.
+ * The platform of a chaos run: PostgreSQL with a standby, three NATS servers, Valkey or Redis, two gateways behind a
+ * load balancer that follows `/readyz`, and four agents with the scripted engine. All are real processes on this
+ * machine, and end with the run.
  */
 
 import { randomBytes } from "node:crypto";
@@ -23,18 +23,18 @@ import { type Gateway, makeGateways, untilServing } from "./gateway.ts";
 import type { SeparateNetwork } from "./separate-network.ts";
 import type { SupervisedProcess } from "./supervised.ts";
 
-/** A gateway counts as late if `/readyz` takes longer than this. */
+/** A gateway counts as late if `/readyz` takes longer than this many milliseconds. */
 const LOOK_LATE_MS = 1_000;
 
-/** The parts that every run has. The database depends on the run. */
+/** The parts that every run has, except the database, which differs between runs. */
 export interface Platform {
   nats: Nats;
   valkey: Valkey;
   gateways: Gateway[];
   agents: SupervisedProcess[];
-  /** The clock of the first gateway, if clocks are part of the run. */
+  /** The clock of the first gateway, if the run includes clock faults. */
   clock: FakeClock | undefined;
-  /** The separate networks of the last gateway and the last agent, if network cuts are part of the run. */
+  /** The separate networks of the last gateway and the last agent, if the run includes network cuts. */
   apart: { gateway: SeparateNetwork; agent: SeparateNetwork } | undefined;
   balancer: Balancer;
   admin: RunAdmin;
@@ -42,12 +42,12 @@ export interface Platform {
   /** The directory of all logs. */
   directory: string;
   holdLeaseS: number;
-  /** The directory of the sources that the gateways run. */
+  /** The directory of the sources that the gateways run now. */
   root: string;
   versions: Record<string, string>;
   /** Returns true if every gateway accepts requests and every agent runs. */
   isWhole(): boolean;
-  /** Ends everything but the database. `keep` keeps the logs. */
+  /** Ends all processes but the database. `keep` keeps the logs. */
   close(options: { keep: boolean }): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface Stage extends Platform {
 
 /** The database of a platform, started by the caller. */
 interface Database {
-  /** The URL that gateways use, and the ports in it. */
+  /** The URL with which gateways connect, and the ports in it. */
   url: string;
   ports: number[];
   version: string;
@@ -67,9 +67,12 @@ interface PlatformOptions {
   nats: string;
   gateways?: number;
   holdLeaseS: number;
-  /** The directory of the sources that the gateways start with. */
+  /** The directory of the sources with which the gateways start. */
   root: string;
-  /** Whether the run needs a gateway whose clock can jump, and a gateway and an agent whose network can be cut. */
+  /**
+   * Whether the run needs a gateway whose clock can jump (`clocks`), or a gateway and an agent whose networks can be
+   * cut (`cuts`).
+   */
   clocks: boolean;
   cuts: boolean;
   /** Additional settings of every gateway. */
@@ -111,7 +114,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   const needed = [...database.ports, ...portsIn(valkey.url), ...natsPorts];
   const place = { directory, root, settings, clock };
   const { gateways, apart: gatewayApart } = await makeGateways(count, { ...place, needed, cuts: options.cuts });
-  // The first gateway migrates the database; accounts can be opened after that.
+  // The first gateway migrates the database, so it starts before the others and before accounts are created.
   const [first, ...others] = gateways;
   await untilServing(first as Gateway);
   const [people] = await Promise.all([openAccounts(adminRunner(settings, () => root)), ...others.map(untilServing)]);
@@ -135,8 +138,8 @@ export async function openPlatform(options: PlatformOptions, database: Database)
     customers: {
       ...people,
       operatorCookie: await signIn(balancer.url),
-      // If no gateway is ready, every second request goes directly to a gateway, as with balancers that try rather than
-      // refuse, so that the gateways' own refusals are tested too.
+      // If no gateway is ready, every second request goes directly to a gateway, so that the gateways' own errors are
+      // tested too. Some real load balancers do that.
       port: (chance) => (balancer.ready() > 0 || chance.next() < 0.5 ? balancer.port : chance.pick(gateways).port),
     },
     versions: { postgres: database.version, nats: nats.version, valkey: valkey.version, node: process.versions.node },
@@ -154,12 +157,12 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   return stage;
 }
 
-/** The settings of every gateway. */
+/** Returns the settings of every gateway. */
 async function settingsFor(
   { nats, valkey }: Pick<Platform, "nats" | "valkey">,
   { directory, holdLeaseS, databaseUrl }: Pick<Platform, "directory" | "holdLeaseS"> & { databaseUrl: string },
 ): Promise<Record<string, string>> {
-  // The scripted engine cannot answer canaries: here only failures bar a node.
+  // The scripted engine cannot answer canaries, so nodes have none: only failures quarantine a node here.
   const withoutCanaries = Object.fromEntries(MODELS.map((model) => [model, { canaries: [] }]));
   return {
     ...nats.environment,

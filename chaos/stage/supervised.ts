@@ -1,4 +1,4 @@
-/** A supervised process: it is restarted a second after it died, as by systemd, until it is stopped. */
+/** A process with a supervisor that restarts it a second after it died, as systemd does, until it is stopped. */
 
 import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -14,10 +14,10 @@ export interface SupervisedProcess {
   /** Sends SIGSTOP. */
   freeze(): void;
   thaw(): void;
-  /** Sends SIGTERM and waits for the end. The process does not run again until `start`. */
+  /** Sends SIGTERM and waits for the end. The supervisor does not restart the process until `start` is called. */
   end(): Promise<void>;
   start(): Promise<void>;
-  /** Replaces the process from the next start on. */
+  /** Sets the process that the supervisor runs from the next start on. */
   replace(process: Process): void;
 }
 
@@ -27,7 +27,8 @@ export function supervise(first: Process, { endWithinMs = 60_000 } = {}): Superv
   let restarting: Promise<void> | undefined;
   const startAgain = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, RESTART_AFTER_MS));
-    // The process ends again if a server that it needs is unreachable, and is restarted. Its log says why.
+    // A start fails if a server that the process needs is unreachable. The supervisor tries again, and the process's
+    // log has the reason.
     if (isWanted && !process.running()) await process.start().catch(() => undefined);
   };
   const looking = setInterval(() => {

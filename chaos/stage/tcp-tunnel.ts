@@ -1,6 +1,7 @@
 /**
- * A TCP tunnel through a network that can be cut: listens on one address and forwards everything to another. Run as a
- * program (`tcp-tunnel.ts HOST PORT…`, inside the namespace) it makes HOST's ports look like ports of this machine.
+ * A TCP tunnel through a network that can be cut: it listens on one address and forwards everything to another. Run as
+ * a program (`tcp-tunnel.ts HOST PORT…`, inside the network namespace), it makes these ports of HOST available on
+ * 127.0.0.1.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";

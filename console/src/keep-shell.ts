@@ -1,10 +1,10 @@
-/** Registers the service worker that caches the page's frame for outages of the gateway (shell-worker.js). */
+/** Registers the service worker (shell-worker.js), which caches the page's files for outages of the gateway. */
 
-/** The worker fetches the whole build, so it waits until the page itself is loaded. */
+/** The worker downloads the whole build, so its registration waits until the page itself is loaded. */
 const AFTER_MS = 3_000;
 
 export function keepShell(): void {
-  // Service workers need TLS or this machine; elsewhere the console works without one.
+  // Browsers allow service workers only over TLS or on localhost. The console works without one.
   if (!import.meta.env.PROD || !("serviceWorker" in navigator)) return;
   addEventListener("load", () =>
     setTimeout(() => {

@@ -36,7 +36,7 @@ const as = (locale: string | null, time_zone: string | null): boolean => writeAs
 
 afterEach(() => void as("en-US", null));
 
-test("writes numbers and dates as the person chose", () => {
+test("formats numbers and dates in the chosen locale", () => {
   as("en-US", "UTC");
   assert.deepEqual([countText(1_234_567), decimalText(61.34), fixedText(1234.5, 2)], ["1,234,567", "61.3", "1,234.50"]);
   assert.deepEqual([momentText(AT), dayText(AT)], ["Nov 5, 2026, 06:30:09", "Nov 5, 2026"]);
@@ -50,7 +50,7 @@ test("writes numbers and dates as the person chose", () => {
   assert.deepEqual([countText(1_234_567), minuteText(AT)], ["12,34,567", "12:00"]);
 });
 
-test("keeps digits, calendar and days of the API in every language", () => {
+test("uses the API's digits, calendar and days in every locale", () => {
   for (const locale of ["ar-EG", "fa-IR", "th-TH", "my-MM"]) {
     as(locale, "Asia/Tokyo");
     assert.match(
@@ -67,7 +67,7 @@ test("keeps digits, calendar and days of the API in every language", () => {
   assert.equal(agoText(-3, "minute"), "3 minutes ago");
 });
 
-test("writes as the browser does where nothing, or something unknown, was chosen", () => {
+test("uses the browser's locale if none, or an unknown one, was chosen", () => {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const choice of [AS_BROWSER, { locale: "xx-XX", time_zone: "Moon/Crater" }, { locale: "!", time_zone: "!" }]) {
     as("de-DE", "Asia/Tokyo");
@@ -77,7 +77,7 @@ test("writes as the browser does where nothing, or something unknown, was chosen
   }
 });
 
-test("tells whether anything changed", () => {
+test("reports whether a choice changed the format", () => {
   assert.equal(as("fr-FR", "Europe/Paris"), true);
   const key = writingKey();
   assert.equal(as("fr-FR", "Europe/Paris"), false);
@@ -85,7 +85,7 @@ test("tells whether anything changed", () => {
   assert.notEqual(writingKey(), key);
 });
 
-test("reads every amount that it writes itself, in every language", () => {
+test("parses every amount that it has formatted, in every locale", () => {
   for (const locale of LOCALES) {
     as(locale, null);
     fc.assert(
@@ -100,7 +100,7 @@ test("reads every amount that it writes itself, in every language", () => {
   }
 });
 
-test("finds the moment when clocks show a time, also where they change", () => {
+test("converts local times to moments, including daylight-saving changes", () => {
   as("en-US", "Europe/Berlin");
   const momentOf = (text: string): string => new Date(momentOfZone(Date.parse(`${text}Z`))).toISOString();
   assert.equal(momentOf("2026-07-01T00:00"), "2026-06-30T22:00:00.000Z");
@@ -133,7 +133,7 @@ test("offers each locale with an example, and time zones by name", () => {
   assert.ok(timeZones().includes("Europe/Berlin"));
 });
 
-test("no other file formats numbers or dates with the browser's locale", () => {
+test("is the only file that formats numbers or dates with the browser's locale", () => {
   const root = fileURLToPath(new URL(".", import.meta.url));
   const others = globSync("**/*.{ts,tsx}", { cwd: root }).filter((path) => !/^locale(\.test)?\.ts$/.test(path));
   assert.ok(others.length > 100, "the sources were found");

@@ -1,6 +1,7 @@
 /**
- * Formats numbers and dates as the person chose in the settings, or as their browser does. Hours count to 24; digits and the calendar are
- * the API's, so that amounts and days are the same in every language. Words around them stay English. Times other than local ones say UTC.
+ * Formats numbers and dates in the locale that the person chose, or in the browser's. Hours count to 24. Digits and
+ * calendar are the API's, so that amounts and days are the same in every locale. Words stay English. Times that are not
+ * local say UTC.
  */
 interface Choice {
   locale: string | null;
@@ -10,16 +11,19 @@ interface Choice {
 const H24 = { hourCycle: "h23" } as const;
 const ALIKE = { numberingSystem: "latn", calendar: "gregory" } as const;
 
-// Until `writeAs`, which the page calls first: tests are the same on every machine.
+// The default until the page calls `writeAs`, so that tests format the same on every machine.
 let language = "en-US";
 let timeZone: string | undefined;
-/** Formatters are costly to make and are made when they are first needed. */
+/** A cache of formatters, which are costly to create. */
 let made = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 
-/** As long as nobody is known to be here. */
+/** The browser's locale and time zone, until a person is signed in. */
 export const AS_BROWSER: Choice = { locale: null, time_zone: null };
 
-/** What this browser does not know is as if nothing were chosen. Returns whether anything is written differently from now on. */
+/**
+ * Sets the locale and time zone. Values that the browser does not support count as not chosen. Returns whether the
+ * format changed.
+ */
 export function writeAs({ locale, time_zone }: Choice): boolean {
   const next = [knownLocale(locale) ?? navigator.language, knownZone(time_zone)] as const;
   if (next[0] === language && next[1] === timeZone) return false;
@@ -28,7 +32,7 @@ export function writeAs({ locale, time_zone }: Choice): boolean {
   return true;
 }
 
-/** What stands for how things are written now. */
+/** A text that changes with the locale or time zone. */
 export const writingKey = (): string => `${language} ${timeZone}`;
 
 function knownLocale(locale: string | null): string | undefined {
@@ -65,19 +69,19 @@ function dates(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 const zoneOption = (): { timeZone?: string } => (timeZone === undefined ? {} : { timeZone });
 
-/** "1,234". */
+/** For example "1,234". */
 export const countText = (value: number | bigint): string => numbers({ maximumFractionDigits: 0 }).format(value);
-/** For example "61.3", where a tenth still matters. */
+/** At most one decimal, for example "61.3". */
 export const decimalText = (value: number): string => numbers({ maximumFractionDigits: 1 }).format(value);
-/** "1,234.50", with so many places. */
+/** A fixed number of decimals, for example "1,234.50". */
 export const fixedText = (value: number, places: number): string =>
   numbers({ minimumFractionDigits: places, maximumFractionDigits: places }).format(value);
-/** For example "0.42 %", for a share from 0 to 1. */
+/** A share from 0 to 1 as a percentage, for example "0.42 %". */
 export const shareText = (value: number): string => `${numbers({ maximumFractionDigits: 2 }).format(value * 100)} %`;
-/** The same for a column: "4.00 %" below "0.42 %". Zero is "0 %". */
+/** A percentage with two decimals, so that a column aligns: "4.00 %" below "0.42 %". Zero is "0 %". */
 export const evenShareText = (value: number): string => (value === 0 ? "0 %" : `${fixedText(value * 100, 2)} %`);
 
-/** What stands before the cents: also in what people type. */
+/** The sign before the decimals, in shown and typed amounts. */
 export type DecimalSign = "." | ",";
 export function ownDecimalSign(): DecimalSign {
   const sign = numbers({})
@@ -86,7 +90,7 @@ export function ownDecimalSign(): DecimalSign {
   return sign === "," ? "," : ".";
 }
 
-/** A number or amount as it is written here, with a decimal point and nothing else: "$1.234,50" → "1234.50". */
+/** Turns a formatted number or amount into plain digits with a decimal point: "$1.234,50" → "1234.50". */
 export function plainNumber(text: string): string {
   const group =
     numbers({})
@@ -101,14 +105,14 @@ const UTC = { timeZone: "UTC" } as const;
 
 /** For example "Nov 15, 2026, 06:30:09". */
 export const momentText = (at: Date | number): string => dates({ ...MEDIUM, timeStyle: "medium", ...H24 }).format(at);
-/** "Nov 15, 2026", here or of a day in UTC, which does not say so itself. */
+/** For example "Nov 15, 2026", in the person's time zone. */
 export const dayText = (at: Date | number): string => dates(MEDIUM).format(at);
 export const utcDayText = (at: Date | number): string => dates({ ...MEDIUM, ...UTC }).format(at);
 /** For example "06:30:09". */
 export const clockText = (at: Date | number): string => dates({ timeStyle: "medium", ...H24 }).format(at);
-/** "06:30". */
+/** For example "06:30". */
 export const minuteText = (at: Date | number): string => dates({ timeStyle: "short", ...H24 }).format(at);
-/** "Nov 15", here or of a day in UTC. */
+/** For example "Nov 15", in the person's time zone. */
 export const monthDayText = (at: Date | number): string => dates(MONTH_DAY).format(at);
 export const utcMonthDayText = (at: Date | number): string => dates({ ...MONTH_DAY, ...UTC }).format(at);
 
@@ -116,10 +120,10 @@ const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 /** For example "3 minutes ago". */
 export const agoText = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);
 
-/** The name of the time zone that times are in. */
+/** The name of the time zone in which times are shown. */
 export const ownZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
 
-/** The time zone with how far it is from UTC at that moment: "Europe/Berlin (UTC+01:00)". */
+/** The time zone with its offset from UTC at that moment: "Europe/Berlin (UTC+01:00)". */
 export function zoneName(at: Date | number): string {
   const name = ownZone();
   const minutes = Math.round(zoneAheadMs(Number(at)) / 60_000);
@@ -138,7 +142,7 @@ const FIELDS = {
   second: "numeric",
 } as const;
 
-/** How far the clock of the time zone is ahead of UTC at that moment. */
+/** The offset of the person's time zone from UTC at that moment, in milliseconds. */
 export function zoneAheadMs(atMs: number): number {
   const name = `parts ${timeZone}`;
   const found = made.get(name) ?? new Intl.DateTimeFormat("en-US", { ...ALIKE, ...FIELDS, ...H24, ...zoneOption() });
@@ -149,14 +153,17 @@ export function zoneAheadMs(atMs: number): number {
   return local - Math.floor(atMs / 1000) * 1000;
 }
 
-/** The moment when clocks of the time zone show this, given as if it were UTC. In the hour that clocks skip, the moment after it. */
+/**
+ * Converts a local time, given as if it were UTC, to the moment when local clocks show it. A time in the hour skipped
+ * for daylight saving becomes the moment after that hour.
+ */
 export function momentOfZone(localMs: number): number {
   const guess = localMs - zoneAheadMs(localMs);
   const ahead = zoneAheadMs(guess);
   return localMs - ahead === guess ? guess : Math.max(guess, localMs - ahead);
 }
 
-/** What a person can choose from, each with an example; those that they have besides come first. */
+/** The locales that the settings offer, besides the browser's own and the stored one. */
 export const LOCALES = [
   ...[
     "en-US",
@@ -193,7 +200,7 @@ export const LOCALES = [
 
 const EXAMPLE_MS = Date.UTC(2026, 10, 15, 12);
 
-/** "German (Germany): 15.11.2026, 1.234,5". */
+/** For example "German (Germany): 15.11.2026, 1.234,5". */
 export function localeLabel(locale: string): string {
   const name = new Intl.DisplayNames("en", { type: "language" }).of(locale) ?? locale;
   const date = new Intl.DateTimeFormat(locale, { ...ALIKE, ...MEDIUM }).format(EXAMPLE_MS);

@@ -14,7 +14,7 @@ import {
 } from "./money.ts";
 
 describe("amounts of the API", () => {
-  test("are parsed exactly", () => {
+  test("parse exactly", () => {
     assert.equal(parseMicro("9830.400000"), 9_830_400_000n);
     assert.equal(parseMicro("5000000"), 5_000_000_000_000n);
     assert.equal(parseMicro("-0.000001"), -1n);
@@ -22,7 +22,7 @@ describe("amounts of the API", () => {
       assert.throws(() => parseMicro(text), text);
   });
 
-  test("of any size keep all digits", () => {
+  test("keep all digits at any size", () => {
     const digits = fc.bigInt({ min: 0n, max: 10n ** 24n });
     fc.assert(
       fc.property(digits, fc.constantFrom("", "-"), (pico, minus) => {
@@ -43,7 +43,7 @@ describe("amounts of the API", () => {
 });
 
 describe("displayed amounts", () => {
-  test("exact amounts have every digit and at least cents", () => {
+  test("show every digit, and at least cents, when exact", () => {
     const cases: [bigint, string][] = [
       [0n, "$0.00"],
       [5_000_000_000_000n, "$5.00"],
@@ -54,7 +54,7 @@ describe("displayed amounts", () => {
     for (const [pico, text] of cases) assert.equal(exactDollars(pico), text);
   });
 
-  test("short amounts round a balance down and a charge up", () => {
+  test("round a balance down and a charge up when short", () => {
     assert.equal(shortDollars(4_999_999_999_999n, "down"), "$4.99");
     assert.equal(shortDollars(4_990_000_000_001n, "up"), "$5.00");
     assert.equal(shortDollars(12_345_600_000n, "down"), "$0.0123");
@@ -68,12 +68,12 @@ describe("displayed amounts", () => {
     assert.equal(shortDollars(7n, "down"), "$0.000000000007");
   });
 
-  test("an amount may be text of the API or picodollars", () => {
+  test("accept the API's text or picodollars", () => {
     assert.deepEqual([picoOf("1.500000"), picoOf(7n)], [1_500_000n, 7n]);
   });
 
-  test("the price of tokens is a product of whole numbers", () => {
-    // reason-32b with its whole context as output: 9,830.4 microdollars.
+  test("multiply token counts by prices in whole numbers", () => {
+    // The model reason-32b with its whole context as output costs 9,830.4 microdollars.
     assert.equal(costOfTokens(32_768, 300_000), parseMicro("9830.400000"));
   });
 });
@@ -83,7 +83,7 @@ describe("amounts in a column", () => {
     const places = placesOf(amounts);
     return amounts.map((pico) => columnDollars(pico, places));
   };
-  /** Parses the shown text, as a reader would add it up by hand. */
+  /** Parses the displayed text, as a reader would when adding the amounts by hand. */
   const read = (text: string): bigint => {
     const digits = text.replaceAll(/[$,.]/g, "").replace("\u2212", "-");
     const places = text.length - text.indexOf(".") - 1;
@@ -91,7 +91,7 @@ describe("amounts in a column", () => {
   };
   const amounts = fc.array(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), { minLength: 1 });
 
-  test("have the same decimals: cents, or what the finest one needs", () => {
+  test("have equal decimals: cents, or as many as the finest amount needs", () => {
     assert.deepEqual(column([5_000_000_000_000n, 500_000_000_000n, 0n]), ["$5.00", "$0.50", "$0.00"]);
     assert.deepEqual(column([4_320_000n, 5_000_000_000_000n, -1_200_000n]), [
       "$0.00000432",
@@ -102,7 +102,7 @@ describe("amounts in a column", () => {
     assert.equal(placesOf([]), 2);
   });
 
-  test("of any size align at the point, and only zero is shown as zero", () => {
+  test("align at the decimal point at any size, and show only zero as zero", () => {
     fc.assert(
       fc.property(amounts, (all) => {
         const texts = column(all);
@@ -123,7 +123,7 @@ describe("amounts in a column", () => {
     );
   });
 
-  test("a balance visibly changes with every charge", () => {
+  test("show a balance that visibly changes with every charge", () => {
     const charge = fc.bigInt({ min: 1n, max: 10n ** 13n });
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 16n }), charge, (before, pico) => {

@@ -1,6 +1,6 @@
 /**
- * Exact money. The API's amounts are microdollars as text with six more digits ("9830.400000"); in picodollars, the
- * last digit, every amount is a whole number. Nothing here uses floating point.
+ * Exact money without floating point. The API's amounts are microdollars as text with six decimals ("9830.400000"). As
+ * picodollars (millionths of a microdollar), every amount is a whole number.
  */
 import { countText, ownDecimalSign } from "./locale.ts";
 
@@ -12,7 +12,9 @@ const FINE_DIGITS = 4;
 
 type Rounding = "up" | "down";
 
-/** For example "9830.400000" → 9830400000n picodollars. Whole microdollars without a point are allowed too. */
+/**
+ * For example "9830.400000" → 9830400000n picodollars. Whole microdollars without a decimal point are also accepted.
+ */
 export function parseMicro(text: string): bigint {
   const [, minus, whole = "", part = ""] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole === "") throw new RangeError(`not an amount of microdollars: ${text}`);
@@ -20,20 +22,20 @@ export function parseMicro(text: string): bigint {
   return minus === "-" ? -pico : pico;
 }
 
-/** Whole microdollars, as the API accepts amounts. */
+/** Converts picodollars to whole microdollars, the unit of amounts that the API accepts. */
 export const wholeMicro = (pico: bigint): string => String(pico / PICO_PER_MICRO);
 
 /**
- * Formats every digit, and at least cents: "$5.00", "$0.00000432". Used for balances and sums: even the smallest charge
- * changes them, and they equal the sum of their rows.
+ * Formats all digits, and at least cents: "$5.00", "$0.00000432". Used for balances and sums, so that even the smallest
+ * charge changes a balance and rows add up to their sum.
  */
 export function exactDollars(pico: bigint): string {
   return write(pico, DOLLAR_DIGITS);
 }
 
 /**
- * The number of decimals that a column of amounts needs so that none is cut off: two if all are whole cents, otherwise
- * as many as the finest amount has. In steps of two, so that a new row seldom changes the others.
+ * The number of decimals that a column of amounts needs so that no digit is cut off: two for whole cents, otherwise as
+ * many as the finest amount has. Rounded up to an even number, so that a new row seldom changes the column.
  */
 export function placesOf(amounts: Iterable<bigint>): number {
   let places = CENT_DIGITS;
@@ -45,8 +47,8 @@ export function placesOf(amounts: Iterable<bigint>): number {
 export const columnDollars = (pico: bigint, places: number): string => write(pico, places, "keep");
 
 /**
- * A short form for sentences: cents from a dollar on, up to four digits from a cent on, below that three significant
- * digits with zeros. A charge rounds up, as the API does, and a balance down.
+ * A short form for sentences: two decimals from $1 on, up to four digits from $0.01 on, and three significant digits
+ * below. A charge rounds up, as in the API, and a balance rounds down.
  */
 export function shortDollars(pico: bigint, rounding: Rounding): string {
   const digits = usefulDigits(pico < 0n ? -pico : pico);
@@ -64,7 +66,7 @@ function usefulDigits(size: bigint): number {
   return Math.min(DOLLAR_DIGITS, leadingZeros + 3);
 }
 
-/** Formats dollars with this many digits. Trailing zeros are removed unless kept, but cents always stay. */
+/** Formats dollars with this many decimals. Trailing zeros are trimmed unless kept, but cents always remain. */
 function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): string {
   const size = pico < 0n ? -pico : pico;
   const part = String(size % PICO_PER_DOLLAR)
@@ -75,7 +77,7 @@ function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): s
   return `${pico < 0n ? "−" : ""}$${countText(size / PICO_PER_DOLLAR)}${ownDecimalSign()}${cents}${finer}`;
 }
 
-/** "1234.50": as it is typed, without the sign of dollars and without groups. */
+/** For example "1234.50": the value of an input field, without dollar sign and group separators. */
 export function typedDollars(pico: bigint): string {
   const [whole, part] = [pico / PICO_PER_DOLLAR, String(pico % PICO_PER_DOLLAR).padStart(DOLLAR_DIGITS, "0")];
   return `${whole}${ownDecimalSign()}${part.slice(0, CENT_DIGITS)}${part.slice(CENT_DIGITS).replace(/0+$/, "")}`;
@@ -90,9 +92,9 @@ export const sumMicro = (amounts: Iterable<string>): bigint => {
 /** Accepts microdollars as the API writes them, or picodollars. */
 export const picoOf = (amount: string | bigint): bigint => (typeof amount === "string" ? parseMicro(amount) : amount);
 
-/** Dollars as a number, only for the height of a bar. */
+/** Dollars as a floating-point number, only for the height of a chart's bar. */
 export const chartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;
 
-/** Tokens times a price in microdollars per million, which equals picodollars per token. */
+/** The cost of tokens. A price in microdollars per million tokens equals picodollars per token. */
 export const costOfTokens = (tokens: number, microPerMillion: number): bigint =>
   BigInt(tokens) * BigInt(microPerMillion);

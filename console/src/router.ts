@@ -1,4 +1,7 @@
-/** The route tree. Each part of the console has its routes in its own file; pages are loaded when they open. */
+/**
+ * The route tree. Each part of the console declares its routes in its own file, and a page's code is loaded when the
+ * page opens.
+ */
 import { createRouter } from "@tanstack/react-router";
 import { reach } from "./api/gateway.ts";
 import { onForbidden, onSignedOut, queryClient, readEverythingAgain } from "./data/query-client.ts";
@@ -36,10 +39,10 @@ export const router = createRouter({
   routeTree,
   basepath: "/console",
   defaultPreload: "intent",
-  // The query cache decides what is fresh.
+  // The router itself caches no data, because the query cache decides when data is fresh.
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
-  // An error in a page leaves the layout around it in place.
+  // If a page fails, only the page is replaced by an error; the layout around it stays.
   defaultErrorComponent: BrokenPart,
 });
 
@@ -49,14 +52,13 @@ onSignedOut(() => {
     location: { pathname, searchStr },
     matches,
   } = router.state;
-  // On the sign-in pages, the form shows the error itself.
+  // On the sign-in pages, the form shows the error itself, so the page stays.
   if (!matches.some(({ routeId }) => routeId === appRoute.id)) return;
   leave({ next: `${pathname}${searchStr}` });
 });
 
 /**
- * After a change of permissions the route guards run again: the user gets a page that is still allowed, and the rest is
- * removed.
+ * After a change of permissions, the route guards run again. They redirect the user to a page that is still allowed.
  */
 onForbidden(async () => {
   const changed = await readRightsAgain();
@@ -73,10 +75,10 @@ reach.subscribe(() => {
   const isAway = reach.current() !== undefined;
   const isBack = wasAway && !isAway;
   wasAway = isAway;
-  // After an outage, visible data is read again, and a page that could not be opened is retried.
+  // After an outage, visible data is refreshed, and a page that failed to open is retried.
   if (isBack) void readEverythingAgain().then(() => router.invalidate());
 });
-// The browser is online again.
+// When the browser is back online, the gateway is probed at once.
 addEventListener("online", () => reach.current() !== undefined && void reach.tryNow());
 
 declare module "@tanstack/react-router" {

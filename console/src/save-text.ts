@@ -1,4 +1,4 @@
-/** Lets the browser save a file that the page made. */
+/** Saves text or a blob as a file through the browser's download. */
 export const saveText = (name: string, type: string, text: string): void => saveBlob(name, new Blob([text], { type }));
 
 export function saveBlob(name: string, blob: Blob): void {

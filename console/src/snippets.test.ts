@@ -13,8 +13,8 @@ const [curl, python, typescript] = snippetsOf({ baseUrl: "http://gateway/v1", ap
   ({ text }) => text,
 ) as [string, string, string];
 
-test("the curl snippet is one shell command with the exact body", () => {
-  // The shell splits the words, and printf returns them.
+test("produces one shell command with the exact body for curl", () => {
+  // The shell splits the command into words, and printf returns them.
   const words = execFileSync("sh", ["-c", curl.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
   assert.equal(words[0], "-N");
   assert.equal(words[1], "http://gateway/v1/chat/completions");
@@ -22,14 +22,14 @@ test("the curl snippet is one shell command with the exact body", () => {
   assert.deepEqual(JSON.parse(words[words.indexOf("-d") + 1] ?? ""), body);
 });
 
-test("the Python snippet uses Python constants, the TypeScript snippet unquoted names", () => {
+test("uses Python constants for Python, and unquoted property names for TypeScript", () => {
   assert.match(python, /stream=True,/);
   assert.match(python, /for chunk in client/);
   assert.match(typescript, /^ {2}model: "tiny-3b",$/m);
   assert.match(typescript, /for await/);
 });
 
-test("embeddings have the same three snippets", () => {
+test("produces the same three snippets for embeddings", () => {
   const asked = { model: "embed-m3", input: ["It's a cat", "a dog"] };
   const made = embeddingSnippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
   const [line, inPython, inTypescript] = made.map(({ text }) => text) as [string, string, string];

@@ -1,8 +1,8 @@
-/** A request as curl, Python and TypeScript code to copy. */
+/** Sample code for a request in curl, Python and TypeScript. */
 interface Address {
   /** The API's URL: `https://…/v1`. */
   baseUrl: string;
-  /** A key, or a placeholder. */
+  /** An API key, or a placeholder. */
   apiKey: string;
 }
 
@@ -19,7 +19,7 @@ export function snippetsOf(parts: SnippetParts): { language: string; text: strin
   ];
 }
 
-/** The same for embedding requests. */
+/** Sample code for an embedding request. */
 export function embeddingSnippetsOf(parts: Address & { body: { model: string; input: string[] } }) {
   const { model, input } = parts.body;
   const python = `answer = client.embeddings.create(model=${pythonValue(model)}, input=${pythonValue(input)})
@@ -77,7 +77,7 @@ function typescript({ body, ...address }: SnippetParts): string {
   return `${typescriptClient(address)}\n\n${use}`;
 }
 
-/** Formats JSON as Python. */
+/** Formats a JSON value as a Python literal. */
 function pythonValue(value: unknown): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

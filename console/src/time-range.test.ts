@@ -4,7 +4,7 @@ import { bucketNames, isRange, RANGES, rangeStart, SUM_RANGES, spanBefore, spanO
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 
-test("a day has 24 hours named as in the API, including the current one", () => {
+test("splits a day into 24 hours as in the API, including the current hour", () => {
   const span = spanOf("24h", NOW);
   const names = bucketNames(span);
   assert.deepEqual(
@@ -14,7 +14,7 @@ test("a day has 24 hours named as in the API, including the current one", () => 
   assert.equal(span.from.toISOString(), "2026-11-14T07:00:00.000Z");
 });
 
-test("a week has seven UTC days and a month thirty, including today", () => {
+test("splits a week into seven UTC days and a month into thirty, including today", () => {
   assert.deepEqual(bucketNames(spanOf("7d", NOW)).slice(-2), ["2026-11-14", "2026-11-15"]);
   assert.equal(spanOf("7d", NOW).starts.length, 7);
   const month = spanOf("30d", NOW);
@@ -22,7 +22,7 @@ test("a week has seven UTC days and a month thirty, including today", () => {
   assert.equal(month.from.toISOString(), "2026-10-17T00:00:00.000Z");
 });
 
-test("accepts only known range names, counted back from now", () => {
+test("accepts only known ranges, and counts them back from now", () => {
   assert.deepEqual(
     RANGES.map((range) => (NOW - rangeStart(range, NOW).getTime()) / 3_600_000),
     [1, 6, 24, 168, 720, 2160],
@@ -32,7 +32,7 @@ test("accepts only known range names, counted back from now", () => {
   assert.deepEqual(["", "1d", undefined, ["7d"]].map(isRange), [false, false, false, false]);
 });
 
-test("the previous period has as many buckets and ends where the period begins", () => {
+test("gives the previous period the same number of buckets, ending where the period begins", () => {
   const now = Date.parse("2026-11-18T06:30:00Z");
   const edges = (range: "24h" | "7d"): string[] => {
     const { starts } = spanBefore(spanOf(range, now));

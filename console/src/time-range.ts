@@ -1,10 +1,10 @@
-/** The time ranges that pages show, and the buckets of sums in them: hours of a day, or days. Pure. */
+/** The time ranges that pages show, and their buckets: hours of a day, or UTC days. Pure. */
 import { daysBefore, startOfUtcDay } from "./utc.ts";
 
 export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export type TimeRange = (typeof RANGES)[number];
 
-/** The ranges that sums of whole hours and days support. */
+/** The ranges for which the API sums usage by whole hours or days. */
 export const SUM_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonly TimeRange[];
 export type SumRange = (typeof SUM_RANGES)[number];
 
@@ -39,11 +39,11 @@ export const rangeStart = (range: TimeRange, nowMs: number): Date => new Date(no
 export interface Span {
   by: "hour" | "day";
   from: Date;
-  /** The start of each bucket, oldest first. */
+  /** The start time of each bucket, oldest first. */
   starts: Date[];
 }
 
-/** Hours begin with the clock's hour; days are in UTC. */
+/** Hourly buckets begin on the hour; daily buckets are UTC days. */
 export function spanOf(range: SumRange, nowMs: number): Span {
   const hours = LENGTH_HOURS[range];
   const by = range === "24h" ? "hour" : "day";
@@ -51,7 +51,7 @@ export function spanOf(range: SumRange, nowMs: number): Span {
   return { by, from: starts[0] as Date, starts };
 }
 
-/** The same number of buckets right before these. */
+/** The previous period: the same number of buckets, ending where this period begins. */
 export function spanBefore({ by, from, starts }: Span): Span {
   const bucketMs = by === "hour" ? HOUR_MS : 24 * HOUR_MS;
   const before = starts.map((start) => new Date(start.getTime() - starts.length * bucketMs));
@@ -68,7 +68,7 @@ function lastDays(nowMs: number, days: number): Date[] {
   return Array.from({ length: days }, (_, i) => daysBefore(today, days - 1 - i));
 }
 
-/** The buckets' names in the API's sums: `2026-11-15T06:00:00Z`, `2026-11-15`. */
+/** The buckets' names in the API's usage sums: `2026-11-15T06:00:00Z` or `2026-11-15`. */
 export const bucketNames = ({ by, starts }: Span): string[] =>
   starts.map((start) => {
     const text = start.toISOString();

@@ -4,15 +4,15 @@ import { sinceThen, span, utcDay, utcMoment } from "./time.ts";
 
 const at = (text: string): number => Date.parse(text) / 1000;
 
-test("names UTC explicitly", () => {
+test("marks UTC times as UTC", () => {
   assert.equal(utcMoment(at("2026-11-15T06:30:09Z")), "2026-11-15 06:30:09 UTC");
 });
 
-test("keeps a UTC day's date in every time zone", () => {
+test("shows the same date for a UTC day in every time zone", () => {
   assert.equal(utcDay("2026-11-15"), "Nov 15, 2026");
 });
 
-test("shows past times in a fitting unit", () => {
+test("shows past times in a suitable unit", () => {
   const now = Date.parse("2026-11-15T12:00:00Z");
   assert.equal(sinceThen(at("2026-11-15T11:59:30Z"), now), "just now");
   assert.match(sinceThen(at("2026-11-15T11:57:00Z"), now), /3/);
@@ -20,6 +20,6 @@ test("shows past times in a fitting unit", () => {
   assert.match(sinceThen(at("2025-01-01T00:00:00Z"), now), /2025|2024/);
 });
 
-test("shows durations in a fitting unit", () => {
+test("shows durations in a suitable unit", () => {
   assert.deepEqual([0, 840, 1240, 125_000].map(span), ["0 ms", "840 ms", "1.24 s", "2 min 5 s"]);
 });

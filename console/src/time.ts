@@ -1,4 +1,4 @@
-/** Formats times and durations for people: local time, with UTC for comparing logs. The API uses Unix seconds. */
+/** Formats times and durations: local time, and UTC for comparison with logs. The API uses Unix seconds. */
 import { agoText, clockText, dayText, fixedText, momentText, utcDayText } from "./locale.ts";
 
 const DAY_S = 86_400;
@@ -6,12 +6,12 @@ const DAY_S = 86_400;
 export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
 export const localMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
 export const localDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
-/** A UTC day of the API's sums: "Nov 15, 2026" for `2026-11-15`. */
+/** A UTC day as in the API's usage sums: "Nov 15, 2026" for `2026-11-15`. */
 export const utcDay = (day: string): string => utcDayText(Date.parse(day));
 export const utcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** Only the time for today, otherwise with the day. */
+/** Only the time if it is today, otherwise the date and the time. */
 export function shortMoment(unixSeconds: number, nowMs: number): string {
   const date = asDate(unixSeconds);
   const sameDay = dayText(nowMs) === dayText(date);

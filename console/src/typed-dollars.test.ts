@@ -10,7 +10,7 @@ const read = (text: string, decimal: DecimalSign): number | string => {
   return "pico" in found ? cents(found.pico) : found.wrong;
 };
 
-test("reads a decimal comma as a decimal point, not as digit grouping", () => {
+test("parses one or two digits after a comma as cents", () => {
   for (const decimal of [".", ","] as const) {
     assert.equal(read("12,50", decimal), 1250);
     assert.equal(read("12.50", decimal), 1250);
@@ -20,7 +20,7 @@ test("reads a decimal comma as a decimal point, not as digit grouping", () => {
   }
 });
 
-test("recognises grouped digits in any language", () => {
+test("accepts grouped digits of every locale", () => {
   for (const decimal of [".", ","] as const) {
     assert.equal(read("1,234.50", decimal), 123_450);
     assert.equal(read("1.234,50", decimal), 123_450);
@@ -30,7 +30,7 @@ test("recognises grouped digits in any language", () => {
   }
 });
 
-test("resolves an ambiguous amount by a language with points, and refuses it in one with commas", () => {
+test("resolves an ambiguous amount in locales with decimal points, and refuses it in locales with decimal commas", () => {
   assert.equal(read("1,000", "."), 100_000);
   assert.equal(read("1.000", "."), 100);
   for (const text of ["1,000", "1.000"]) {
@@ -46,7 +46,7 @@ test("refuses invalid amounts", () => {
   }
 });
 
-test("formats accepted amounts so that they can be typed again in any language", () => {
+test("formats accepted amounts so that they can be typed again in any locale", () => {
   const decimal = fc.constantFrom<DecimalSign>(".", ",");
   const text = fc.stringMatching(/^\d{1,4}([., ]\d{1,4}){0,2}$/);
   fc.assert(

@@ -1,13 +1,13 @@
 /**
- * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: "1,000" is a thousand to some and one to others.
- * Pure, except for the person's own decimal sign.
+ * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: in some countries "1,000" is a
+ * thousand, in others it is one. Pure, except for the user's own decimal sign.
  */
 import { countText, type DecimalSign, ownDecimalSign } from "./locale.ts";
 import { exactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
 const NO_AMOUNT = "Enter an amount in dollars, such as 12.50.";
-/** Ambiguous: three digits after the sign may be a group of thousands or decimals. */
+/** An ambiguous amount: three digits after the sign may be a group of thousands or decimals. */
 const GROUP_OR_PLACES = /^([1-9]\d{0,2})[.,](\d{3})$/;
 const FORMS = [
   // For example 1250 · 12.5 · 12,5 · 0,005
@@ -27,7 +27,7 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
   const [, before, after] = GROUP_OR_PLACES.exec(typed) ?? [];
   if (before !== undefined && after !== undefined) {
     const [group, places] = [amount(before + after, ""), amount(before, after)];
-    // The console itself writes 1,000.00, and so do readers with decimal points.
+    // With a decimal point, "1,000" is a thousand: the console writes 1,000.00 itself.
     if (decimal === ".") return { pico: typed.includes(",") ? group : places };
     return {
       wrong: `This amount can mean ${exactDollars(group)} or ${exactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
@@ -37,7 +37,7 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
     const { whole, part = "" } = form.exec(typed)?.groups ?? {};
     if (whole !== undefined) return { pico: amount(whole.replaceAll(/\D/g, ""), part) };
   }
-  // 12,34,567.50: groups of two, where the person's own numbers have them.
+  // Indian grouping (12,34,567.50), if the user's own locale uses it.
   const [, own = "", part = ""] = /^([\d,]{1,11})(?:\.(\d{1,6}))?$/.exec(typed) ?? [];
   const digits = own.replaceAll(",", "");
   return digits !== "" && countText(BigInt(digits)) === own ? { pico: amount(digits, part) } : { wrong: NO_AMOUNT };
@@ -46,8 +46,8 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
 const amount = (whole: string, part: string): bigint => BigInt(whole + part.padEnd(DOLLAR_DIGITS, "0"));
 
 /**
- * For example "$12.50", shown before it is sent; undefined if the text was not understood. Never with three decimals,
- * which could be read as a thousand.
+ * The parsed amount, for example "$12.50", shown before it is sent. Undefined if the text is invalid. Never with three
+ * decimals, which could be read as a thousand.
  */
 export function understood(text: string, decimal?: DecimalSign): string | undefined {
   const read = readDollars(text, decimal);

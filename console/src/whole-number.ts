@@ -1,7 +1,7 @@
 /** Parses whole numbers as users type them. Pure. */
 export const WHOLE_NUMBER_MAX = 100_000_000;
 
-/** With or without commas; undefined if it is not a whole number, or too large. */
+/** Accepts commas between groups of digits. Undefined if the text is not a whole number, or is too large. */
 export function wholeNumber(text: string): number | undefined {
   const digits = text.trim().replaceAll(/[,_\s]/g, "");
   const value = Number(digits);

@@ -1,4 +1,4 @@
-/** Writes `x.br` and `x.gz` beside every text file of the build, so that the gateway need not compress them. */
+/** Writes `x.br` and `x.gz` beside every text file of the build, so that the gateway need not compress it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";

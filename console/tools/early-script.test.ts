@@ -10,7 +10,7 @@ const PAGES = Object.fromEntries(
   Object.values(EARLY_PAGES).map(({ code }) => [`assets/${code.replaceAll("/", "-")}.js`, chunk(["chart.js"], code)]),
 );
 
-test("lists the files of a page's code that the document does not name, each once", () => {
+test("lists each page's code files that the document does not name, each once", () => {
   const bundle = {
     ...PAGES,
     "index.js": chunk(["shared.js"], "main.tsx", true),
@@ -26,7 +26,7 @@ test("lists the files of a page's code that the document does not name, each onc
   ]);
 });
 
-test("fails the build if one of the pages is missing", () => {
+test("fails the build if a page with early requests is missing", () => {
   assert.throws(() => codeOfPages({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
 });
 

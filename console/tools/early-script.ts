@@ -1,6 +1,6 @@
 /**
- * Adds the early script (src/early/early.ts) to the build: a small file that is loaded before all others and knows the
- * files of each page's code.
+ * Adds the early script (src/early/early.ts) to the build: a small file that loads before all others and contains the
+ * names of each page's code files.
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ export function earlyScript(): Plugin {
   return {
     name: "tollgate:early-script",
     apply: "build",
-    // Runs after the page is generated.
+    // Runs after Vite has generated index.html.
     enforce: "post",
     async generateBundle(_options, bundle) {
       const page = bundle["index.html"];
@@ -26,7 +26,7 @@ export function earlyScript(): Plugin {
   };
 }
 
-/** First in the head, so that it runs while the other files load. */
+/** Inserted first in the head, so that the script runs while the other files load. */
 export function withScript(page: string, address: string): string {
   const first = page.indexOf("<script");
   if (first < 0) throw new Error("the page has no script to stand before");
@@ -38,7 +38,7 @@ type Bundle = Record<
   Pick<Rollup.OutputChunk, "type" | "imports" | "facadeModuleId" | "isEntry"> | { type: "asset" }
 >;
 
-/** For each page with early requests, the files of its code, except those that the document names. */
+/** For each page with early requests, its code files except those that the document names. */
 export function codeOfPages(bundle: Bundle): Record<string, string[]> {
   const chunks = Object.entries(bundle).flatMap(([file, part]) => (part.type === "chunk" ? [{ file, ...part }] : []));
   const reach = (file: string, found = new Set<string>()): Set<string> => {

@@ -12,7 +12,7 @@ const collection = {
   aliases: { about: { parent: "info" } },
 };
 
-test("keeps the shapes of an icon, without the attributes that all icons share", () => {
+test("keeps an icon's shapes, without the attributes that all icons share", () => {
   const info = [
     ["circle", { cx: "12", cy: "12", r: "10" }],
     ["path", { d: "M12 16v-4" }],
@@ -22,13 +22,13 @@ test("keeps the shapes of an icon, without the attributes that all icons share",
   assert.deepEqual(shapesOf(collection, "dot"), [["circle", { cx: "7.5", cy: "7.5", r: ".5", fill: "currentColor" }]]);
 });
 
-test("refuses an icon that does not exist or that would be drawn wrongly", () => {
+test("refuses an icon that does not exist or cannot be drawn correctly", () => {
   assert.throws(() => shapesOf(collection, "nothing"), /no icon "nothing"/);
   assert.throws(() => shapesOf(collection, "turned"), /group with attributes/);
   assert.throws(() => shapesOf(collection, "dashed"), /attribute that React names otherwise/);
 });
 
-test("replaces the calls only in the file of icons", () => {
+test("replaces the calls only in icons.tsx", () => {
   const { transform } = lucideIcons();
   assert.ok(typeof transform === "function");
   const call = (id: string): unknown => transform.call({} as never, 'icon(lucide("x"))', id);

@@ -1,4 +1,7 @@
-/** Replaces `lucide("name")` with the shapes of Lucide's icon, so that the build contains only the icons that it uses. */
+/**
+ * Replaces calls of `lucide("name")` with the shapes of that Lucide icon, so that the build contains only the icons
+ * that it uses.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
@@ -42,7 +45,7 @@ const COMMON: Record<string, string> = {
 const TAG = /<(\/?)(\w+)([^>]*?)\/?>/g;
 const ATTRIBUTE = /([\w-]+)="([^"]*)"/g;
 
-/** Throws for an icon that does not exist, or that consists of more than plain shapes. */
+/** Throws an error for an icon that does not exist, or that does not consist of plain shapes. */
 export function shapesOf({ icons, aliases }: Collection, name: string): Shape[] {
   const body = icons[name]?.body ?? icons[aliases[name]?.parent ?? ""]?.body;
   if (body === undefined) throw new Error(`Lucide has no icon "${name}"`);

@@ -5,7 +5,7 @@ import { workerOf } from "./shell-worker.ts";
 
 const source = readFileSync(new URL("../shell-worker.js", import.meta.url), "utf8");
 
-test("the worker contains its build, so that another build gets another worker", () => {
+test("gives every build a different worker", () => {
   const one = workerOf(source, "assets/index-a.js", ["assets/index-a.js", "assets/page-b.js"]);
   assert.doesNotMatch(one, /__[A-Z]+__/);
   assert.match(one, /"\/console\/assets\/page-b\.js"/);

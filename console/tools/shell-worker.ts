@@ -4,14 +4,14 @@ import { readFileSync } from "node:fs";
 import type { Plugin } from "vite";
 
 const SOURCE = new URL("../shell-worker.js", import.meta.url);
-/** Files of public/, whose names do not change with their content. */
+/** Files of public/, whose names contain no hash of their content. */
 const PUBLIC = ["/console/favicon.svg"];
 
 export function shellWorker(): Plugin {
   return {
     name: "tollgate:shell-worker",
     apply: "build",
-    // Runs after the page is generated.
+    // Runs after Vite has generated index.html.
     enforce: "post",
     generateBundle(_options, bundle) {
       const assets = Object.keys(bundle).filter((name) => name.startsWith("assets/"));
@@ -26,7 +26,9 @@ export function shellWorker(): Plugin {
   };
 }
 
-/** The build's name is a hash of its content and the worker's code, so that another build has another worker. */
+/**
+ * The worker's cache is named after a hash of the build and the worker's code, so that every build has a new worker.
+ */
 export function workerOf(source: string, entry: string, assets: string[]): string {
   const files = [...PUBLIC, ...assets.map((name) => `/console/${name}`).sort()];
   const build = createHash("sha256").update(source).update(files.join("\n")).digest("hex").slice(0, 16);

@@ -6,13 +6,13 @@ import { checkSizes } from "./sizes.ts";
 interface Part {
   imports?: string[];
   facade?: string;
-  /** A style or a document, where it is no script. */
+  /** Whether the file is a style sheet or a document instead of a script. */
   asset?: boolean;
-  /** The part's size; it consists of random text, which hardly compresses. */
+  /** The file's size. Its content is random text, which hardly compresses. */
   bytes: number;
 }
 
-/** Runs the check on a made-up build; returns its error message. */
+/** Checks a made-up build. Returns the error message, if any. */
 function check(parts: Record<string, Part>): string | undefined {
   const bundle = Object.fromEntries(
     Object.entries(parts).map(([fileName, { imports = [], facade = null, asset = false, bytes }]) => {
@@ -39,7 +39,7 @@ function check(parts: Record<string, Part>): string | undefined {
 const START: Part = { facade: "/console/index.html", imports: ["shared.js"], bytes: 50_000 };
 const FIRST: Part = { facade: "/console/src/pages/overview/overview-page.tsx", imports: ["shared.js"], bytes: 10_000 };
 
-test("counts everything that the first page imports once, and nothing that is loaded later", () => {
+test("counts everything that the first page imports once, and nothing that loads later", () => {
   const chart: Part = { bytes: 400_000 };
   assert.equal(check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 120_000 }, "chart.js": chart }), undefined);
 });

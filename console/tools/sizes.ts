@@ -1,8 +1,8 @@
-/** Fails the build when the first page needs more than a slow connection should have to load; prints the sizes. */
+/** Fails the build if the first page is too large for a slow connection, and prints the sizes. */
 import { brotliCompressSync } from "node:zlib";
 import type { Plugin, Rollup } from "vite";
 
-/** As browsers get it: every one that runs this build takes Brotli (`compress.ts`). */
+/** The maximum size after compression with Brotli (`compress.ts`), which all supported browsers accept. */
 const FIRST_PAGE_BYTES_MAX = 200_000;
 /** The first page that a signed-in user sees. */
 const FIRST_PAGE = "pages/overview/overview-page.tsx";
@@ -40,13 +40,13 @@ export function checkSizes(): Plugin {
   };
 }
 
-/** The document, the style and the early script, which every page loads. */
+/** The size of the document, the style sheet and the early script, which every page loads. */
 function othersOf(bundle: Rollup.OutputBundle[string][]): number {
   const others = bundle.flatMap((part) => (part.type === "asset" && OTHERS.test(part.fileName) ? [part.source] : []));
   return others.reduce((sum, source) => sum + brotliCompressSync(source).length, 0);
 }
 
-/** These scripts and everything that they import statically. */
+/** These scripts and all scripts that they import statically. */
 function reach(from: Script[], byFile: Map<string, Script>): Script[] {
   const found = new Set<Script>();
   const visit = (script: Script): void => {

@@ -1,4 +1,6 @@
-/** The provider's API calls that the gateway makes, compatible with the official library. */
+/**
+ * The payment provider's API, as far as the gateway calls it. It is compatible with the provider's official library.
+ */
 import { cardObject, chargeObject, intentObject, sessionObject, setupObject } from "./objects.ts";
 import type { NewIntent, NewSale, Sale } from "./sale.ts";
 import { type Shop, StepRefused } from "./shop.ts";
@@ -28,7 +30,7 @@ class BadParam extends Error {
 interface ApiOptions {
   shop: Shop;
   secretKey: string;
-  /** Returns the URL of the provider's pages. */
+  /** Returns the base URL of the provider's pages. */
   address: () => string;
 }
 
@@ -36,7 +38,7 @@ type Call = (asked: { id: string; form: Form; key: string | null }) => ApiAnswer
 
 export class Api {
   readonly #options: ApiOptions;
-  /** The answer to each idempotency key, with the parameters of the request. */
+  /** The answer to each idempotency key, with the request's body to compare. */
   readonly #answered = new Map<string, { body: string; answer: ApiAnswer }>();
   readonly #calls: [RegExp, Call][];
 
@@ -135,7 +137,7 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
   ];
 }
 
-/** A refused card is answered with an error that contains the payment. */
+/** Charges a card. If the card is refused, the answer is an error that contains the payment. */
 function charged(shop: Shop, asked: NewIntent): ApiAnswer {
   try {
     const sale = shop.charge(asked);

@@ -1,6 +1,6 @@
 /**
- * Sends events as signed webhooks until they are acknowledged, like the real provider: unordered, with growing pauses, and a new
- * signature per attempt.
+ * Sends events as signed webhooks until the receiver acknowledges them. Like the real provider, it sends them in any
+ * order, with growing pauses, and with a new signature per attempt.
  */
 import { createHmac } from "node:crypto";
 import type { Clock } from "@tollgate/protocol/clock.ts";
@@ -24,7 +24,7 @@ interface ProviderEvent {
 export interface Delivery {
   event: ProviderEvent;
   attempts: number;
-  /** The receiver's last answer: a status, or the reason why there was none. */
+  /** The receiver's latest answer: a status, or the reason why there was none. Null before the first. */
   answer: string | null;
   acknowledged: boolean;
 }
@@ -46,7 +46,7 @@ export class Deliveries {
     this.all = options.earlier;
   }
 
-  /** Sets the URL for webhooks. Events that are not acknowledged yet are sent at once. */
+  /** Sets the URL for webhooks. Events that have not been acknowledged are sent there at once. */
   to(url: string): void {
     this.#url = url;
     for (const stop of this.#timers) stop();
@@ -60,7 +60,7 @@ export class Deliveries {
     this.#send(delivery);
   }
 
-  /** Sends an event once more, acknowledged or not, as the real provider's dashboard can. */
+  /** Sends an event once more, even if it was acknowledged. The real provider's dashboard can do this too. */
   again(delivery: Delivery): void {
     this.#send(delivery);
   }
@@ -89,7 +89,7 @@ export class Deliveries {
       acknowledged = response.ok;
       delivery.answer = String(response.status);
     } catch (error) {
-      // The next attempt follows if the receiver is unreachable.
+      // The receiver is unreachable. The next attempt is scheduled like after an error status.
       delivery.answer = error instanceof Error ? error.message : String(error);
     }
     delivery.acknowledged ||= acknowledged;
@@ -107,7 +107,7 @@ export class Deliveries {
     this.#timers.add(stop);
   }
 
-  /** The signature `t=…,v1=…`: an HMAC over the time and the body as it is sent. */
+  /** Makes the signature `t=…,v1=…`: an HMAC over the time and the body. */
   sign(body: string): string {
     const at = Math.floor(this.#clock.now() / 1000);
     return `t=${at},v1=${createHmac("sha256", this.#secret).update(`${at}.${body}`).digest("hex")}`;

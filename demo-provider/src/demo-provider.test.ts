@@ -1,6 +1,6 @@
 /**
- * Tests the demo provider as people and gateways use it: pages, actions, and webhooks that are repeated until they are
- * acknowledged.
+ * Tests the demo payment provider as people and gateways use it: pages, actions, and webhooks that are repeated until
+ * they are acknowledged.
  */
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -18,7 +18,7 @@ import type { Sale } from "./sale.ts";
 
 const common = { clock: wallClock, random: { below: randomInt }, log: { error() {} } };
 
-/** A gateway's receiver with scripted answers that records what it gets. */
+/** A gateway's webhook receiver. It gives scripted answers and records what it gets. */
 class Receiver {
   status = 200;
   readonly got: { body: string; signature: string }[] = [];
@@ -89,14 +89,14 @@ async function newSale(): Promise<Sale> {
   return demo.shop.find(body.id as string) as Sale;
 }
 
-/** Sends the form of a page's button. */
+/** Submits the form of a button on a page. */
 const press = (path: string, fields: Record<string, string> = {}, headers: Record<string, string> = {}) =>
   fetch(`${demo.url}${path}`, { method: "POST", body: new URLSearchParams(fields), redirect: "manual", headers });
 
 const delivered = (count: number) => eventually(`${count} webhooks`, () => receiver.got.length >= count);
 
-describe("the API", () => {
-  test("creates a checkout session with the address of its page", async () => {
+describe("the API of the demo payment provider", () => {
+  test("creates a checkout session with the URL of its payment page", async () => {
     const { status, body } = await create(form());
     assert.equal(status, 200);
     assert.equal(body.object, "checkout.session");
@@ -118,7 +118,7 @@ describe("the API", () => {
     assert.equal((await create(form(), { authorization: "Bearer sk_test_wrong" })).status, 401);
   });
 
-  test("returns the first response again for an idempotency key, and refuses it for another request", async () => {
+  test("repeats the first response for an idempotency key, and refuses the key for another request", async () => {
     const key = { "idempotency-key": "key-1" };
     const first = await create(form(), key);
     assert.deepEqual(await create(form(), key), first);
@@ -127,13 +127,13 @@ describe("the API", () => {
   });
 });
 
-describe("the pages", () => {
+describe("the pages of the demo payment provider", () => {
   const get = async (path: string): Promise<{ response: Response; text: string }> => {
     const response = await fetch(`${demo.url}${path}`);
     return { response, text: await response.text() };
   };
 
-  test("shows the buyer what is sold, the price and the possible actions, and loads nothing", async () => {
+  test("show the buyer the product, the price and the possible actions, and load nothing from elsewhere", async () => {
     const sale = await newSale();
     const { response, text } = await get(`/pay/${sale.session}`);
     assert.match(String(response.headers.get("content-security-policy")), /^default-src 'none'/);
@@ -147,7 +147,7 @@ describe("the pages", () => {
     }
   });
 
-  test("sends a paying buyer back and events to the gateway, and refuses a second payment", async () => {
+  test("redirect a buyer after paying, send events to the gateway, and refuse a second payment", async () => {
     const sale = await newSale();
     const response = await press(`/pay/${sale.session}/now`);
     assert.equal(response.status, 303);
@@ -158,7 +158,7 @@ describe("the pages", () => {
     assert.match((await get(`/pay/${sale.session}`)).text, /This checkout is over: paid/);
   });
 
-  test("offers the operator a button for every action, each with its events", async () => {
+  test("offer the operator a button for every action, each of which sends its events", async () => {
     const sale = await newSale();
     const at = `/sales/${sale.session}`;
     const steps: [() => string, Record<string, string>, string[]][] = [
@@ -193,7 +193,7 @@ describe("the pages", () => {
     }
   });
 
-  test("refuses requests from another site's page, bodies that are too large and unknown paths", async () => {
+  test("refuse requests from another site's page, bodies that are too large and unknown paths", async () => {
     const sale = await newSale();
     await press(`/pay/${sale.session}/now`);
     const at = `/sales/${sale.session}`;
@@ -208,7 +208,7 @@ describe("the pages", () => {
 });
 
 describe("webhooks", () => {
-  test("pass verification by the official library", async () => {
+  test("pass the signature check of the official library", async () => {
     const sale = await newSale();
     demo.shop.pay(sale);
     await delivered(2);
@@ -218,7 +218,7 @@ describe("webhooks", () => {
     }
   });
 
-  test("are repeated until they are acknowledged, also after the address changes", async () => {
+  test("are repeated until they are acknowledged, also after the receiver's address changes", async () => {
     receiver.status = 500;
     demo.shop.expire(await newSale());
     await delivered(2);
@@ -234,7 +234,7 @@ describe("webhooks", () => {
     await second.close();
   });
 
-  test("are sent again on request after they were acknowledged", async () => {
+  test("are sent again on request, even after they were acknowledged", async () => {
     demo.shop.expire(await newSale());
     await delivered(1);
     const id = JSON.parse(receiver.got[0]?.body as string).id;
@@ -244,7 +244,7 @@ describe("webhooks", () => {
   });
 });
 
-test("webhooks that are not acknowledged survive a restart, and so do the sales", async () => {
+test("sales and webhooks that are not acknowledged survive a restart of the demo provider", async () => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-demo-payments-"));
   try {
     const file = join(directory, "demo-payments.json");
@@ -269,7 +269,8 @@ test("webhooks that are not acknowledged survive a restart, and so do the sales"
     second.deliveries.to(receiver.url);
     await delivered(2);
     assert.deepEqual(receiver.types(), ["charge.succeeded", "checkout.session.completed"]);
-    // The receiver gets the events a moment before its answers arrive, and closing would interrupt those.
+    // The receiver records events a moment before its answers arrive at the provider. Closing earlier would lose those
+    // answers.
     await eventually("their answers", () => second.deliveries.all.every(({ acknowledged }) => acknowledged));
     await second.close();
 

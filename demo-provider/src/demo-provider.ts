@@ -1,8 +1,8 @@
 /**
- * A payment provider on this machine that speaks the real one's protocol: the official library opens checkouts, saves
- * cards and charges them, a buyer pays on its page, and it sends signed webhooks until they are acknowledged. For `npm
- * start -- --payments demo` and for tests; a production gateway never loads it. It listens on loopback only, and no
- * money moves.
+ * A simulated payment provider on this machine that implements the real one's protocol. The provider's official library
+ * opens checkouts, saves cards and charges them. A buyer pays on its page, and it sends signed webhooks until they are
+ * acknowledged. For `npm start -- --payments demo` and for tests; a production gateway never loads it. It listens on
+ * loopback only, and no money moves.
  */
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@tollgate/protocol/clock.ts";
@@ -22,12 +22,15 @@ interface DemoProviderOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** The file that keeps sales and webhooks between runs. Undefined: they are not kept. */
+  /** The file that keeps sales and webhooks between runs. Undefined: they are kept in memory only. */
   file?: string;
 }
 
 export interface DemoProvider {
-  /** `http://127.0.0.1:…`: serves the API, the buyers' pages, and the operator's page at its root. */
+  /**
+   * The provider's address, `http://127.0.0.1:…`. It serves the API, the buyers' pages, and the operator's page at its
+   * root.
+   */
   url: string;
   secretKey: string;
   webhookSecret: string;

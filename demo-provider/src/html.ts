@@ -10,7 +10,7 @@ export class Html {
 
 type Part = string | number | Html | Html[];
 
-/** A template that escapes its parts unless they are markup. */
+/** A template tag that escapes inserted values unless they are markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(strings.map((text, i) => text + (i < parts.length ? render(parts[i] as Part) : "")).join(""));
 }

@@ -1,4 +1,4 @@
-/** IDs and secrets in the form the provider gives them: a prefix and random characters. */
+/** Makes IDs and secrets in the provider's format: a prefix and random characters. */
 
 /** A source of random whole numbers: 0 ≤ n < bound. */
 export interface Random {

@@ -1,4 +1,4 @@
-/** The provider's API objects, with the fields that it documents and integrations read. */
+/** The provider's API objects, with the documented fields that integrations read. */
 import { type Card, type Reversal, refunded, type Sale } from "./sale.ts";
 
 export type EventObject = { id: string; object: string } & Record<string, unknown>;
@@ -31,7 +31,7 @@ export function sessionObject(sale: Sale, url: string | null = null): EventObjec
   };
 }
 
-/** `more`: the fields of objects that the request asked to expand. */
+/** A payment object. `more`: fields of related objects that the request asked to expand. */
 export function intentObject(sale: Sale, more: object = {}): EventObject {
   const paid = sale.state === "paid";
   return {

@@ -1,4 +1,4 @@
-/** The buyer's payment page and receipt, and the operator's page at the root. */
+/** The HTML pages: the buyer's payment page and receipt, and the operator's page at the root. */
 import type { Delivery } from "./delivery.ts";
 import { dollars, type Html, html, page } from "./html.ts";
 import { type Last4, refundable, refunded, type Sale, TEST_CARDS } from "./sale.ts";

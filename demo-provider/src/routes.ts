@@ -1,4 +1,4 @@
-/** The routes: the API for the library, pages for the buyer, and a page with simulated events for the operator. */
+/** The HTTP routes: the API for the library, pages for the buyer, and a page on which the operator simulates events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Api } from "./api.ts";
 import type { Deliveries } from "./delivery.ts";
@@ -17,7 +17,7 @@ interface DemoRoutesOptions {
 type Params = Record<string, string>;
 type Step = (sale: Sale, request: { body: string; id: string }) => void;
 
-/** The pages load nothing and run no scripts. */
+/** The content security policy: pages load nothing and run no scripts. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, changed }: DemoRoutesOptions): void {
@@ -88,13 +88,15 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
   });
 }
 
-/** Another site's page could send forms here without reading the answer, so only the provider's own pages may. */
+/**
+ * A page of another site could submit forms here, even without reading the answer. Only the provider's own pages may.
+ */
 function refuseOtherSites({ headers }: FastifyRequest): void {
   const site = headers["sec-fetch-site"] ?? "same-origin";
   if (site !== "same-origin" && site !== "none") throw new StepRefused("This came from another site.");
 }
 
-/** The real provider also replaces this placeholder with the session's ID. */
+/** Like the real provider, replaces this placeholder in the return URL with the session's ID. */
 const returnUrl = ({ successUrl, session }: Sale): string => successUrl.replaceAll("{CHECKOUT_SESSION_ID}", session);
 
 function reversal(all: Reversal[], id: string): Reversal {

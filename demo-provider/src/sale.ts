@@ -1,11 +1,16 @@
-/** A sale (a checkout session, or a payment without a page) with its state, and saved cards. Stored as JSON. */
+/**
+ * A sale (a checkout session, or a payment without a page) with its state, and saved cards. Both are stored as JSON.
+ */
 export interface Reversal {
   id: string;
   cents: number;
   status: string;
 }
 
-/** What happens when a saved card is charged in its holder's absence, by the last digits of the provider's own test cards. */
+/**
+ * The result of charging a saved card without its holder, by the card's last digits. The numbers are the provider's own
+ * test cards.
+ */
 export const TEST_CARDS = {
   "4242": "works",
   "0341": "is declined when it is charged",
@@ -15,23 +20,26 @@ export type Last4 = keyof typeof TEST_CARDS;
 
 export interface Card {
   id: string;
-  /** The setup that saved the card. */
+  /** The ID of the setup that saved the card. */
   setup: string;
-  /** Null once the card was removed. */
+  /** The customer who owns the card. Null once the card was removed. */
   customer: string | null;
   last4: Last4;
 }
 
 export interface Sale {
-  /** `setup`: only saves a card. `intent`: charges a saved card without a page; its session is the payment's own ID. */
+  /**
+   * `setup`: only saves a card. `intent`: charges a saved card without a page. An intent's session is the payment's own
+   * ID.
+   */
   mode: "payment" | "setup" | "intent";
   customer: string | null;
-  /** `setup`: the ID of a setup. `method`: the card of an intent. */
+  /** `setup`: the setup's ID, if this sale saves a card. `method`: the card that an intent charges. */
   setup: string | null;
   method: string | null;
-  /** Why an intent failed. */
+  /** The reason why an intent failed. */
   failure: string | null;
-  /** Makes a repeated call return the same payment, also after a restart. */
+  /** A repeated call with the same key returns the same payment, also after a restart. */
   idempotencyKey: string | null;
   session: string;
   reference: string | null;

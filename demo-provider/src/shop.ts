@@ -1,13 +1,13 @@
 /**
- * The provider's sales and the events of each action. Sessions, refunds and disputes change as with the real provider,
- * and invalid actions are refused.
+ * The provider's sales, and the events that each action causes. Sessions, refunds and disputes change state as with the
+ * real provider, and invalid actions are refused.
  */
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import { newId, type Random } from "./ids.ts";
 import { chargeObject, disputeObject, type EventObject, intentObject, refundObject, sessionObject } from "./objects.ts";
 import { type Card, type Last4, type NewIntent, type NewSale, type Reversal, refundable, type Sale } from "./sale.ts";
 
-/** The action is not possible now. The message is one line that tells the user why. */
+/** The action is not possible in the current state. The message is one line for the user, with the reason. */
 export class StepRefused extends Error {
   override name = "StepRefused";
 }
@@ -22,7 +22,7 @@ export class Shop {
   constructor(options: {
     clock: Clock;
     random: Random;
-    /** The sales of an earlier run. */
+    /** The sales of an earlier run, from the state file. */
     sales: Sale[];
     cards?: Card[];
     emit: (type: string, object: EventObject) => void;
@@ -49,7 +49,7 @@ export class Shop {
     return opened;
   }
 
-  /** Saves a card on a page that was opened for that. */
+  /** Saves a card from a page that was opened for this. */
   save(sale: Sale, last4: Last4): Card {
     only(sale, "open");
     if (sale.mode !== "setup" || sale.setup === null) throw new StepRefused("This page is for paying.");
@@ -61,7 +61,10 @@ export class Shop {
     return card;
   }
 
-  /** Charges a saved card at once, without its holder. A repeat with the same key returns the same payment. */
+  /**
+   * Charges a saved card at once, without its holder. A repeated call with the same idempotency key returns the same
+   * payment.
+   */
   charge({ customer, method, idempotencyKey, ...asked }: NewIntent): Sale {
     const before = this.sales.find((sale) => sale.mode === "intent" && sale.idempotencyKey === idempotencyKey);
     if (before !== undefined && idempotencyKey !== null) return before;
@@ -102,7 +105,7 @@ export class Shop {
     this.#emit("checkout.session.completed", sessionObject(sale));
   }
 
-  /** The buyer has finished, and the money has not arrived yet, as with a bank transfer. */
+  /** The buyer has finished, but the money has not arrived yet, as with a bank transfer. */
   payLater(sale: Sale): void {
     only(sale, "open");
     sale.state = "pending";
@@ -145,7 +148,7 @@ export class Shop {
     return refund;
   }
 
-  /** The buyer's bank sent a refund back. */
+  /** A refund failed, because the buyer's bank sent it back. */
   failRefund(sale: Sale, refund: Reversal): void {
     if (refund.status !== "succeeded") throw new StepRefused("This refund has failed already.");
     refund.status = "failed";

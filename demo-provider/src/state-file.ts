@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import type { Delivery } from "./delivery.ts";
 import type { Card, Sale } from "./sale.ts";
 
-/** Reports writes that failed. */
+/** Logs writes that failed. */
 export interface Log {
   error(details: object, message: string): void;
 }
@@ -12,7 +12,7 @@ interface StateFile {
   sales: Sale[];
   cards: Card[];
   deliveries: Delivery[];
-  /** Writes the changed arrays now, or right after the write in progress. */
+  /** Writes the changed arrays now, or after the write that is in progress. */
   save(): void;
   /** Resolves when everything is saved. */
   saved(): Promise<void>;
@@ -53,7 +53,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** Values for fields that sales of an earlier version lack. */
+/** Defaults for fields that did not exist in earlier versions of the file. */
 const NO_CARD = { mode: "payment", customer: null, setup: null, method: null, failure: null, idempotencyKey: null };
 
 function parse(file: string, text: string): Pick<StateFile, "sales" | "cards" | "deliveries"> {

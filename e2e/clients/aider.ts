@@ -1,6 +1,6 @@
 /**
- * Runs aider without a terminal on one file, and checks its edits and how it shows refusals. It has no API, so its
- * output is read.
+ * Runs the coding assistant aider without a terminal on one file, and checks its edits and how it shows errors. aider
+ * has no API, so the check reads its output.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -13,8 +13,8 @@ import { installProgram } from "./install.ts";
 import type { Tool } from "./program.ts";
 
 /**
- * Sends the reminder of the edit format as a separate message, because the scripted engine only accepts a script that
- * is a whole message.
+ * `reminder: "sys"` sends the reminder of the edit format as a separate message: the scripted engine only accepts
+ * instructions that are a whole message.
  */
 const MODELS = JSON.stringify([
   {

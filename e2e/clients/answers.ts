@@ -4,7 +4,7 @@ import { type Behaviour, NONE, script } from "./behaviour.ts";
 
 const INPUT = ["first", "second"];
 
-/** Base64, and the vectors of some languages, have single precision. */
+/** Rounds to single precision, because base64 and some languages' vectors have no more. */
 const single = (vectors: number[][]): number[][] => vectors.map((vector) => vector.map(Math.fround));
 
 export const answers: Behaviour[] = [
@@ -25,7 +25,7 @@ export const answers: Behaviour[] = [
     name: "chat, streamed",
     column: "stream",
     check: async ({ client, world }) => {
-      // Pieces that arrive together are one event, so a delay separates them.
+      // The gateway sends pieces that arrive together as one event, so a delay keeps them apart.
       const ask = { model: "tiny-3b", prompt: script({ text: "one two three", delta_ms: 100 }), maxTokens: 50 };
       const pieces: string[] = [];
       await client.stream(world.connection(), ask, (text) => pieces.push(text));
@@ -63,7 +63,8 @@ export const answers: Behaviour[] = [
       if (client.complete === undefined) return NONE;
       const prompt = script({ text: "four five" });
       const text = await client.complete(world.connection(), { model: "tiny-3b", prompt });
-      // A prompt that the client turned into a dialogue is not a script, so the engine answers with its own text.
+      // The AI SDK turns the prompt into a dialogue. It then contains no instructions for the scripted engine, which
+      // answers with its own text.
       if (!traits.isAiSdk) return void assert.equal(text, "four five");
       assert.ok(text.length > 0 && text !== "four five");
       return "it makes a dialogue of the prompt";
@@ -96,7 +97,7 @@ export const answers: Behaviour[] = [
     check: async ({ client, traits, world }) => {
       const { structured } = client;
       if (structured === undefined) return NONE;
-      // The prompt is not a script: the engine's own text is checked against the schema.
+      // A prompt without instructions for the scripted engine: its own text is checked against the schema.
       const ask = { model: "tiny-3b", prompt: "A number, please, as JSON." };
       const schema = {
         title: "number",

@@ -1,4 +1,4 @@
-/** Defines one check of a client, and how a client's failure is read. */
+/** Defines one check of a client, and how the check reads a client's error. */
 import assert from "node:assert/strict";
 import type { Client, Seen, Traits } from "./client.ts";
 import type { World } from "./world.ts";
@@ -13,17 +13,17 @@ export interface Subject {
 
 export interface Behaviour {
   name: string;
-  /** The heading of the check's column in the table, if it has one. */
+  /** The check's column heading in the table of results, if it has one. */
   column: string;
   check: (subject: Subject) => Promise<string | undefined>;
 }
 
-/** The reason for clients that lack a feature. */
+/** The reason in the table for clients that lack a feature. */
 export const NONE = "the client has none";
 
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
-/** Returns the error that the client raises, and the text that came before. */
+/** Returns the error that the client raises, and the text that it delivered before. */
 export async function failure(client: Client, work: (onText: (text: string) => void) => Promise<unknown>) {
   let text = "";
   const keep = (piece: string): void => {
@@ -40,6 +40,6 @@ export async function failure(client: Client, work: (onText: (text: string) => v
 export const record = ({ note }: Subject, { raised, status, code }: Seen): void =>
   note(`${raised}, status ${status ?? "none"}, code ${code ?? "none"}`);
 
-/** The expected status and code of a failure; only the status for a client that loses the code. */
+/** The expected status and code of an error; only the status for a client whose errors lack the code. */
 export const told = ({ traits }: Subject, [status, code]: [number, string]) =>
   traits.losesCode ? [status, undefined] : [status, code];

@@ -1,6 +1,6 @@
 /**
- * The checks of every client, in the order of the table. Each throws when it fails. A feature that a client lacks or
- * does differently is asserted and returned as the reason for a `no`.
+ * The checks of every client, in the order of the table. A check throws when it fails. If a client lacks a feature or
+ * has a known flaw, the check asserts that and returns the reason, which the table shows as `no`.
  */
 import { answers } from "./answers.ts";
 import { refusals } from "./refusals.ts";

@@ -1,9 +1,12 @@
-/** Tests the build of the adapters in Go and Java: missing tools are named, and an error in the sources is not hidden. */
+/**
+ * Tests how the adapters in Go and Java are built: a missing tool becomes a reason to leave clients out, and an error
+ * in the sources is thrown.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whyNotHere } from "./build.ts";
 
-test("leaves clients out if a tool is missing or old, or a registry is unreachable", () => {
+test("leaves clients out with a reason if a tool is missing or outdated, or a registry is unreachable", () => {
   const reasons: [string, string, string][] = [
     ["go", "spawn go ENOENT", "go is not installed"],
     ["go", "go: go.mod requires go >= 1.26.0 (running go 1.22.1; GOTOOLCHAIN=local)", "go: requires go >= 1.26.0"],
@@ -14,7 +17,7 @@ test("leaves clients out if a tool is missing or old, or a registry is unreachab
   for (const [tool, output, reason] of reasons) assert.equal(whyNotHere(tool, output), reason);
 });
 
-test("throws on an error in the adapters' sources", () => {
+test("throws if the adapters' sources do not compile", () => {
   assert.throws(
     () => whyNotHere("go", "./openai.go:67:40: undefined: connect"),
     /openai\.go:67:40: undefined: connect/,

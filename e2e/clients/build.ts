@@ -17,7 +17,7 @@ const TOO_OLD = /requires go >= \S+|release version \d+ not supported|No compile
 
 const built = new Map<string, Promise<Built>>();
 
-/** Clients of one language share a build. */
+/** Builds each language once, for all clients of the language. */
 const once = (language: string, make: () => Promise<Built>): Promise<Built> => {
   const building = built.get(language) ?? make();
   built.set(language, building);
@@ -43,7 +43,7 @@ export const buildJava = (): Promise<Built> =>
     });
     if (missing !== undefined) return { missing };
     const classes = [join(cached, "classes"), join(cached, "lib", "*")].join(delimiter);
-    // LangChain4j includes a logger without a destination, which would print a warning.
+    // LangChain4j includes a logging facade without a backend, which would print a warning.
     return { program: "java", args: ["-Dslf4j.internal.verbosity=ERROR", "-cp", classes, "clients.Main"] };
   });
 
@@ -63,7 +63,7 @@ async function build(tool: string, args: string[], cwd: string): Promise<string 
   return code === 0 ? undefined : whyNotHere(tool, output);
 }
 
-/** Returns why the tool cannot build on this machine. Throws if the sources have an error. */
+/** Returns why a failed build cannot work on this machine. Throws if the sources have an error. */
 export function whyNotHere(tool: string, output: string): string {
   if (output === `spawn ${tool} ENOENT`) return `${tool} is not installed`;
   const tooOld = TOO_OLD.exec(output)?.[0];

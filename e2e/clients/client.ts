@@ -15,18 +15,18 @@ interface Answer {
   text: string;
   /** Null if the client does not report it. */
   finish: string | null;
-  /** The number of completion tokens that the client reports. */
+  /** The number of completion tokens in the client's usage report. */
   tokens: number;
   reasoning?: string | null;
 }
 
-/** A failure as a builder sees it, read from this client's error. */
+/** A failed request as the client's error describes it. */
 export interface Seen {
   raised: string;
   status?: number | null;
   code?: string | null;
   message: string;
-  /** The field `required_micro` of a hold that exceeds the balance. */
+  /** The error's field `required_micro`: the hold that exceeded the balance, in microdollars. */
   required?: number | null;
 }
 
@@ -38,41 +38,41 @@ export interface Client {
   stream(at: Connection, ask: Ask, onText: (text: string) => void): Promise<void>;
   /** Returns the completion tokens that the stream reported. */
   streamUsage?(at: Connection, ask: Ask): Promise<number>;
-  /** Leaves a stream after its first text. */
+  /** Disconnects from a stream after its first text. */
   cancel?(at: Connection, ask: Ask): Promise<void>;
-  /** Requests an answer in this format and returns it parsed. */
+  /** Requests an answer that matches the schema, and returns it parsed. */
   structured?(at: Connection, ask: Ask, schema: Schema): Promise<unknown>;
-  /** Uses the Responses API, which the gateway does not have; only for clients that could choose it. */
+  /** Calls the Responses API, which the gateway does not offer. Only for clients that can choose this API. */
   responses?(at: Connection, ask: Ask): Promise<unknown>;
   embed?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
   complete?(at: Connection, ask: Ask): Promise<string>;
   models?(at: Connection): Promise<string[]>;
-  /** What the AI SDK's `textStream` yields and raises, and the errors that `onError` gets. */
+  /** Returns the text and the error of the AI SDK's `textStream`, and the errors passed to `onError`. */
   streamText?(at: Connection, ask: Ask): Promise<{ text: string; errors: unknown[]; raised?: string }>;
-  /** Sends a chat with retries on, but without repeating a billed request. */
+  /** Sends a chat with retries enabled, set up so that no billed request is repeated. */
   chatCarefully?(at: Connection, ask: Ask): Promise<unknown>;
   seen(error: unknown): Seen;
   close?(): Promise<void>;
 }
 
-/** Properties of one client. A new version that differs fails the checks. */
+/** Known properties and flaws of one client. A new client version that differs from them fails the checks. */
 export interface Traits {
   /** The error class of a failed stream. */
   streamRaises: string;
   /** The error class of a prompt that is too long, if the client has one. */
   contextRaises?: string;
-  /** The client does not read `x-should-retry`, so its retries repeat a billed failure. */
+  /** The client ignores the header `x-should-retry`, so its retries repeat requests that were billed. */
   repeatsBilled?: true;
   /** The client turns a completion's prompt into a dialogue, and `textStream` raises a failure without its code. */
   isAiSdk?: true;
-  /** Leaving a stream does not end the request: it continues and is charged. */
+  /** Disconnecting from a stream does not cancel the request: the model continues, and the rest is charged. */
   runsOn?: true;
   /** The client's errors contain the status and the message, but not the code. */
   losesCode?: true;
-  /** The client ignores the error event of a stream, and raises an error because the connection ends before the body does. */
+  /** The client ignores a stream's error event. It raises an error only because the body is incomplete. */
   ignoresErrorEvent?: true;
   /** The client never retries. */
   neverRetries?: true;
-  /** The client's schema types have no `minimum`. */
+  /** The client's schema types cannot express `minimum`. */
   losesBounds?: true;
 }

@@ -1,6 +1,6 @@
 /**
- * Installs the clients on demand. They are not workspaces of the repository, so that `npm start` does not install them. If an installation
- * fails, the reason is returned and the suite lists the client as left out.
+ * Installs the clients on demand. They are not workspaces of the repository, so that `npm start` does not install them.
+ * If an installation fails, the reason is returned, and the suite leaves the client out.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,7 +16,10 @@ const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|Conne
 
 let packages: Promise<string | undefined> | undefined;
 
-/** Returns why the npm packages are missing; undefined once they are installed. Concurrent callers share the installation. */
+/**
+ * Returns why the npm packages could not be installed; undefined if they are. Concurrent callers share one
+ * installation.
+ */
 export function installPackages(): Promise<string | undefined> {
   packages ??= runInstall();
   return packages;
@@ -31,7 +34,7 @@ async function runInstall(): Promise<string | undefined> {
   return why;
 }
 
-/** Returns why the registry lacks packages of that folder's lockfile; undefined once they are installed. */
+/** Returns why the packages of the folder's lockfile could not be installed; undefined if they are. */
 async function npmCi(folder: string): Promise<string | undefined> {
   const quick = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
   const npm = await run("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick], folder);
@@ -42,8 +45,8 @@ async function npmCi(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Installs the same packages into a separate folder, for suites that run at the same time. Returns its path, or why it
- * failed.
+ * Installs the packages of `installPackages` into a separate folder, for suites that run at the same time. Returns the
+ * folder, or why the installation failed.
  */
 export async function installPackagesApart(): Promise<{ folder: string } | { missing: string }> {
   const folder = join(cacheFolder("clients-npm"), (await digestOf("package-lock.json")).slice(0, 16), "node_modules");
@@ -54,16 +57,19 @@ export async function installPackagesApart(): Promise<{ folder: string } | { mis
   return missing === undefined ? { folder } : { missing };
 }
 
-/** The Python interpreter that has a client, or the reason why there is none. */
+/** The Python interpreter of an environment with a client, or the reason why there is none. */
 export type Python = { interpreter: string } | { missing: string };
 
 const environment = (name: string): string => at(`../../.cache/clients/${name}`);
 
-/** Installs the official package, for the suite of `npm test`. */
+/** Installs the official OpenAI package for Python, for the suite of `npm test`. */
 export const installPython = (): Promise<Python> =>
   installEnvironment(environment("openai"), ["-r", at("requirements.txt")], "requirements.txt");
 
-/** The same for the code blocks of the guides, which may install more packages into it. */
+/**
+ * Installs the official package into a separate environment for the guides' code blocks, which may install more
+ * packages into it.
+ */
 export const installForDocs = (): Promise<Python> =>
   installEnvironment(environment("docs"), ["-r", at("requirements.txt")], "requirements.txt");
 
@@ -74,15 +80,15 @@ export const installExamples = (): Promise<Python> => {
 };
 
 /**
- * Installs the packages that `python/NAME.txt` pins into their own environment under `.cache/clients`. The file lists
- * every package including dependencies, without large optional ones.
+ * Installs the packages that `python/NAME.txt` pins into an environment of their own under `.cache/clients`. The file
+ * lists all dependencies, except large optional ones.
  */
 export const installProgram = (name: string): Promise<Python> =>
   installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
 
 const environments = new Map<string, Promise<Python>>();
 
-/** Programs that share an environment share its installation. */
+/** Installs each environment once, for all programs that use it. */
 function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
   const installing = environments.get(home) ?? makeEnvironment(home, what, pins);
   environments.set(home, installing);
@@ -104,11 +110,11 @@ async function makeEnvironment(home: string, what: string[], pins: string): Prom
   return { interpreter };
 }
 
-/** Returns why `pip install` would find nothing on this machine. */
+/** Returns why `pip install` cannot find packages on this machine; undefined if it can. */
 export const whyNoPackages = (interpreter: string): Promise<string | undefined> =>
   runPip(interpreter, ["index", "versions", "openai"]);
 
-/** Returns why the package index lacks a package; undefined if it has all. */
+/** Runs pip. Returns why the package index lacks a package; undefined if it has all. */
 async function runPip(interpreter: string, args: string[]): Promise<string | undefined> {
   const limits = ["--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
   const pip = await run(interpreter, ["-m", "pip", ...args, ...limits]);
@@ -117,7 +123,9 @@ async function runPip(interpreter: string, args: string[]): Promise<string | und
   return "pip cannot reach its index, or the index does not have the version";
 }
 
-/** The version to which package.json pins a client: `4.104.0` for `npm:openai@4.104.0`. */
+/**
+ * Returns a function that looks up the version to which package.json pins a client: `4.104.0` for `npm:openai@4.104.0`.
+ */
 export async function pinnedVersions(): Promise<(packageName: string) => string> {
   const { dependencies } = JSON.parse(await readFile(at("package.json"), "utf8")) as {
     dependencies: Record<string, string>;

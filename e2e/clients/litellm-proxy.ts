@@ -1,4 +1,7 @@
-/** LiteLLM as a proxy with the configuration in examples/, tested through the official package. Its key is set at its start. */
+/**
+ * Runs LiteLLM as a proxy with the configuration in examples/, and tests it through the official OpenAI package. The
+ * proxy gets its gateway key when it starts.
+ */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -50,7 +53,7 @@ const start = (interpreter: string, { baseURL, apiKey }: Connection, masterKey: 
       OPENAI_BASE_URL: baseURL,
       OPENAI_API_KEY: apiKey,
       LITELLM_MASTER_KEY: masterKey,
-      // Without this it would fetch a list of prices.
+      // Uses the bundled list of model prices. By default LiteLLM downloads it.
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
     }),
     health: "/health/liveliness",

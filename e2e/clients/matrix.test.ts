@@ -9,7 +9,7 @@ import type { Client } from "./client.ts";
 import { programs } from "./programs.ts";
 import { openWorlds, type World, type Worlds } from "./world.ts";
 
-/** The programs that are libraries. */
+/** The clients that this test includes, loaded. */
 const driven = await Promise.all(
   programs
     .filter(({ inTests }) => inTests)
@@ -17,7 +17,7 @@ const driven = await Promise.all(
 );
 const here = driven.filter(({ client }) => !("missing" in client));
 
-describe("clients", { concurrency: true }, () => {
+describe("the clients that builders use", { concurrency: true }, () => {
   let worlds: Worlds | undefined;
   before(async () => {
     if (here.length > 0) worlds = await openWorlds();

@@ -1,6 +1,7 @@
 /**
- * Runs Open WebUI on loopback with its own folder. A user signs up and chats through its OpenAI-compatible API with the
- * official package, and Open WebUI sends the requests to the gateway with the given address and key.
+ * Runs Open WebUI on loopback with its own data folder. A user signs up and chats through Open WebUI's
+ * OpenAI-compatible API, with the official package. Open WebUI sends the requests to the gateway with the given address
+ * and key.
  */
 import { dirname, join } from "node:path";
 import type { Client, Connection } from "./client.ts";
@@ -14,7 +15,7 @@ const SETTINGS = {
   ENABLE_OLLAMA_API: "false",
   ENABLE_VERSION_UPDATE_CHECK: "false",
   ANONYMIZED_TELEMETRY: "false",
-  // The embedding model comes from the gateway, because Open WebUI would download its own, whose package is not
+  // Uses the gateway's embedding model. By default Open WebUI downloads one, which needs a package that is not
   // installed.
   RAG_EMBEDDING_ENGINE: "openai",
 };
@@ -51,7 +52,7 @@ async function clientOf(address: string, close: () => Promise<void>): Promise<Cl
   const person = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
   const { token } = await post("/api/v1/auths/signup", person);
   let used = "";
-  /** Makes Open WebUI use this connection. Its models are named, because a key that is refused cannot list them. */
+  /** Makes Open WebUI use this connection. The models are named explicitly, because an invalid key cannot list them. */
   const through = async ({ baseURL, apiKey, maxRetries }: Connection, names: string[]): Promise<Connection> => {
     const wanted = JSON.stringify([apiKey, names]);
     if (wanted !== used) {

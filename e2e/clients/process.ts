@@ -1,4 +1,7 @@
-/** Runs clients in other languages as processes: the adapter reads and answers one line of JSON for each call. */
+/**
+ * Runs clients in other languages as processes. An adapter in the client's language reads one line of JSON for each
+ * call and answers with one line.
+ */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Client, Connection, Seen } from "./client.ts";
@@ -22,7 +25,7 @@ export async function processClient(program: string, args: string[]): Promise<Cl
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },
   });
-  // A missing program closes its output too, which the first read reports.
+  // If the program is missing, its output closes too, and the first read reports the error.
   const ended = new Promise((resolve) => child.once("close", resolve).once("error", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const read = async <T>(): Promise<T> => {

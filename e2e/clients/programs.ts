@@ -28,7 +28,7 @@ const npm = (id: string, adapter: string, packageName: string, traits: Partial<T
   load: async () => {
     const missing = await installPackages();
     if (missing !== undefined) return { missing };
-    // Imported by a computed name, so that types and lint pass without the packages.
+    // The module's name is computed, so that the type check and the linter pass without the packages.
     return (await import(new URL(`adapters/${adapter}.mjs`, import.meta.url).href)).load(packageName);
   },
 });
@@ -54,7 +54,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const fromPython = async (made: Python, adapter: string): Promise<Client | { missing: string }> =>
   "missing" in made ? made : processClient(made.interpreter, [here(`adapters/${adapter}.py`)]);
 
-/** A client in Go or Java; `pin` finds its version in the file that pins it. */
+/** Describes a client in Go or Java. `pin` finds its version in the file that pins it. */
 async function compiled(
   id: string,
   name: string,
@@ -157,7 +157,7 @@ export const programs: Program[] = [
     name: "Open WebUI",
     version: await pinnedPython("open-webui", "python/open-webui.txt"),
     inTests: false,
-    // Open WebUI drops `x-should-retry`, so an SDK in front of it repeats billed requests.
+    // Open WebUI does not pass on `x-should-retry`, so an SDK that calls it repeats billed requests.
     traits: { streamRaises: "APIError", repeatsBilled: true },
     load: openWebUi,
   },

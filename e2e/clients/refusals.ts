@@ -1,4 +1,4 @@
-/** Checks how a client shows refusals, failures, and a stream that fails in the middle. */
+/** Checks how a client shows refused requests, failures, and a stream that fails in the middle. */
 import assert from "node:assert/strict";
 import { type Behaviour, failure, NONE, record, type Subject, script, told } from "./behaviour.ts";
 import type { Ask, Connection, Seen } from "./client.ts";
@@ -8,7 +8,7 @@ const STATUS_ALONE = "status and message, without the code";
 const NEVER_RETRIES = "it retries nothing";
 const HI = { model: "tiny-3b", prompt: "hi" };
 
-/** Whole and streamed requests are refused alike: a refusal before the stream begins is an HTTP status. */
+/** Checks that plain and streamed requests are refused alike: before a stream begins, a refusal is an HTTP status. */
 async function refuses(subject: Subject, at: Connection, ask: Ask, expected: [number, string]): Promise<Seen> {
   const { client } = subject;
   const streamed = await failure(client, (onText) => client.stream(at, ask, onText));

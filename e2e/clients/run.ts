@@ -1,7 +1,7 @@
 /**
  * `npm run clients`: tests the clients that builders use, each in its pinned version, against a whole platform, and
  * prints a table. `-- --only aider,open-webui` selects clients, `--behaviours chat,401` selects checks, `--markdown
- * e2e/clients/README.md` updates their rows and columns in the table there. Names clients that cannot be installed.
+ * e2e/clients/README.md` updates their rows and columns in the table there. Lists the clients that cannot be installed.
  * Exits with 1 if a check failed.
  */
 import { parseArgs } from "node:util";
@@ -12,7 +12,7 @@ import { programs } from "./programs.ts";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 import { openWorlds, type World, type Worlds } from "./world.ts";
 
-/** Clients mostly wait, but some are whole servers. */
+/** The number of clients tested at a time. Most of them only wait, but some are whole servers. */
 const AT_ONCE = 4;
 
 const list = (text: string | undefined, known: string[], flag: string): string[] => {
@@ -46,7 +46,7 @@ async function drive(worlds: Worlds, program: Program): Promise<Row> {
   try {
     return { name, cells: await cellsOf(worlds, program) };
   } catch (error) {
-    // A client that does not start must not end the others' checks.
+    // A client that does not start must not end the checks of other clients.
     return { name, cells: new Map(columns.map((column) => [column, failed(error)])) };
   }
 }

@@ -9,7 +9,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 
 interface Wanted {
   name: string;
-  /** Returns the command line for a port and a folder. */
+  /** Returns the command line that starts the server on this port with this data folder. */
   command: (port: number, folder: string) => string[];
   env: (folder: string) => Record<string, string>;
   /** A path that answers 200 once the server is ready. */
@@ -49,7 +49,7 @@ export async function startServer({ name, command, env, health }: Wanted): Promi
   };
   const answers = async (): Promise<boolean> => {
     if (over !== undefined) throw new Error(`${name}: ${over}\n${output()}`);
-    const response = await fetch(address + health).catch(() => undefined); // The server is not listening yet.
+    const response = await fetch(address + health).catch(() => undefined); // Fails until the server listens.
     return response?.ok ?? false;
   };
   try {

@@ -1,4 +1,4 @@
-/** Tests the table of `npm run clients`: reasons become notes, and the text around the table stays. */
+/** Tests the results table of `npm run clients`: reasons become notes, and the text around the table is kept. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 
-test("has one row per client, one note for equal reasons, and names omitted clients", () => {
+test("the table has one row per client and one note per reason, and lists the clients that were left out", () => {
   const cells = new Map<string, Cell>([
     ["chat", "ok"],
     ["stream", { no: "none" }],
@@ -31,7 +31,7 @@ test("has one row per client, one note for equal reasons, and names omitted clie
   assert.deepEqual(parse(expected.join("\n")), rows);
 });
 
-test("keeps rows of clients that did not run, removes old clients and adds new ones", () => {
+test("an update keeps the rows of clients that did not run, removes retired clients and adds new ones", () => {
   const row = (name: string, cells: Record<string, Cell>): Row => ({ name, cells: new Map(Object.entries(cells)) });
   const kept = [
     row("a 1", { chat: "ok", stream: { no: "none" }, "401": { failed: "old" } }),
@@ -49,7 +49,7 @@ test("keeps rows of clients that did not run, removes old clients and adds new o
   ]);
 });
 
-test("replaces the table between the markers repeatedly, and leaves other documents alone", async () => {
+test("the table between a document's markers is replaced, and the rest of the document stays the same", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-table-"));
   const file = join(folder, "clients.md");
   try {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 export type Cell = "ok" | { no: string } | { failed: string };
 
 export interface Row {
-  /** The program with its version. */
+  /** The program's name and version. */
   name: string;
   /** The results by column, or why the program was left out. */
   cells: Map<string, Cell> | { leftOut: string };
@@ -33,7 +33,7 @@ export function render(rows: Row[], columns: string[]): string {
   return [...table.map((line) => `| ${line.join(" | ")} |`), ...(list.length > 0 ? ["", ...list] : [])].join("\n");
 }
 
-/** Reads a table that `render` made. */
+/** Parses a table that `render` wrote. */
 export function parse(table: string): Row[] {
   const lines = table.split("\n");
   const notes = new Map(lines.map((line) => /^(\d+)\. (.*)$/.exec(line)?.slice(1) ?? []) as [string, string][]);
@@ -54,7 +54,7 @@ export function parse(table: string): Row[] {
   });
 }
 
-/** Updates the columns that were checked in the rows of programs that ran, and sorts the rows as in `names`. */
+/** Replaces the tested columns in the rows of the programs that ran, and sorts the rows in the order of `names`. */
 export function update(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
   const rowIn = (rows: Row[], name: string): Row | undefined => rows.find((row) => row.name === name);
   return names.flatMap((name) => {

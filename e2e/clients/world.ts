@@ -1,4 +1,6 @@
-/** The environment of the clients: one platform, with separate accounts and keys for each client, so that they can run concurrently. */
+/**
+ * The platform for the client tests. Each client gets its own accounts and keys, so that clients can run concurrently.
+ */
 
 import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
@@ -17,25 +19,25 @@ export interface World {
   /** A connection with a key of an account that has credit. */
   connection(more?: Partial<Connection>): Connection;
   /**
-   * Connections with less credit than a large answer costs, with no credit, with a rate limit of zero, and with an
-   * unknown key.
+   * A connection with less credit than a large answer costs. The next three: without credit, with a rate limit of zero,
+   * and with an unknown key.
    */
   poor: Connection;
   empty: Connection;
   limited: Connection;
   unknown: Connection;
-  /** A key that may have one request in flight and has one; `free` ends that request. */
+  /** A key whose limit of one request in flight is used up; `free` ends that request. */
   occupied(): Promise<{ at: Connection; free: () => Promise<void> }>;
-  /** The number of requests of this client's accounts with this outcome. */
+  /** The number of recorded requests of this client's accounts, with this outcome if given. */
   requests(outcome?: string): Promise<number>;
-  /** Waits until there are that many. */
+  /** Waits until `count` requests with this outcome are recorded. */
   untilRequests(outcome: string, count: number): Promise<void>;
-  /** The gateway's own answer, without a client in between. */
+  /** The vectors as the gateway sends them, requested without the client. */
   rawEmbeddings(input: string[]): Promise<number[][]>;
 }
 
 export interface Worlds {
-  /** Opens a world for one client. */
+  /** Creates the accounts and keys of one client. */
   open(): Promise<World>;
   /** Checks the ledger and stops the platform. */
   end(): Promise<void>;

@@ -1,7 +1,7 @@
-/** Sets up accounts through the console's API, for browser suites that are about other pages. */
+/** Sets up accounts through the console's API, for browser suites that test other pages. */
 import type { ConsoleClient } from "../console-client.ts";
 
-/** The newest builder account with this name, as operators see it. */
+/** Returns the newest builder account with this name, from the operator's list. */
 export async function accountNamed(operator: ConsoleClient, name: string): Promise<{ id: string }> {
   const { data } = await operator.get<{ data: { id: string; name: string }[] }>("operator/accounts?kind=builder");
   const account = data.find((one) => one.name === name);

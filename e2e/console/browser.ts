@@ -1,6 +1,6 @@
 /**
- * A real Chromium for the console's suites, with a new profile each time and without traffic of its own. Console
- * messages of a page and its requests to other origins are recorded, and each test checks them at its end.
+ * Opens a real Chromium for the console's suites, with a new profile each time and Chromium's own traffic turned off. A
+ * page's console messages and its requests to other origins are recorded, and each test checks them at its end.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,11 +25,11 @@ const FLAGS = [
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export const CHROMIUM = PLACES.find((place) => existsSync(place));
-/** For `describe(name, NEEDS_CHROMIUM, …)`: skips the suite with a reason if Chromium is missing. */
+/** Options for `describe(name, NEEDS_CHROMIUM, …)`: skip the suite with a reason if Chromium is missing. */
 export const NEEDS_CHROMIUM =
   CHROMIUM === undefined ? { skip: "Chromium is not installed (Debian: apt-get install chromium)" } : {};
 
-/** Builds console and docs, so that the suites test the current sources. */
+/** Builds the console and the docs, so that the suites test the current sources. */
 export function buildConsole(): void {
   for (const tool of ["build-console", "build-guide"]) {
     spawnSync(process.execPath, [join(ROOT, `tools/${tool}.mjs`)], { cwd: ROOT, stdio: "inherit" });
@@ -43,7 +43,7 @@ export type Theme = "light" | "dark";
 export interface BrowserSession {
   page: Page;
   context: BrowserContext;
-  /** Returns the page's complaints since the last call. */
+  /** Returns the page's errors, warnings and requests to other origins since the last call. */
   complaints(): string[];
   close(): Promise<void>;
 }
@@ -53,9 +53,9 @@ interface BrowserOptions {
   width?: number;
   height?: number;
   theme?: Theme;
-  /** Default: the machine's time zone. */
+  /** The browser's time zone. Default: the machine's. */
   timeZone?: string;
-  /** Asks for reduced motion, because without a graphics card animations take much processor time. */
+  /** Requests reduced motion: without a graphics card, animations take much processor time. */
   still?: boolean;
 }
 
@@ -73,7 +73,10 @@ export async function openBrowser(options: BrowserOptions): Promise<BrowserSessi
   return { ...session, close };
 }
 
-/** Opens a second user in the same browser, with separate cookies and storage, which is much cheaper than another browser. */
+/**
+ * Opens a second user in the running browser, with separate cookies and storage. That is much cheaper than a second
+ * browser.
+ */
 export async function openBeside({ context }: BrowserSession, options: BrowserOptions): Promise<BrowserSession> {
   const browser = context.browser() ?? assert.fail("the browser has gone");
   return watched(await browser.newContext(contextOptions(options)), options);
@@ -93,13 +96,13 @@ function contextOptions(options: BrowserOptions): BrowserContextOptions {
 }
 
 async function watched(context: BrowserContext, { baseUrl }: BrowserOptions): Promise<BrowserSession> {
-  // Applies to every page with its locators, navigations, events and requests.
+  // This timeout applies to all locators, navigations, events and requests of every page.
   context.setDefaultTimeout(HANG_LIMIT_MS);
   const page = context.pages()[0] ?? (await context.newPage());
   let said: string[] = [];
   page.on("console", (message) => {
     const text = message.text();
-    // Chromium aborts requests when the machine's network changes, and the console repeats them.
+    // Chromium aborts requests when the machine's network changes. The console retries them, so this is no error.
     if (text.includes("net::ERR_NETWORK_CHANGED")) return;
     if (message.type() === "error" || message.type() === "warning") said.push(`${message.type()}: ${text}`);
   });
@@ -120,25 +123,25 @@ async function watched(context: BrowserContext, { baseUrl }: BrowserOptions): Pr
   };
 }
 
-/** Signs in without the sign-in page, for suites that are about other pages. */
+/** Signs in through the API instead of the sign-in page, for suites that test other pages. */
 export async function openSession(page: Page, who: { email: string; password: string }): Promise<void> {
-  // The browser takes over the answer's cookie.
+  // The response's cookie is stored in the browser, because the request uses the page's context.
   const headers = { "sec-fetch-site": "same-origin" };
   const answer = await page.request.post("/console/api/auth/sign-in/email", { data: who, headers });
   assert.equal(answer.status(), 200, await answer.text());
 }
 
 /**
- * Ends the session from a page outside the console, because an open console page would notice and go to the sign-in
- * page. That page has the same origin: a tab that was elsewhere, such as `about:blank`, sometimes loads an outdated
- * copy of its storage (seen with Chromium 156).
+ * Ends the session from a page outside the console: an open console page would notice, and go to the sign-in page. The
+ * page used here has the console's origin, because after a page such as `about:blank` the tab sometimes loads an
+ * outdated copy of its storage (seen with Chromium 156).
  */
 export async function endSession({ page, context }: BrowserSession): Promise<void> {
   await page.goto("/v1/catalog/rates");
   await context.clearCookies();
 }
 
-/** Counts the clicks of a person on this page from now on: what scripts do is none. */
+/** Counts a person's clicks on this page from now on. Clicks by scripts are not counted. */
 export async function countClicks(page: Page): Promise<{ clicks: () => number }> {
   let clicks = 0;
   await page.exposeBinding("countClick", () => {
@@ -161,7 +164,7 @@ export async function signIn(page: Page, who: { email: string; password: string 
     .waitFor();
 }
 
-/** Waits until `read` returns `expected`, because pages update a moment after an action. */
+/** Waits until `read` returns `expected`, because a page updates a moment after an action. */
 export async function untilIs<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
   let last: { value: T } | undefined;
   try {
@@ -175,20 +178,20 @@ export async function untilIs<T>(what: string, read: () => Promise<T>, expected:
   }
 }
 
-/** How often pages of nodes load them again. */
+/** The interval at which the node pages reload their nodes. */
 const POLL_MS = 5_000;
 
 /**
- * Makes a page's next periodic load due now. The page's clock must be installed before its first page opens
- * (`page.clock.install()`), and runs by itself.
+ * Makes the page's next periodic reload due now. The page's clock must be installed before its first page opens
+ * (`page.clock.install()`), and keeps running.
  */
 export async function readAgain(page: Page): Promise<void> {
   await page.clock.fastForward(POLL_MS);
 }
 
 /**
- * Clicks a copy button and returns the copied text. Empties the clipboard first, because it is filled a moment after
- * the click.
+ * Clicks a copy button and returns the copied text. Empties the clipboard first, because the page fills it a moment
+ * after the click.
  */
 export async function copiedBy(page: Page, button: Locator): Promise<string> {
   await page.evaluate("navigator.clipboard.writeText('')");

@@ -58,10 +58,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const button = page.getByRole("button", { name: /Accounts and settings/ });
     await button.click();
     await page.getByRole("menuitemradio", { name: account }).click();
-    // A menu that closes returns the focus a moment later, which would close a menu opened meanwhile.
+    // When a menu closes, the focus returns to its button a moment later. If another menu were opened before, this
+    // would close it.
     await button.and(page.locator(":focus")).waitFor();
   };
-  /** Ada has an account with credit, a key and one request. */
+  /** Creates the user Ada with an account that has credit, a key and one request. */
   const startWithOneRequest = async (): Promise<void> => {
     const ada = new ConsoleClient(platform);
     await ada.send("POST", "auth/sign-up/email", { ...ADA, name: "Ada" });
@@ -70,7 +71,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "first key" });
     await chat(secret, "Hello");
   };
-  /** Returns the secret that a dialog shows once, and closes the dialog. */
+  /** Returns the secret that the dialog shows only once, and closes the dialog. */
   const shownSecret = async (): Promise<string> => {
     await page.getByText("Copy it now").waitFor();
     const secret = SECRET.exec(await page.getByRole("dialog", { name: "Your new key" }).innerText())?.[0];
@@ -78,7 +79,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Done" }).click();
     return secret;
   };
-  /** Leaves out the browser's own log lines about an expected refusal. */
+  /** Returns the page's complaints without the browser's own log lines about a refusal with this status. */
   const complaintsBut = (status: number): string[] =>
     browser.complaints().filter((said) => !said.includes(`status of ${status}`));
   const ask = (key: string, model: string): Promise<Response> =>
@@ -87,7 +88,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }),
     });
-  /** Sends a chat as a client with this key would. */
+  /** Sends a chat with this key, as a client would. */
   const chat = async (key: string, content: string): Promise<string> => {
     const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
@@ -113,7 +114,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.match(await fact("Input price").innerText(), /^\$0\.02\b.*per million tokens$/);
     const now = page.getByLabel("Now");
     await eventually("its node is shown", async () => /Nodes\s+1\b/.test(await now.innerText()));
-    // The model's availability may be below 100 %, because sampling may have begun before the node was online.
+    // The model's availability may be below 100 %: sampling may have begun before the node was online.
     const past = page.getByLabel("Whole period");
     await past
       .getByText(/^[1-9][\d.]* %$/)
@@ -123,7 +124,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       .getByText(/\d ms|\d s/)
       .first()
       .waitFor();
-    /** Waits for a value, because the chart says "no data" for a series without one. */
+    /** Waits until the chart shows a value. For a series without values it shows "no data". */
     const availability = (words: string): Locator =>
       page
         .getByRole("figure", { name: `Availability in ${words}` })
@@ -153,7 +154,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("filters of requests are in the address, survive a reload and apply to the export", async () => {
+  test("filters of the request list are in the URL, survive a reload and apply to the export", async () => {
     await page.goto("/console/requests");
     const filter = page.getByRole("combobox", { name: "Filter" });
     await filter.fill("outcome:no_capacity");
@@ -194,7 +195,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a key can have a budget, an expiry and one model, and each refused value is named at its field", async () => {
+  test("a key can have a budget, an expiry and one allowed model, and each invalid value is reported at its field", async () => {
     await page.goto("/console/keys");
     await page.getByRole("button", { name: "Create key" }).first().click();
     const dialog = page.getByRole("dialog", { name: "Create API key" });
@@ -243,7 +244,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
     const id = await chat(key, "Hello");
     await untilCounted(platform);
-    // The address of a drawer opens the key with its usage.
+    // A URL with the ID of a key opens the drawer of this key, with its usage.
     await page.goto("/console/overview");
     await page.goto(address);
     await drawer.getByText("in the last 30 days", { exact: false }).first().waitFor();
@@ -267,7 +268,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaintsBut(400), []);
   });
 
-  test("a rotated key's old secret works for the chosen time and no longer", async () => {
+  test("after a key is rotated, its old secret works only for the chosen time", async () => {
     await page.goto("/console/keys");
     await page.getByRole("row", { name: /intern/ }).click();
     const drawer = page.getByRole("dialog", { name: "intern" });
@@ -310,7 +311,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const charges = await rows.locator("td:last-child").allInnerTexts();
     assert.equal(new Set(charges.map((text) => text.length - text.indexOf("."))).size, 1, charges.join(" "));
     const sum = dollars(charges.reduce((so, text) => so + picodollars(text), 0n));
-    // Compares the figures, the chart's sum and the models' costs with the database.
+    // The shown figures, the chart's sum and the models' costs must equal this sum from the database.
     const spentSince = async (start: "day" | "month"): Promise<string> => {
       const [row] = await platform.query<{ pico: string }>(
         `select coalesce(sum(r.charge_pico), 0)::text as pico from request r join account a on a.id = r.account_id
@@ -324,7 +325,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
         .filter({ hasText: new RegExp(`^${name}$`) })
         .locator("xpath=following-sibling::dd[1]")
         .innerText();
-    // Read again each time, because a day may end meanwhile.
+    // Repeats the comparison, because a day may end between the two reads.
     await eventually("the figures are what was spent", async () => {
       const shown = [await figure("Spend today"), await figure("Spend this month")];
       return shown[0] === (await spentSince("day")) && shown[1] === (await spentSince("month"));
@@ -337,7 +338,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await credit(dollars(picodollars("$2.00") - picodollars(sum))).waitFor();
   });
 
-  test("a chart's range is in the address, and its values can be reached by keyboard", async () => {
+  test("a chart's range is in the URL, and its values can be read by keyboard", async () => {
     const chart = (days: number) => page.getByRole("figure", { name: `Spend in the last ${days} days by model` });
     await page.goto("/console/overview?range=7d");
     await chart(7).waitFor();
@@ -361,7 +362,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("shows performance by model and key, finds requests by label, ID and cost, and counts requests refused for lack of credit", async () => {
+  test("the pages show performance by model and key, find requests by label, ID and cost, and count requests refused for lack of credit", async () => {
     const headers = { "sec-fetch-site": "same-origin" };
     const made = await page.request.post("/console/api/keys", { data: { name: "insight", labels: true }, headers });
     const { secret, id: keyId } = (await made.json()) as { secret: string; id: string };
@@ -400,7 +401,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("radio", { name: "7d" }).click();
     await page.getByRole("figure", { name: "Duration in the last 7 days" }).waitFor();
 
-    // A client that disconnects is not counted as an error here either.
+    // The overview does not count a client that disconnects as an error, either.
     await page.goto("/console/overview");
     await page.getByText("disconnected.").waitFor();
     assert.equal(await page.getByRole("link", { name: /client_closed/ }).count(), 0);
@@ -410,7 +411,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await total("Tokens out").getByText("120", { exact: true }).waitFor();
     await untilSearch("?q=label%3Anightly");
     await page.getByLabel("Order").selectOption("cost");
-    // With a label, the API can sort only requests of a month by cost.
+    // With a label filter, the API can sort by cost only within a month.
     await untilSearch("?q=label%3Anightly&sort=cost&range=30d");
     const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr");
     await rows.nth(2).waitFor();
@@ -442,9 +443,9 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("Ctrl-K opens a page, a key, a model or a request and changes the theme without a mouse", async () => {
+  test("the Ctrl-K search opens a page, a key, a model or a request, and changes the theme", async () => {
     const field = page.getByRole("combobox", { name: /^Search/ });
-    /** Waits for the wanted result to be first before Enter, because keys and models appear a moment later. */
+    /** Presses Enter only once the wanted result is first, because keys and models appear a moment later. */
     const find = async (text: string, option: RegExp): Promise<void> => {
       await page.keyboard.press("Control+k");
       await field.fill(text);
@@ -493,8 +494,8 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a user with two builder accounts sees one at a time", async () => {
-    // The page's former address still works.
+  test("a user with two builder accounts sees the data of one account at a time", async () => {
+    // The old URL of this page redirects.
     await page.goto("/console/open-account");
     await page.waitForURL("**/console/accounts");
     await page.getByLabel("Name").fill("Second account");
@@ -505,7 +506,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await actFor("Analytical engines");
     await page.getByText("sums", { exact: true }).waitFor();
 
-    // Switches accounts by keyboard too: the search lists the accounts that are not selected.
+    // Switches accounts by keyboard. The search lists only the accounts that are not selected.
     const field = page.getByRole("combobox", { name: /^Search/ });
     const choose = async (account: string, others: string): Promise<void> => {
       await page.keyboard.press("Control+k");
@@ -520,7 +521,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await choose("Analytical engines", "Second account");
     await page.getByText("sums", { exact: true }).waitFor();
 
-    // The playground's conversation belongs to the other account too.
+    // The playground's conversation belongs to its account, and disappears when the user switches to the other one.
     await page.getByRole("link", { name: "Playground" }).click();
     await page.getByLabel("Message", { exact: true }).fill("Between us");
     await page.keyboard.press("Enter");
@@ -531,7 +532,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await actFor("Analytical engines");
     await page.getByText("Between us").waitFor();
 
-    // Live updates switch accounts too: changes of the first account are shown, and none of the second.
+    // Live updates follow the selected account: the page shows changes of this account and none of the other.
     await page.getByRole("link", { name: "Overview" }).click();
     await credit("$1.99").waitFor();
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
@@ -556,7 +557,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.match(run("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);
     await page.getByText("Your first request has arrived.").waitFor();
     assert.match(run(process.execPath, ["--input-type=module", "--eval", TypeScript]), /\w+/);
-    // Without the library, only the syntax of the Python code is checked.
+    // Without the openai library, only the syntax of the Python sample is checked.
     const hasLibrary = spawnSync("python3", ["-c", "import openai"]).status === 0;
     if (hasLibrary) assert.match(run("python3", ["-c", Python]), /\w+/);
     else if (spawnSync("python3", ["--version"]).status === 0) run("python3", ["-m", "ast"], Python);

@@ -1,6 +1,6 @@
 /**
- * Tests pages of a user who buys credit and hosts a node, beyond the journeys: purchases, the statement, a node's
- * figures, tokens.
+ * Tests the pages of a user who buys credit and hosts a node, in addition to the journeys: purchases, the statement, a
+ * node's figures, host tokens.
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import { checkVisuals } from "./visual/checks.ts";
 const DOLLAR = 1_000_000_000_000n;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
 
-describe("credits and nodes", NEEDS_CHROMIUM, () => {
+describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let paymentsUrl: string;
@@ -50,7 +50,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     return untilIs("the available credit", () => figure.innerText(), dollars);
   };
 
-  test("a bank transfer is shown as pending, and as credit once the money arrives", async () => {
+  test("a bank transfer is shown as pending, and then as credit once the money arrives", async () => {
     await buy("$100 of credits");
     await page.getByRole("button", { name: "Pay later by bank transfer" }).click();
     await page.waitForURL(CHECKOUT);
@@ -61,14 +61,14 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await provider.goto(paymentsUrl);
     const arrives = provider.getByRole("button", { name: "The money arrives" });
     await arrives.click();
-    // Wait before closing, because otherwise the event would not be sent.
+    // If the page were closed at once, the payment event would not be sent.
     await arrives.waitFor({ state: "detached" });
     await provider.close();
     await page.getByText("$100.00 of credit has been added").waitFor();
     assert.equal((await builder(platform)).balance, 105n * DOLLAR);
   });
 
-  test("a cancelled purchase charges nothing, and the page says so", async () => {
+  test("a cancelled purchase charges nothing, and the credits page says so", async () => {
     await buy("$5 of credits");
     await page.getByRole("link", { name: "Cancel and go back" }).click();
     await page.waitForURL(CHECKOUT);
@@ -77,7 +77,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("a custom amount shows its error beside the field, then is bought with a receipt", async () => {
+  test("a custom amount shows an error beside its field if it is invalid, and is bought with a receipt if it is valid", async () => {
     await page.goto("/console/credits");
     await page.getByLabel("Other amount ($)").fill("4.99");
     await page.getByRole("button", { name: "Buy this amount" }).click();
@@ -98,7 +98,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     assert.equal((await builder(platform)).balance, 117n * DOLLAR + (34n * DOLLAR) / 100n);
   });
 
-  test("the low-credit alert is set, shown and turned off", async () => {
+  test("a user sets the low-credit alert, sees it and turns it off", async () => {
     await page.goto("/console/credits");
     await page.getByLabel("Alert below ($)").fill("200");
     await page.getByRole("button", { name: "Turn on alert" }).click();
@@ -138,7 +138,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Turn on top-up" }).waitFor();
   });
 
-  test("a banner on every page says that automatic top-up turned itself off, until the user keeps it off", async () => {
+  test("a banner on every page says that the automatic top-up turned itself off, until the user confirms that it stays off", async () => {
     await platform.query("update auto_topup set enabled = false, failure = 'declined', failed_at = now()");
     await page.goto("/console/keys");
     const banner = page.getByRole("alert").filter({ hasText: "Automatic top-up is off" });
@@ -188,7 +188,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("a node's page shows its figures by range, and of each job only its times", async () => {
+  test("a node's page shows its figures by time range, and only the times of each job", async () => {
     for (const orders of [{ text: "one two three" }, { fail_after: 0 }]) await (await chat(platform, orders)).text();
     await page.goto("/console/host");
     await page.getByRole("button", { name: /^local-1/ }).click();
@@ -200,7 +200,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
       );
       return Number(row?.requests) >= 2;
     });
-    // One sample of the nodes is enough to show how many slots were used.
+    // Writes one sample of the node, which is enough to show how many slots were used.
     await platform.query("select node_sample(null, 1, array(select id from node), array[1], array[1])");
     await page.reload();
     const figures = page.getByLabel("In the last 24 hours");
@@ -232,7 +232,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByText("Actual earnings are lower").waitFor();
   });
 
-  test("a revoked token no longer logs in", async () => {
+  test("tollgate-host login refuses a revoked token", async () => {
     await page.goto("/console/host/tokens");
     await page.getByRole("button", { name: "Create token" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill("barn");
@@ -248,7 +248,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await eventually("the token is refused", async () => (await logIn()) === 1);
   });
 
-  test("the pages request nothing from other origins except the payment provider's own pages", () => {
+  test("no page requests anything from another origin, except the payment provider's pages", () => {
     const { origin } = new URL(paymentsUrl);
     // The demo provider has no icon, which browsers request automatically.
     const expected = new RegExp(`^request to ${origin}$|404`);

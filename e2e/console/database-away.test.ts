@@ -1,6 +1,6 @@
 /**
- * The database freezes, is killed and comes back while pages are open: each page says what is unreachable and since
- * when, and how old its figures are; these notices disappear when the database is back.
+ * The database freezes, is killed and comes back while pages are open. Each page says what is unreachable and since
+ * when, and how old its figures are. These notices disappear when the database is back.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { type DatabaseProxy, openDatabaseProxy } from "../../gateway/src/db/test
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBeside, openBrowser, openSession } from "./browser.ts";
 import { checkVisuals } from "./visual/checks.ts";
 
-/** Text that each page shows before anything fails. */
+/** The text that each page shows before the outage. */
 const BUILDER_PAGES = {
   "/console/overview": "Overview",
   "/console/requests": "Requests",
@@ -70,7 +70,7 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
     ["frozen", async () => proxy.hang()],
     ["killed", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: every page says that and since when, shows the age of its figures, and recovers without a reload`, async () => {
+    test(`${name}: every page says since when the database is unreachable, shows the age of its figures, and recovers without a reload`, async () => {
       for (const one of pages.values()) await banner(one).waitFor({ state: "detached" });
       await leave();
       for (const one of pages.values()) await banner(one).waitFor();
@@ -95,7 +95,7 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
     });
   }
 
-  test("a page that is opened meanwhile says what is unreachable, and shows its data once the database is back", async () => {
+  test("a page that is opened during the outage says what is unreachable, and shows its data once the database is back", async () => {
     const keys = page("/console/keys");
     await proxy.refuse();
     await banner(keys).waitFor();

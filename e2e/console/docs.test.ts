@@ -1,4 +1,4 @@
-/** A reader goes from the gateway's bare address through the docs to a first call with copied code, and to the console. */
+/** A reader comes from the gateway's bare URL through the docs to a first call with copied code, and to the console. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
@@ -8,18 +8,18 @@ import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollga
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import { buildConsole, copiedBy, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
 
-/** Returns a program's output, run where the suite's own packages are installed. */
+/** Runs a program in the folder with the suite's packages, and returns its output. */
 async function said(program: string, args: string[]): Promise<string> {
   const cwd = fileURLToPath(new URL("..", import.meta.url));
   const { stdout } = await promisify(execFile)(program, args, { cwd, signal: hangSignal() });
   return stdout;
 }
 
-/** A sample with the values that a reader fills in: a key, and a model that this platform serves. */
+/** Fills in the values that a reader fills in: a key, and a model that this platform serves. */
 const ready = (code: string, apiKey: string): string =>
   code.replace("tsk_live_your_key", apiKey).replaceAll("small-8b", "tiny-3b");
 
-describe("the docs", NEEDS_CHROMIUM, () => {
+describe("the docs site", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
 
@@ -33,7 +33,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  test("show every sample in the chosen language, give code that works when copied, and link to the console and back", async () => {
+  test("pages show every sample in the chosen language, their code works when copied, and they link to the console and back", async () => {
     const { gateway_url: baseUrl, api_key: apiKey } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
@@ -77,7 +77,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("search finds a heading and an operation with only the keyboard", async () => {
+  test("a reader finds a heading and an API operation with only the keyboard", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {
@@ -106,7 +106,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("a signed-in reader copies samples with the gateway's address and their own key, which work", async () => {
+  test("a signed-in reader copies samples that contain the gateway's URL and the reader's own key, and the samples work", async () => {
     const { gateway_url: baseUrl, builder } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
@@ -144,7 +144,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("a signed-in host sees their own host token in the samples, and it works", async () => {
+  test("a signed-in host sees their own host token in the samples, and the token works", async () => {
     const { gateway_url: baseUrl, builder } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
@@ -165,7 +165,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("shows a message to a reader whose role cannot create keys", async () => {
+  test("a reader whose role cannot create keys sees a message", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {

@@ -1,4 +1,7 @@
-/** Checks that the early script sends exactly the requests that the page will need, for the same account. */
+/**
+ * Checks the early script, which sends a page's first API requests before the page's code has loaded. It must send
+ * exactly the requests that the page will need, for the same account.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
@@ -9,14 +12,14 @@ import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrow
 
 const API = "/console/api/";
 const SESSION = "/console/api/auth/get-session";
-/** The bell also counts unread notifications of the host account. */
+/** A separate request: the notification bell also counts unread notifications of the host account. */
 const INBOX = "/console/api/notifications/inbox";
-/** How many requests the early script sends for each page, including the session's. */
+/** The number of requests that the early script sends for each page, including the one for the session. */
 const PAGES = { overview: 10, performance: 4, "performance?range=7d": 4, requests: 10, credits: 4 };
 
 /**
- * Runs in the page: records which early answers were stored and which of them no one used. The live stream may report
- * the balance first.
+ * Runs in the page. Records which early responses were stored, and which of them the page did not use. The balance is
+ * not counted, because the live stream may report it first.
  */
 const WATCH_ANSWERS = `
   const kept = new Set();
@@ -29,7 +32,7 @@ const WATCH_ANSWERS = `
   globalThis.allTaken = (count) => kept.size === count && left().length === 0;
 `;
 
-describe("requests sent early", NEEDS_CHROMIUM, () => {
+describe("requests of the early script", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let browser: BrowserSession;
@@ -43,7 +46,7 @@ describe("requests sent early", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     page.on("request", (request) => asked.push(request));
-    // Addresses contain hours and days, so early script and page must see the same time.
+    // Query strings contain hours and days, so the early script and the page must see the same time.
     await browser.context.clock.setFixedTime(new Date());
     await browser.context.addInitScript(WATCH_ANSWERS);
   });
@@ -57,7 +60,7 @@ describe("requests sent early", NEEDS_CHROMIUM, () => {
   const untilTaken = (count: number): Promise<unknown> =>
     eventually(`${count} answers are taken`, () => page.evaluate<boolean>(`allTaken(${count})`));
 
-  test("without a session, only the session is requested", async () => {
+  test("without a session, the script requests only the session", async () => {
     await page.goto("/console/overview");
     await page.getByLabel("Email").waitFor();
     const expected = [SESSION, "/console/api/auth/methods"];
@@ -65,7 +68,7 @@ describe("requests sent early", NEEDS_CHROMIUM, () => {
     assert.deepEqual(new Set(pathsAsked()), new Set(expected));
   });
 
-  test("a page uses every answer to an early request", async () => {
+  test("the page uses every response to an early request", async () => {
     await openSession(page, platform.ready.builder);
     for (const [path, count] of Object.entries(PAGES)) {
       await page.goto(`/console/${path}`);
@@ -75,7 +78,7 @@ describe("requests sent early", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the early script requests the chosen one of several accounts", async () => {
+  test("a user with several accounts gets early requests for the chosen one", async () => {
     const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { id } = await builder.send<{ id: string }>("POST", "accounts", { kind: "builder", name: "Second account" });
     await page.evaluate(`localStorage.setItem("tollgate.acting", JSON.stringify({ builder: ${JSON.stringify(id)} }))`);
@@ -90,7 +93,7 @@ describe("requests sent early", NEEDS_CHROMIUM, () => {
     assert.ok(named.length >= PAGES.overview - 1);
   });
 
-  test("the operator's page uses all early answers too", async () => {
+  test("the operator's page also uses all early responses", async () => {
     await endSession(browser);
     await openSession(page, platform.ready.operator);
     await page.goto("/console/operator");

@@ -1,6 +1,6 @@
 /**
  * A new build of the console replaces the old one that a browser has cached: at the next load, and from then on also
- * without the gateway.
+ * while the gateway is unreachable.
  */
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,10 @@ function copyOf(build: string): string {
   return dir;
 }
 
-/** A copy of the console with every file renamed, as a new build would have it: a page must never mix both. */
+/**
+ * A copy of the console in which every script is renamed, as in a new build. A page must never load scripts of both
+ * builds.
+ */
 function nextBuild(build: string): string {
   const dir = copyOf(build);
   const assets = join(dir, "assets");
@@ -46,7 +49,7 @@ function nextBuild(build: string): string {
   return dir;
 }
 
-/** A server that answers as a gateway without a session, as far as the sign-in page needs it. */
+/** Serves a build of the console, with the API responses that the sign-in page needs. */
 function serve(dir: string, port = 0): Promise<Server> {
   const server = createServer(({ url = "/" }, response) => {
     const { pathname } = new URL(url, "http://gateway");
@@ -76,7 +79,7 @@ describe("a new build of the console", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    // Copied, because another suite may rebuild the console meanwhile.
+    // A copy, because another suite may rebuild the console at the same time.
     first = copyOf(DIST);
     next = nextBuild(first);
     server = await serve(first);
@@ -88,7 +91,7 @@ describe("a new build of the console", NEEDS_CHROMIUM, () => {
     for (const dir of [first, next]) rmSync(dir, { recursive: true, force: true });
   });
 
-  test("replaces the cached old build, which is kept only until then", async () => {
+  test("replaces the cached old build at the next load, and keeps the old build until then", async () => {
     const { page } = browser;
     const { port } = server.address() as AddressInfo;
     const script = (): Promise<string | null> => page.locator("script[type=module]").getAttribute("src");

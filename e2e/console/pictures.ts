@@ -1,7 +1,7 @@
 /**
- * Takes the pictures in docs/pictures: every page of the console on a platform that looks used. `node
- * e2e/console/pictures.ts` replaces them; with a folder it also writes larger PNG copies there. Further arguments are
- * names of pictures: only these are taken.
+ * Takes the screenshots in docs/pictures: every page of the console on a platform that looks used. `node
+ * e2e/console/pictures.ts` replaces them. With a folder as argument it also writes larger PNG copies there. Further
+ * arguments are names of pictures, and select these.
  */
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { CHAPTERS, type Picture } from "./pictures/pages.ts";
 import { keepRunning } from "./pictures/running.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
-/** The best of these qualities that keeps a picture small enough is used. */
+/** WebP qualities. The highest one that keeps a picture within BYTES_MAX is used. */
 const QUALITIES = [80, 70, 60, 50, 40, 30, 20];
 const BYTES_MAX = 40 * 1024;
 const [copies, ...names] = process.argv.slice(2);
@@ -26,7 +26,7 @@ const LOOKS = [
   { suffix: "-narrow", theme: "light", size: "narrow" },
 ] as const;
 
-// The pictures do not show the time zone of the machine.
+// Otherwise the pictures would show the machine's time zone.
 process.env.TZ = "UTC";
 buildConsole();
 const stage = await openStage();
@@ -40,7 +40,10 @@ try {
   await stage.close();
 }
 
-/** Other programs make the pictures of the dashboards (tools/dashboards) and the charts (bench/gateway/charts). */
+/**
+ * Removes the pictures that this program makes. Others make those of the dashboards (tools/dashboards) and the charts
+ * (bench/gateway/charts).
+ */
 async function removeOwn(): Promise<void> {
   const own = (await readdir(FOLDER)).filter((name) => name.endsWith(".webp") && !name.startsWith("dashboard-"));
   for (const name of own) await rm(join(FOLDER, name));
@@ -99,7 +102,7 @@ async function capture(page: Page): Promise<Buffer> {
   return bytes;
 }
 
-/** Resolves when nothing loads or moves any more; the mouse pointer is moved away. */
+/** Moves the mouse pointer away, and resolves when nothing loads or moves any more. */
 async function settled(page: Page): Promise<void> {
   await page.mouse.move(0, 0);
   await page.locator("#root .animate-breathe.bg-sunken").first().waitFor({ state: "detached" });

@@ -1,4 +1,6 @@
-/** Tests the playground beyond the journey (journeys/builder.test.ts), with a node that answers as scripted. */
+/**
+ * Tests the playground in addition to the journey (journeys/builder.test.ts), with a node that answers as instructed.
+ */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -25,7 +27,7 @@ import { dollars } from "./money.ts";
 import { LONG, order, Playground, recordAfter } from "./playground.ts";
 import { checkVisuals } from "./visual/checks.ts";
 
-/** Markdown with every element, and with HTML that must stay text. */
+/** Markdown with every element, and with HTML that must be shown as text. */
 const DRAWN = `# Rivers <img src=x onerror=alert(1)>
 
 Some *are* **long**, ~~few~~ \`short\`. <script>alert(2)</script> [run](javascript:alert(3))
@@ -72,7 +74,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     page = browser.page;
     playground = new Playground(page);
     await openSession(page, platform.ready.builder);
-    // One request first, because tests wait for the record after the last one.
+    // Sends one request first, because tests wait for a record newer than the last one.
     await (await chat(platform, { tokens: 5 })).text();
     await page.goto("/console/playground?model=reason-32b");
   });
@@ -90,9 +92,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   };
   let keyId: string;
 
-  // An answer stopped before its first token is charged for its prompt: gateway/src/inference/endings.test.ts tests
-  // that.
-  test("an answer stopped as soon as a node has started it shows the recorded cost", async () => {
+  // gateway/src/inference/endings.test.ts tests answers that are stopped before their first token: they are charged for
+  // the prompt.
+  test("an answer that is stopped right after its node began shows the recorded cost", async () => {
     const before = await lastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
@@ -111,7 +113,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).last().waitFor();
   });
 
-  test("formats what a model writes and never executes it", async () => {
+  test("answers are shown as formatted Markdown, and nothing in them is executed", async () => {
     await playground.say(order({ text: DRAWN }));
     await playground.untilEnded();
     const drawn = playground.answer;
@@ -119,7 +121,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.deepEqual(await drawn.locator("ol > li > div > p").allInnerTexts(), ["one", "two"]);
     assert.deepEqual(await drawn.getByRole("cell").allInnerTexts(), ["Danube", "2850"]);
     assert.equal(await drawn.locator("blockquote strong").innerText(), "said");
-    // One link of each safe kind; the others are shown as text.
+    // The answer has one link of each safe kind. All other links are shown as text.
     assert.deepEqual(
       await drawn
         .getByRole("link")
@@ -139,7 +141,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("radio", { name: "Formatted" }).click();
     const copy = page.getByRole("button", { name: "Copy the answer of reason-32b" }).last();
     assert.equal(await copiedBy(page, copy), DRAWN);
-    // However long the conversation is, it scrolls within its own area, and the page itself does not.
+    // A long conversation scrolls inside its own area; the page itself does not scroll.
     const beyond = `document.documentElement.scrollHeight - document.querySelector("main").getBoundingClientRect().bottom - scrollY`;
     assert.ok(Number(await page.evaluate(beyond)) < 2);
   });
@@ -151,7 +153,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.untilEnded();
     const record = await recordAfter(platform, before.id);
     assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
-    // A failed stream ends without its last chunk, which the browser logs.
+    // A failed stream has no final chunk, and the browser logs that.
     const said: string[] = [];
     await eventually("the browser reports the unfinished body", () => {
       said.push(...browser.complaints());
@@ -160,7 +162,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.match(said.join("\n"), /^error: [^\n]*ERR_INCOMPLETE_CHUNKED_ENCODING$/);
   });
 
-  test("a setting that the API would refuse disables sending", async () => {
+  test("a setting that the API would refuse disables the Send button", async () => {
     await playground.message.fill("Hello");
     await page.getByLabel("Max output tokens").fill("0");
     await page.getByText("Enter a whole number from 1").waitFor();
@@ -169,7 +171,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Send", disabled: false }).waitFor();
   });
 
-  test("copying as code gives a request that runs, without the key", async () => {
+  test("the Copy as code dialog shows a request that works, with a placeholder instead of the key", async () => {
     await playground.message.fill('Say it\'s "fine"');
     await page.getByRole("button", { name: "Copy as code" }).click();
     const curl = await copiedBy(page, page.getByRole("dialog").getByRole("button", { name: "Copy the curl example" }));
@@ -204,7 +206,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     playground.ended = 1;
   });
 
-  test("two models answer the same message, each with its own time, tokens and cost", async () => {
+  test("two models answer the same message, and each answer shows its time, tokens and cost", async () => {
     await page.getByLabel("Compare with").selectOption("tiny-3b");
     await page.getByText(/two requests, up to 128 output tokens/).waitFor();
     await playground.say(order({ text: "side by side" }));
@@ -231,7 +233,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("fits every screen in both themes and has no accessibility findings", async () => {
+  test("the page fits every screen in both themes, and has no accessibility findings", async () => {
     await playground.say(order({ text: DRAWN }));
     await playground.untilEnded(2);
     for (const width of [390, 1024, 1440]) {
@@ -267,7 +269,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await untilIs("the other model", () => page.getByLabel("Compare with").inputValue(), "tiny-3b");
     assert.match(await kept(), /side by side/);
     assert.doesNotMatch(await kept(), /tsk_live_/);
-    // Two tabs use the same new key: neither replaces the other's.
+    // Both tabs must use the same new key: neither may replace the key of the other.
     browser.complaints();
     await playground.say(order({ text: "both again" }));
     await playground.untilEnded(2);
@@ -286,7 +288,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.clear();
   });
 
-  test("presets can be saved, renamed and deleted, and a full storage is reported", async () => {
+  test("presets can be saved, renamed and deleted, and a full browser storage is reported", async () => {
     await page.getByLabel("System message").fill("Be brief.");
     await page.getByLabel("Temperature").fill("0.2");
     await actions("Save as new preset");
@@ -325,7 +327,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Temperature").fill("");
   });
 
-  test("shows an answer in the form of a JSON schema formatted", async () => {
+  test("an answer that follows a JSON schema is shown as formatted JSON", async () => {
     await untilFormsAreKept(platform, "tiny-3b");
     await page.getByLabel("Model", { exact: true }).selectOption("tiny-3b");
     await page.getByLabel("Output format").locator("option", { hasText: "JSON schema" }).waitFor({ state: "attached" });
@@ -364,7 +366,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       [],
     );
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
-    // The limit is zero: with any other limit, the next minute might begin and allow a request.
+    // The limit is zero. With a higher limit, a new minute might begin and allow the request.
     const limits = { requests_per_minute: 0, tokens_per_minute: null, in_flight: null };
     await operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
     await playground.say(order({ text: "too soon" }));
@@ -373,7 +375,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
   });
 
-  test("the key filter finds the playground's requests of every session by the key's name", async () => {
+  test("the key filter finds the requests of all playground sessions by the key's name", async () => {
     await page.goto("/console/requests");
     const table = page.getByRole("table", { name: "Requests" });
     const own = table.getByRole("row").filter({ hasNotText: "Playground" });
@@ -406,7 +408,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("the conversation outlives the session, only for the same user", async () => {
+  test("the conversation is kept when the session ends, but only for the same user", async () => {
     await playground.clear();
     await playground.say(order({ text: "between us" }));
     await playground.untilEnded();
@@ -433,7 +435,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const { secret } = (await (await issued).json()) as { secret: string };
     await playground.answer.getByText("the last word").waitFor();
     assert.equal(await statusWith(secret), 200);
-    // Requests sent during sign-out get a 401 before the answer to sign-out arrives.
+    // Requests in flight during sign-out get a 401 before sign-out is answered.
     await page.route("**/console/api/auth/sign-out", async (route) => {
       const left = await route.fetch();
       const asked = page.waitForResponse("**/console/api/auth/get-session");
@@ -448,7 +450,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.deepEqual([new URL(page.url()).pathname, new URL(page.url()).search], ["/console/sign-in", ""]);
     await eventually("the key is dead", async () => (await statusWith(secret)) === 401);
     assert.doesNotMatch(await kept(), /the last word|tsk_live_/);
-    // The browser itself logs the 401 of requests that were in flight.
+    // The browser itself logs these 401s.
     assert.deepEqual(
       browser.complaints().filter((said) => !/401/.test(said)),
       [],
@@ -468,19 +470,19 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     return response.status;
   };
 
-  test("the credits page says that purchases are not available", async () => {
+  test("the credits page says that purchases are not available on this platform", async () => {
     await signIn(page, platform.ready.builder);
     await page.goto("/console/credits");
     await page.getByText("Purchases are not available").waitFor();
     await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
-    // The browser itself logs the 404.
+    // The browser logs the 404 itself.
     assert.deepEqual(
       browser.complaints().filter((said) => !/404/.test(said)),
       [],
     );
   });
 
-  test("without credit the playground says so before a message is sent, and afterwards shows the API's refusal", async () => {
+  test("a user without credit sees a notice before the first message, and the API's error after sending one", async () => {
     const poor = await openBrowser({ baseUrl: platform.ready.gateway_url });
     try {
       await poor.page.goto("/console/sign-up");

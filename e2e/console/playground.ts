@@ -5,7 +5,7 @@ import { lastRecord, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 
-/** An answer of two minutes, long enough that tests act before its end. */
+/** An answer that takes two minutes, so that tests can act before its end. */
 export const LONG = { tokens: 500, delta_ms: 250 };
 
 /** A message with instructions for the scripted engine. */
@@ -13,7 +13,7 @@ export const order = (orders: object): string => `#script ${JSON.stringify(order
 
 export class Playground {
   readonly #page: Page;
-  /** The number of answers that ended and show their cost. */
+  /** The number of finished answers on the page, each with its cost. */
   ended = 0;
 
   constructor(page: Page) {
@@ -34,7 +34,7 @@ export class Playground {
 
   async say(text: string): Promise<void> {
     await this.message.fill(text);
-    // Enter does nothing while the previous answer runs.
+    // Enter has no effect while an answer is running, so this waits for the Send button.
     const form = this.#page.locator("form", { has: this.message });
     await form.getByRole("button", { name: "Send", disabled: false }).waitFor();
     await this.message.press("Enter");
@@ -45,7 +45,7 @@ export class Playground {
     const page = this.#page;
     await eventually(`${this.ended} answers have their cost`, async () => {
       if ((await page.getByTestId("cost").count()) >= this.ended) return true;
-      // The page looks for a record only a few times; a reload makes it look again.
+      // The page tries only a few times to find a request's record. After a reload it tries again.
       if ((await page.getByText("Its cost is in your request history", { exact: true }).count()) > 0)
         await page.reload();
       return false;
@@ -59,7 +59,7 @@ export class Playground {
   }
 }
 
-/** The record of the request after the one with this ID. It may be written a moment after its answer. */
+/** Waits for a record newer than the one with this ID, because records are written a moment after the answer. */
 export const recordAfter = (platform: Platform, before: string | undefined): Promise<RecordRow> =>
   eventually("another request is on record", async () => {
     const record = await lastRecord(platform);

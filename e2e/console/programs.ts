@@ -1,4 +1,4 @@
-/** Runs programs that a page shows, as a user would run them beside the browser. */
+/** Runs the commands that a page shows, as a user would run them beside the browser. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { Platform } from "@tollgate/stage/dev.ts";
 export const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
-/** Returns the program's output; on failure, shows its error output. */
+/** Runs a program and returns its output. If the program fails, the assertion shows its error output. */
 export function run(program: string, args: string[], input = ""): string {
   const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: "utf8", cwd: import.meta.dirname });
   assert.equal(status, 0, stderr);
@@ -16,8 +16,8 @@ export function run(program: string, args: string[], input = ""): string {
 }
 
 /**
- * Starts a `tollgate-host` command line as a shell would, with its own configuration. The token is passed where a user
- * would paste it.
+ * Starts a `tollgate-host` command line as a shell would, with a configuration folder of its own. The token is in the
+ * environment; a user would paste it.
  */
 export function startHostCommand({ dataDir }: Pick<Platform, "dataDir">, line: string, token: string): ChildProcess {
   const [program, ...args] = line.split(" ");
@@ -28,7 +28,7 @@ export function startHostCommand({ dataDir }: Pick<Platform, "dataDir">, line: s
   });
 }
 
-/** Runs such a command line to its end. Returns its exit code and everything that it printed. */
+/** Runs a `tollgate-host` command line to its end. Returns its exit code and all output. */
 export async function runHostCommand(
   platform: Pick<Platform, "dataDir">,
   line: string,

@@ -1,4 +1,7 @@
-/** Tests `tollgate login` as its user sees it: the command in a terminal, the code in a browser, and the session in both. */
+/**
+ * Tests `tollgate login` from the user's side: the command in a terminal, the code in a browser, and the session in
+ * both.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -44,7 +47,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     await rm(configDir, { recursive: true, force: true });
   });
 
-  /** Starts the command and collects its remarks: the address to open comes first. */
+  /** Starts the command and collects its messages. The first one has the URL to open. */
   function tollgate(...args: string[]) {
     const env = { ...process.env, XDG_CONFIG_HOME: configDir, NO_COLOR: "1" };
     const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
@@ -65,7 +68,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     return { told, result };
   }
 
-  test("a visitor without a session signs in first and returns to the code", async () => {
+  test("a visitor without a session signs in first, and then returns to the confirmation of the code", async () => {
     const login = tollgate("login", "--gateway", platform.ready.gateway_url);
     const { address, code } = await login.told();
     await page.goto(address);
@@ -86,7 +89,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     assert.equal(JSON.parse(me.out).identity.email, WHO.email);
   });
 
-  test("the settings page lists the session, and ending it there ends it for the command", async () => {
+  test("the settings page lists the command's session, and ending the session there logs the command out", async () => {
     await page.goto("/console/settings");
     await page.getByText("script, read-only").waitFor();
     await checkVisuals(browser, "the settings with a script's session");
@@ -95,7 +98,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     assert.equal((await tollgate("api", "GET", "me").result()).code, 1);
   });
 
-  test("a refused login ends the command, and a code that no command waits for is not found", async () => {
+  test("a refused login ends the command with an error, and an unknown code is reported as not found", async () => {
     const login = tollgate("login", "--gateway", platform.ready.gateway_url, "--write");
     const { code } = await login.told();
     await page.goto("/console/authorize");
@@ -107,7 +110,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     assert.equal((await login.result()).code, 1);
     await page.goto(`/console/authorize?code=${code}`);
     await page.getByRole("heading", { name: "This code does not work" }).waitFor();
-    // Chromium logs the status itself.
+    // Chromium logs the 404 itself.
     assert.match(browser.complaints().join("\n"), /^error: [^\n]* 404 \(Not Found\)$/);
     await checkVisuals(browser, "a code that does not work");
   });

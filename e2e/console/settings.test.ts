@@ -1,4 +1,7 @@
-/** What a person chooses on the Settings page holds on other pages; exporting and deleting an account, and oneself. */
+/**
+ * Tests the Settings page: a person's choices apply on other pages, and accounts and persons can be exported and
+ * deleted.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
@@ -7,7 +10,7 @@ import { chat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
-describe("settings", NEEDS_CHROMIUM, () => {
+describe("the settings page", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let browser: BrowserSession;
@@ -27,7 +30,7 @@ describe("settings", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  /** Its first time, and the moment that it stands for. */
+  /** The first time in the request table: as text, and as a Date. */
   const firstTime = async (): Promise<{ text: string; at: Date }> => {
     const time = page.getByRole("table", { name: "Requests" }).locator("time").first();
     return { text: await time.innerText(), at: new Date((await time.getAttribute("datetime")) ?? "") };
@@ -35,7 +38,7 @@ describe("settings", NEEDS_CHROMIUM, () => {
   const clockIn = (timeZone: string, at: Date): string =>
     new Intl.DateTimeFormat("en-GB", { timeZone, timeStyle: "medium" }).format(at);
 
-  test("a person's number format and time zone hold on every page, for typed amounts, and after a reload", async () => {
+  test("a person's number format and time zone apply on every page, to typed amounts, and after a reload", async () => {
     const answer = await chat(platform, { text: "one" });
     assert.equal(answer.status, 200, await answer.text());
     await page.goto("/console/requests");
@@ -75,7 +78,7 @@ describe("settings", NEEDS_CHROMIUM, () => {
       .waitFor();
   });
 
-  test("an account is exported with one click, deleted with its name typed, and then its person is deleted", async () => {
+  test("an account is exported with one click, then deleted by typing its name; then the person is deleted", async () => {
     const [{ name } = { name: "" }] = await platform.query<{ name: string }>(
       "select name from account where kind = 'builder'",
     );
@@ -101,7 +104,7 @@ describe("settings", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: `Delete ${name}` }).waitFor({ state: "detached" });
     assert.equal((await chat(platform, { text: "two" })).status, 401);
 
-    // The person's other account has to go first.
+    // A person can be deleted only after all of their accounts.
     const { email } = platform.ready.builder;
     const leave = async (): Promise<void> => {
       await page.getByRole("button", { name: "Delete me" }).click();

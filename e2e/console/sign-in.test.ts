@@ -42,7 +42,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
-  // One address signs in here more often than the limit per minute allows.
+  // The tests sign in from one IP address more often than the limit per minute allows.
   beforeEach(() => platform.query("delete from identity_attempt"));
   after(async () => {
     await browser?.close();
@@ -111,7 +111,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await set();
     await page.getByRole("heading", { name: "Your password is set" }).waitFor();
     await set();
-    await page.getByRole("alert").getByText('"token" must be from an email of the last hour').waitFor();
+    await page.getByRole("alert").getByText('"token" must be an unused token from an email').waitFor();
     await enter(FIRST);
     await page.getByRole("alert").getByText("wrong").waitFor();
     await enter(SECOND);
@@ -141,7 +141,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Code").fill("000000");
     await page.keyboard.press("Enter");
     await page.getByLabel("Code").and(page.locator("[aria-invalid=true]")).waitFor();
-    // The code of the next half minute, because the setup used up the current one.
+    // Uses the next code, 30 s ahead, because the setup used up the current code.
     await page.getByLabel("Code").fill(totp(secret, 1));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
@@ -160,9 +160,9 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("a user signs in with the OpenID provider, and sees the reason if the provider or the gateway refuses", async () => {
+  test("a user signs in with the OpenID provider, and sees the reason if the provider or the gateway refuses the sign-in", async () => {
     await leave();
-    // Replaces the provider's page, on which the person would sign in.
+    // Answers for the provider's sign-in page.
     const person = { sub: "1", email: "hopper@example.com", email_verified: true, name: "Hopper" };
     let answer = async (asked: string): Promise<URL> => issuer.refuse(asked);
     await page.route(`${issuer.provider.issuer}/**`, async (route) => {
@@ -193,11 +193,11 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     );
   });
 
-  describe("a team", () => {
+  describe("team invitations and roles", () => {
     const GUEST = "guest@example.com";
     let guest: BrowserSession;
     before(async () => {
-      // The width of a telephone.
+      // The width of a phone.
       guest = await openBrowser({ baseUrl: platform.ready.gateway_url, width: 390, height: 800 });
     });
     after(() => guest?.close());
@@ -216,7 +216,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await page.getByRole("button", { name: `Actions for ${GUEST}` }).click();
       await page.getByRole("menuitem", { name: item }).click();
     };
-    /** Calls the API directly, because the page does not offer key creation to every role. */
+    /** Calls the API directly, because the page shows key creation only to roles that have the permission. */
     const createKey = async (): Promise<unknown[]> => {
       const more = { data: { name: "by hand" }, headers: { "sec-fetch-site": "same-origin" } };
       const answer = await guest.page.request.post("/console/api/keys", more);
@@ -224,7 +224,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       return [answer.status(), error?.code];
     };
 
-    test("an invited person signs up first and joins with the link in the email; no one else can use it", async () => {
+    test("an invited person signs up first and joins with the link in the email; no other user can use the link", async () => {
       await page.getByLabel("Name", { exact: true }).fill("Compilers");
       await page.getByRole("button", { name: "Create builder account" }).click();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -236,7 +236,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await page.getByRole("heading", { name: "You cannot join with this link" }).waitFor();
       await page.getByText("This invitation is for another email address").waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token does not stay in the address");
-      // An open page must not repeat the request about the invitation, because each counts against the limit of
+      // An open page must not repeat its request for the invitation, because each request counts against the limit of
       // attempts.
       let asked = 0;
       page.on("request", (request) => {
@@ -244,7 +244,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       });
       await page.clock.fastForward("02:00");
       await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
-      // Sent last: every request caused by the elapsed time and the return to the tab was sent before.
+      // A marker request: all requests caused by the elapsed time and the return to the tab were sent before it.
       await page.evaluate("fetch('/console/api/auth/methods').then(() => undefined)");
       assert.equal(asked, 0, "asked again about an invitation that was refused");
       assert.deepEqual(complaints(), []);
@@ -264,7 +264,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByLabel("Email").fill(GUEST);
       await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
       await theirs.getByRole("button", { name: "Sign in", exact: true }).click();
-      // This tab still knows which page the user was going to.
+      // The tab leads to the page that the user wanted before signing in.
       await theirs.getByRole("heading", { name: "Join Compilers" }).waitFor();
       await theirs.getByText("hopper@example.com invited you").waitFor();
       await checkVisuals(guest, "an invitation");
@@ -272,7 +272,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByRole("heading", { name: "Overview" }).waitFor();
     });
 
-    test("a viewer cannot create a key and sees whom to ask for credit; a viewer who is made a member sees the change without a reload", async () => {
+    test("a viewer cannot create a key and sees whom to ask for credit; a viewer who becomes a member sees the change live", async () => {
       const { page: theirs } = guest;
       await theirs.goto("/console/playground");
       await theirs.getByText("Compilers has no available credit").waitFor();
@@ -291,8 +291,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await dialog.getByRole("radio", { name: /^member/ }).check();
       await checkVisuals(browser, "the dialog for a role");
       await Promise.all([
-        // The notice is shown only for some seconds, perhaps before the page of the user who made the change is
-        // updated.
+        // The notice is shown only for some seconds, and may appear before the other user's page updates.
         theirs.getByText("Your role in Compilers is now member.").first().waitFor(),
         dialog.getByRole("button", { name: "Change role" }).click(),
       ]);
@@ -307,7 +306,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await checkVisuals(guest, "what a member sees of the team");
     });
 
-    test("a removed member sees a notice on the open page", async () => {
+    test("a removed member sees a notice on the page that is open", async () => {
       await change("Remove");
       await Promise.all([
         guest.page.getByText("You no longer have access to Compilers").first().waitFor(),

@@ -1,7 +1,4 @@
-/**
- * Tests the console when something fails: the API fails or is unreachable, an address is invalid, a session or an
- * account ends.
- */
+/** Tests the console in failures: the API fails or is unreachable, a URL is invalid, a session or an account ends. */
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -22,7 +19,7 @@ import {
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 
-describe("the console in trouble", NEEDS_CHROMIUM, () => {
+describe("the console when something fails", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let operator: ConsoleClient;
@@ -38,12 +35,12 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
-  /** A failed test may leave any state, so each begins with a running platform and a signed-in builder. */
+  /** Each test begins with a running platform and a signed-in builder, because a failed test may leave any state. */
   beforeEach(async () => {
     if (!isAlive(platform.ready.pids.gateway)) await startAgain();
     await browser.context.setOffline(false);
     await page.unrouteAll();
-    // One address signs in here more often than the limit per minute allows.
+    // The tests sign in from one IP address more often than the limit per minute allows.
     await platform.query("delete from identity_attempt");
     const { email } = platform.ready.builder;
     const session = await page.request.get("/console/api/auth/get-session");
@@ -63,19 +60,19 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, [...FLAGS, "--port", port]);
   };
   const alert = (words: string | RegExp) => page.getByRole("alert").filter({ hasText: words });
-  /** Clicks an element if it still exists, because the page may also navigate by itself. */
+  /** Clicks an element if it still exists: the page may navigate by itself meanwhile. */
   const clickIfThere = (target: Locator): Promise<void> =>
     target.evaluateAll((found) => {
       for (const one of found) (one as unknown as { click: () => void }).click();
     });
-  /** Makes requests to this path fail until the returned function is called. */
+  /** Makes requests to this path fail with this status until the returned function is called. */
   const failing = async (path: string, status: number): Promise<() => Promise<void>> => {
     const body = JSON.stringify({ error: { message: "The books are being moved.", type: "server_error" } });
     await page.route(path, (route) => route.fulfill({ status, contentType: "application/json", body }));
     return () => page.unroute(path);
   };
 
-  test("a figure or card that cannot be loaded says so, does not affect others, and can be retried", async () => {
+  test("a part of a page that cannot be loaded shows an error, can be retried, and does not affect other parts", async () => {
     const mended = await failing("**/console/api/usage?by=day*", 500);
     await page.goto("/console/overview");
     await alert("The books are being moved.").first().waitFor();
@@ -94,7 +91,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "API keys" }).waitFor();
   });
 
-  test("a start that fails can be retried", async () => {
+  test("a failed start of the console can be retried", async () => {
     const mended = await failing("**/console/api/auth/get-session", 500);
     await page.goto("/console/keys");
     await alert("The books are being moved.").waitFor();
@@ -103,7 +100,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "API keys" }).waitFor();
   });
 
-  test("without a network, a change fails at once with a message, and the input is kept", async () => {
+  test("without a network, a change fails at once with a message, and the input stays in the form", async () => {
     await page.goto("/console/keys");
     await page.getByRole("table", { name: "API keys" }).waitFor();
     await browser.context.setOffline(true);
@@ -117,14 +114,14 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Done" }).click();
   });
 
-  test("an invalid address is explained, and can be cleared", async () => {
+  test("an invalid URL is explained, and its filters can be cleared", async () => {
     for (const [query, words] of [
-      // The filter's own field reports these, and no request is sent.
+      // The filter field reports these errors itself, without a request.
       ["outcome=%00", "outcomes are ok, "],
       ["key=nope", "no key of this account has this name"],
       ["q=colour:red", "colour:red: filters are model, key, "],
       ["q=cost%3Efree", "cost>free: use dollars"],
-      // The API refuses these.
+      // The API refuses these values.
       ["from=nonsense", '"from" must be a time'],
       ["to=2026-99-99", '"to" must be a time'],
       ["model=unknown", "No model in the catalogue has this ID"],
@@ -143,10 +140,10 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { level: 1 }).waitFor();
   });
 
-  test("a change after the end of the session leads to the sign-in page and back", async () => {
+  test("a change after the session has ended leads to the sign-in page and back", async () => {
     await page.goto("/console/requests?outcome=ok");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    // The session ends once the change is on its way: a page that loads periodically would notice before.
+    // Ends the session during the request: a page that reloads periodically would notice it before.
     await page.route("**/console/api/requests.csv*", async (route) => {
       await browser.context.clearCookies();
       await route.continue();
@@ -158,7 +155,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?q=outcome%3Aok");
   });
 
-  test("a user who signs in as someone else in another tab finds nothing of the first user here", async () => {
+  test("if another user signs in in a second tab, this tab shows nothing of the first user", async () => {
     // An operator's page may contain the builder's account name, so only the user's own data is checked.
     const { email } = platform.ready.builder;
     const own = page
@@ -175,14 +172,14 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await other.getByRole("heading", { name: "Sign in" }).waitFor();
     await signIn(other, platform.ready.operator);
     await other.close();
-    // Sends the event of returning to the tab, because a headless browser does not.
+    // Sends the event that a browser sends when the user returns to the tab; a headless browser does not.
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
     await page.getByRole("heading", { name: "Platform", exact: true }).waitFor();
     await page.getByRole("button", { name: /Accounts and settings for Local operator/ }).waitFor();
     await untilIs("what is the builder's own", () => own.count(), 0);
   });
 
-  test("suspending an account while its page is open leads to a remaining account, with a message", async (t) => {
+  test("if an account is suspended while its page is open, the console switches to a remaining account, with a message", async (t) => {
     const { id } = await accountNamed(operator, "Local builder");
     await page.goto("/console/overview");
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
@@ -200,7 +197,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
   });
 
-  test("while the gateway is unreachable the page stays and says so, other pages open, a reload works, and the console recovers without one", async () => {
+  test("while the gateway is unreachable, the open page stays and says so, other pages open, and the console recovers by itself", async () => {
     const running = page.getByRole("definition").filter({ hasText: /^(Live|Connecting…)$/ });
     const banner = page.getByRole("status").filter({ hasText: /Gateway unreachable since \d\d:\d\d:\d\d/ });
     const latest = page.getByRole("table", { name: "Latest requests" });
@@ -209,13 +206,13 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.goto("/console/overview");
     await running.getByText("Live").waitFor();
     assert.equal(await banner.count(), 0);
-    // The service worker has cached the page's frame.
+    // Waits until the service worker has cached the console's frame (its HTML).
     await page.evaluate("navigator.serviceWorker.ready.then(() => undefined)");
     await platform.kill();
     await running.getByText("Connecting…").waitFor();
     await banner.filter({ hasText: /showing data from \d\d:\d\d:\d\d/ }).waitFor();
     await latest.waitFor();
-    // A page that was not opened before: its code is cached, its data is not.
+    // A page that was not opened before: its code is cached, but its data is not.
     await go("Credits");
     await page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
     await alert("The gateway did not respond.").first().waitFor();
@@ -251,7 +248,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("an answer of the proxy in front of the gateway counts as an unreachable gateway, not as an error of the page", async () => {
+  test("an error from the proxy in front of the gateway counts as an unreachable gateway, not as an error of the page", async () => {
     await page.goto("/console/keys");
     await page.getByRole("table", { name: "API keys" }).waitFor();
     await page.route("**/console/api/**", (route) =>
@@ -266,7 +263,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Models" }).waitFor();
   });
 
-  test("the browser logged the refusals and nothing else", () => {
+  test("the browser logged only the expected refusals", () => {
     const expected =
       /Failed to load resource|ERR_|^error: ApiFault: The books are being moved|status of (401|403|404|400|422|50\d)/;
     assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * Provides what the blocks of a page need: the Python environment and npm packages of e2e/clients in their pinned
- * versions, and programs that this machine may lack. If something is missing, the blocks that need it are left out with
- * the reason.
+ * Provides what a page's code blocks need: the Python environment and npm packages of e2e/clients in pinned versions,
+ * and programs that this machine may lack. If something is missing, the blocks that need it are skipped with the
+ * reason.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -13,20 +13,20 @@ import { installForDocs, installPackagesApart, type Python, whyNoPackages } from
 const PIP = ["pip", "pip3"];
 const PYTHON = ["python", "python3", ...PIP];
 
-/** Programs that a reader of the page has and the test machine may not have. */
+/** Programs that the page's reader has, but the test machine may lack. */
 const PROGRAMS = [
   ...["docker", "helm", "kubectl", "systemctl", "sudo", "psql", "pg_dump", "pg_restore", "nats-server", "nats", "nsc"],
   ...["redis-server", "valkey-server", "nginx", "haproxy", "caddy", "envoy", "prometheus", "ollama", "llama-server"],
   ...["vllm", "uv", "uvx", "curl", "openssl"],
 ];
 
-/** Commands that show whether the service behind a program runs. */
+/** Commands that succeed only if the service behind the program runs. */
 const PROBES: Record<string, string[]> = { docker: ["info"], kubectl: ["version"], systemctl: ["list-units"] };
 
 export interface Packages {
-  /** The Python environment, with `bin` beside the interpreter. */
+  /** The Python environment. Programs that pip installs are in the folder of the interpreter. */
   python: Python | undefined;
-  /** A folder of npm packages that the repository does not have. */
+  /** A folder with npm packages that the repository does not install. */
   npm: { folder: string } | { missing: string } | undefined;
 }
 
@@ -38,7 +38,7 @@ export async function installFor(blocks: Block[], root: string): Promise<Package
   };
 }
 
-/** Blocks after a `pip install` need what it installs, so they are left out together. */
+/** If a page uses pip and pip cannot install here, all Python blocks are skipped: they need what pip installs. */
 async function pythonFor(usesPip: boolean): Promise<Python> {
   const python = await once("python", installForDocs);
   if (!usesPip || "missing" in python) return python;
@@ -48,14 +48,14 @@ async function pythonFor(usesPip: boolean): Promise<Python> {
 
 const installs = new Map<string, Promise<unknown>>();
 
-/** Pages that run at the same time share an installation. */
+/** Installs once, also for pages that run at the same time. */
 function once<T>(name: string, install: () => Promise<T>): Promise<T> {
   const running = (installs.get(name) as Promise<T> | undefined) ?? install();
   installs.set(name, running);
   return running;
 }
 
-/** Returns why a block cannot run on this machine. */
+/** Returns why a block cannot run on this machine; undefined if it can. */
 export function whyLeftOut(block: Block, { python, npm }: Packages, root: string): string | undefined {
   if (needsPython(block) && python !== undefined && "missing" in python) return python.missing;
   if (npm !== undefined && "missing" in npm && beyondCheckout([block], root).length > 0) return npm.missing;
@@ -82,7 +82,7 @@ export function commandsIn({ language, text }: Block): string[] {
   return [...found].map(([, name = ""]) => name);
 }
 
-/** Packages that TypeScript blocks import and the repository does not have. */
+/** Packages that the page's TypeScript blocks import, but the repository does not install. */
 function beyondCheckout(blocks: Block[], root: string): string[] {
   const imported = blocks
     .filter(({ language }) => language === "ts")

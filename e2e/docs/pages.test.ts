@@ -1,4 +1,4 @@
-/** Runs the blocks of every other guide exactly as written. */
+/** Runs the code blocks of every guide that quick-starts.test.ts does not run, exactly as written. */
 import { fileURLToPath } from "node:url";
 import { guidePages, QUICK_STARTS } from "../../tools/doc-tests/pages.ts";
 import { testPages } from "./test-pages.ts";

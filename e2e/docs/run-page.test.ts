@@ -1,4 +1,7 @@
-/** Tests which blocks run, the report of a failing page, and skipped blocks. No platform is needed. */
+/**
+ * Tests the runner of the guides' code blocks: which blocks run, the report of a failing page, and skipped blocks. No
+ * platform is needed.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +24,7 @@ async function runText(t: TestContext, text: string): Promise<void> {
   await runBlocks(blocksOf(text), place, "page.md");
 }
 
-test("passes a page whose blocks print what it shows, and passes exported variables to programs", async (t) => {
+test("passes a page whose blocks print the output on the page, and gives exported variables to the page's programs", async (t) => {
   await runText(
     t,
     `# A\n\n${fence("sh", "export NAME=fox\necho one; echo two")}${fence("output", "one\n…")}\n${fence(
@@ -31,13 +34,13 @@ test("passes a page whose blocks print what it shows, and passes exported variab
   );
 });
 
-test("runs Python blocks with the interpreter of the environment that the page activates", async (t) => {
+test("runs Python blocks in the environment that the page activates", async (t) => {
   const activate = `mkdir bin\nprintf '#!/bin/sh\\necho active\\n' > bin/python3\nchmod +x bin/python3\nPATH="$PWD/bin:$PATH"`;
   const text = `${fence("sh", activate)}\n${fence("python", "import instructor")}${fence("output", "active")}`;
   await runText(t, text);
 });
 
-test("fails a page whose block prints something else, with file, line, command, and both outputs side by side", async (t) => {
+test("fails a page whose block prints other output, and reports file, line, command and both outputs", async (t) => {
   const text = `# A\n\n${fence("sh", "echo one; echo 2")}${fence("output", "one\ntwo")}`;
   await assert.rejects(runText(t, text), {
     message: `page.md:3: the output is not what the page says (line 6)
@@ -48,7 +51,7 @@ test("fails a page whose block prints something else, with file, line, command, 
   });
 });
 
-test("fails a page whose command fails, by the command's own line in the file", async (t) => {
+test("fails a page whose command fails, and reports the command's line in the file", async (t) => {
   await assert.rejects(runText(t, `# A\n\n${fence("sh", "echo one\ncat nowhere\necho two")}`), {
     message: `page.md:5: the command failed with exit code 1
     cat nowhere
@@ -59,19 +62,19 @@ test("fails a page whose command fails, by the command's own line in the file", 
   });
 });
 
-test("fails a page whose program fails, with the program's output", async (t) => {
+test("fails a page whose program fails, and reports the program's output", async (t) => {
   await assert.rejects(
     runText(t, fence("ts", 'throw new Error("no luck");')),
     /^Error: page.md:1: the block failed[\s\S]*no luck/,
   );
 });
 
-test("reports how far the output of a background block was compared", async (t) => {
+test("reports where the output of a background block differs", async (t) => {
   const text = `${fence('sh background="ready"', "echo ready; echo more; sleep 1000")}${fence("output", "ready\nmore")}`;
   await assert.rejects(runText(t, text), /≠ more[\s\S]*compared up to the line with "ready"/);
 });
 
-test("skips a block and names what is missing", () => {
+test("skips a block that this machine cannot run, and names what is missing", () => {
   const [shell, python, vercel] = blocksOf(
     fence("sh", "A=1 uvx x") +
       fence("python", "import openai") +
@@ -88,7 +91,7 @@ test("skips a block and names what is missing", () => {
   assert.equal(whyLeftOut(vercel, { ...NOTHING, npm: { missing: "no registry" } }, root), "no registry");
 });
 
-test("parses the commands of a shell block", () => {
+test("finds the commands in a shell block", () => {
   const [block] = blocksOf(fence("sh", "A=1 B=2 npx x | node -p 1 && (cd a; docker ps)\n  curl \\\n  -s y"));
   assert.deepEqual(commandsIn(block as never), ["npx", "node", "cd", "docker", "curl"]);
 });

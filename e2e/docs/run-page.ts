@@ -1,4 +1,4 @@
-/** Runs the blocks of one page in order and compares their output with the page. */
+/** Runs a page's code blocks in order, and compares their output with the output on the page. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { credentialsIn } from "../../tools/doc-tests/fill-in.ts";
@@ -10,11 +10,13 @@ import { openSurroundings, type Surroundings } from "./surroundings.ts";
 
 interface Report {
   ran: number;
-  /** The blocks left out by the page or because of this machine, as `file:line: reason`. */
+  /** The skipped blocks, as `file:line: reason`. */
   leftOut: string[];
 }
 
-/** Throws if a block's result differs from the page. `file` is the path from the root. */
+/**
+ * Runs a page. Throws if a block's result differs from the page. `file` is the path from the root of the repository.
+ */
 export async function runPage(root: string, file: string): Promise<Report> {
   const page = readPage(readFileSync(join(root, file), "utf8"));
   if (page.mistakes.length > 0) throw new Error(page.mistakes.map((mistake) => `${file}, ${mistake}`).join("\n"));
@@ -60,8 +62,8 @@ export async function runBlocks(blocks: Block[], place: Place, file: string): Pr
 }
 
 /**
- * The script that the session runs for a block. TypeScript programs are files below the page's folder, so that their
- * imports are found. Python comes from the session's PATH: an environment that the page activated comes first there.
+ * Returns the shell script that runs a block. A TypeScript block becomes a file below the page's folder, where its
+ * imports are found. `python3` is found through the session's PATH, so an environment that the page activated is used.
  */
 function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): string {
   if (language === "sh") return text;
@@ -77,7 +79,7 @@ function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): 
 }
 
 function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: Failure): string {
-  // For other languages than shell, only the program's own messages name the line.
+  // The line of the failure is known only in shell blocks. In other languages, the program's error names it.
   const isShell = block.language === "sh" && line !== undefined;
   const at = isShell ? block.line + line : block.line;
   return [

@@ -1,6 +1,6 @@
 /**
- * `npm run doctest`: runs the blocks of every guide; `npm run doctest -- docs/start.md …` those of some. Continues
- * after a page that fails, and then exits with 1. Names blocks that are left out, with the reason.
+ * `npm run doctest`: runs the code blocks of every guide; `npm run doctest -- docs/start.md …`: of the named guides.
+ * Continues after a page that fails, and then exits with 1. Lists the skipped blocks with the reasons.
  */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";

@@ -1,4 +1,7 @@
-/** Tests state between blocks, what ends a page, and programs that continue in the background. */
+/**
+ * Tests the bash session in which a page's code blocks run: state between blocks, errors that end the page, and
+ * background programs.
+ */
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +27,7 @@ test("keeps variables, functions and the working directory between blocks", asyn
   assert.deepEqual(await session.run('say "$name"; basename "$PWD"; cat'), { stdout: "the fox\nden\n" });
 });
 
-test("ends a block at the first failing command, and reports it with its line and output", async (t) => {
+test("ends a block at the first failing command, and reports the command's line and output", async (t) => {
   const { session } = open(t);
   const failure = (await session.run("echo before\nls 'no such file' >&2\necho after")) as Failure;
   assert.deepEqual(
@@ -36,20 +39,20 @@ test("ends a block at the first failing command, and reports it with its line an
   assert.match(((await session.run("echo more")) as Failure).why, /failed with exit code 2/, "the session is over");
 });
 
-test("ends the page at a failing command also after set +e in an earlier block", async (t) => {
+test("ends the page at a failing command, even if an earlier block ran set +e", async (t) => {
   const { session } = open(t);
   await session.run("set +e\nfalse\ntrue");
   assert.ok("why" in (await session.run("false\ntrue")));
 });
 
-test("reports bash's own error for a block with a syntax error", async (t) => {
+test("reports bash's error message for a block with a syntax error", async (t) => {
   const { session } = open(t);
   const failure = (await session.run("if true; then echo")) as Failure;
   assert.match(failure.stderr, /syntax error/);
   assert.equal(failure.line, undefined);
 });
 
-test("waits for the text of a background program, and interrupts it and its children at the end", async (t) => {
+test("waits until a background program prints the given text, and interrupts it and its children at the end", async (t) => {
   const { session, scratch } = open(t);
   const program = `trap 'echo stopped >stopped; exit' INT\nsleep 1000 & echo $! >pid\necho starting; echo is ready now; wait`;
   assert.deepEqual(await session.start(program, "is ready"), { stdout: "starting\nis ready now\n" });
@@ -60,7 +63,7 @@ test("waits for the text of a background program, and interrupts it and its chil
   await eventually("what it started has ended too", () => !isAlive(left));
 });
 
-test("fails when a background program ends without its text, with its output", async (t) => {
+test("fails if a background program ends before it prints the given text, and reports its output", async (t) => {
   const { session } = open(t);
   const failure = (await session.start("echo no luck >&2; exit 3", "is ready")) as Failure;
   assert.deepEqual([failure.why, failure.stdout], ['ended before it printed "is ready"', "no luck\n"]);

@@ -1,7 +1,7 @@
 /**
- * One bash for all blocks of a page: variables, functions and the working directory carry over from block to block. A
- * block ends at the first command that fails, and the session with it. Background programs are interrupted as by Ctrl-C
- * when the session ends, also when its process ends, because its end of the pipe then closes.
+ * One bash for all code blocks of a page: variables, functions and the working directory carry over from block to
+ * block. The session ends at the first command that fails. Background programs are interrupted as by Ctrl-C when the
+ * session ends, or when this process ends, because its end of the pipe then closes.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,14 +12,14 @@ import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 interface SessionOptions {
   /** The working directory at the start. */
   folder: string;
-  /** The folder for the session's own files. */
+  /** The folder for the session's internal files. */
   scratch: string;
   env: NodeJS.ProcessEnv;
 }
 
 export interface Failure {
   why: string;
-  /** The line within the script; undefined if bash does not report it. */
+  /** The line of the command within the script; undefined if bash does not report it. */
   line: number | undefined;
   command: string;
   stdout: string;
@@ -28,7 +28,10 @@ export interface Failure {
 
 type Ended = { stdout: string } | Failure;
 
-/** Bash reports each end of a block as a line in a file; `__groups` contains the background process groups. */
+/**
+ * Defines bash's handlers: each result of a block is appended to the file `__report`; `__groups` contains the process
+ * groups of the background programs.
+ */
 const PRELUDE = `
 __groups=()
 __failed() { local newline=$'\\n'; printf 'failed %s %s\\n' "$1" "\${2//$newline/ }" >>"$__report"; }
@@ -47,7 +50,7 @@ export class Session {
   constructor({ folder, scratch, env }: SessionOptions) {
     this.#scratch = scratch;
     writeFileSync(this.#report, "");
-    // Started in a process group of its own, so that Ctrl-C in the terminal does not interrupt it directly.
+    // Bash gets its own process group, so that Ctrl-C in the terminal does not interrupt it before the runner does.
     this.#shell = spawn("bash", ["--noprofile", "--norc"], {
       cwd: folder,
       env,
@@ -55,7 +58,7 @@ export class Session {
       stdio: ["pipe", "ignore", "inherit"],
     });
     this.#exited = once(this.#shell, "exit");
-    // Writing to a session that has ended fails; `run` reports that.
+    // Writing to an ended session fails. `run` reports the end of the session, so this error is ignored.
     this.#shell.stdin.on("error", () => {});
     this.#tell(`__report='${this.#report}'${PRELUDE}`);
   }
@@ -75,12 +78,12 @@ export class Session {
   }
 
   /**
-   * Starts a program and waits until it has printed `text`. Returns its output up to the end of that line, including
-   * errors.
+   * Starts a background program and waits until it has printed `text`. Returns its output up to the end of that line,
+   * including standard error.
    */
   async start(script: string, text: string): Promise<Ended> {
     const { file, out, mark } = this.#files(script);
-    // `set -m` gives the program a process group of its own.
+    // `set -m` puts the program into its own process group.
     this.#tell(`set -m
 { set +e; ( set -e; . '${file}' ) >'${out}' 2>&1 </dev/null; echo '${mark}' >>'${this.#report}'; } &
 __groups+=("$!"); set +m`);
@@ -99,7 +102,7 @@ __groups+=("$!"); set +m`);
     return stdout === undefined ? failed(`ended before it printed "${text}"`) : { stdout };
   }
 
-  /** Interrupts background programs and waits for their ends. */
+  /** Interrupts background programs and waits until they have ended. */
   async close(): Promise<void> {
     this.#shell.stdin.end();
     try {
@@ -139,7 +142,7 @@ __groups+=("$!"); set +m`);
 
   #failed(why: string): Pick<Failure, "why" | "line" | "command"> {
     const [, line, command = ""] = /^failed (\d+) (.*)$/m.exec(textOf(this.#report)) ?? [];
-    // If a block has a syntax error, bash only reports the command that reads it.
+    // After a syntax error, bash reports only its own command that reads the block, which says nothing to the reader.
     const isKnown = line !== undefined && !command.startsWith(". '");
     return { why, line: isKnown ? Number(line) : undefined, command: isKnown ? command : "" };
   }

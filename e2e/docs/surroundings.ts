@@ -1,6 +1,7 @@
 /**
- * The environment in which a page's blocks run: a separate folder, a separate home and, by the page's kind, a platform
- * or a fresh clone. Blocks cannot change the checkout, the user's home or globally installed packages.
+ * The environment in which a page's code blocks run: a separate folder, a separate home and, depending on the page's
+ * kind, a running platform or a fresh clone. Blocks cannot change the checkout, the user's home or globally installed
+ * packages.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -29,28 +30,28 @@ import type { Packages } from "./packages.ts";
 export interface Surroundings {
   /** The working directory of the first block. */
   folder: string;
-  /** The folder for the runner's own files. */
+  /** The folder for the runner's internal files. */
   scratch: string;
   env: NodeJS.ProcessEnv;
   /** Replaces the placeholders in a block's text with the real address, ports and credentials. */
   fill(text: string): string;
-  /** Stores the credentials that the page's own platform printed. */
+  /** Stores the credentials that a platform started by the page printed. */
   learn(values: Values): void;
   close(): Promise<void>;
 }
 
 interface Options {
   kind: Exclude<PageKind, "none">;
-  /** The text of all blocks. */
+  /** The text of all blocks of the page. */
   text: string;
   packages: Packages;
-  /** The root of the checkout. */
+  /** The root of the repository's checkout. */
   root: string;
 }
 
 export async function openSurroundings({ kind, text, packages, root }: Options): Promise<Surroundings> {
   const base = mkdtempSync(join(tmpdir(), "tollgate-docs-"));
-  // As root, the private PostgreSQL of a clone runs as another user, who must be able to enter the folder.
+  // If this runs as root, the clone's private PostgreSQL runs as another user, who needs access to the folder.
   chmodSync(base, 0o711);
   const scratch = join(base, "scratch");
   for (const name of [scratch, join(base, "home")]) mkdirSync(name);
@@ -70,7 +71,7 @@ export async function openSurroundings({ kind, text, packages, root }: Options):
 
 type Place = Omit<Surroundings, "scratch">;
 
-/** An empty folder, in which `npx tollgate` and imports find the checkout, and a running platform. */
+/** Starts a platform and makes an empty folder, in which `npx tollgate` and imports resolve to the checkout. */
 async function withPlatform(options: {
   base: string;
   root: string;
@@ -81,18 +82,18 @@ async function withPlatform(options: {
   const { base, root, kind, remove, env } = options;
   const folder = join(base, "checkout", "page");
   mkdirSync(folder, { recursive: true });
-  // The folder has its own package file, so that `npm install` stays in it.
+  // The folder has its own package.json, so that `npm install` installs into it and not into a parent folder.
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
   symlinkSync(join(root, "node_modules"), join(base, "checkout", "node_modules"));
   const dataDir = await newDataDir();
-  // Not `auto`, because an engine that happens to run on this machine is not part of the page.
+  // Names the engine instead of `auto`, which would use any engine that runs on this machine.
   const flags = kind === "platform" ? ["--engine", "demo"] : ["--no-node"];
   const platform = await startPlatform(dataDir, flags);
   const { base_url, api_key, host_token } = platform.ready;
   const values = { address: base_url.replace(/\/v1$/, ""), key: api_key, token: host_token };
   return {
     folder,
-    // Settings for `tollgate admin`.
+    // Settings with which `tollgate admin` commands find the platform's database and data directory.
     env: { ...env, ...databaseOf(dataDir), DATA_DIR: dataDir },
     fill: (text) => fillIn(text, values),
     learn: () => {},
@@ -105,7 +106,7 @@ async function withPlatform(options: {
   };
 }
 
-/** A clone of HEAD with the checkout's packages, and with free ports instead of those in the page. */
+/** Makes a clone of HEAD with the checkout's packages. The ports on the page are replaced by free ones. */
 async function clone(options: {
   base: string;
   root: string;
@@ -117,7 +118,8 @@ async function clone(options: {
   const { base, root, kind, text, env, remove } = options;
   const folder = join(base, "tollgate");
   execFileSync("git", ["clone", "--quiet", "--local", root, folder], { stdio: ["ignore", "ignore", "inherit"] });
-  // What an install and a build would create from the same sources.
+  // Links the packages and the built console, which `npm install` and the build would create again from the same
+  // sources.
   for (const name of globSync(["{*/,}node_modules", "console/dist"], { cwd: root })) {
     linkTree(join(root, name), join(folder, name));
   }
@@ -130,7 +132,7 @@ async function clone(options: {
     folder,
     env: {
       ...env,
-      // The page creates its own secrets.
+      // Leaves out the platform's secrets, because the page creates its own.
       ...(database && { DATABASE_URL: database.DATABASE_URL, DATABASE_DURABILITY: database.DATABASE_DURABILITY }),
       PORT: ports.get("8080"),
       INTERNAL_PORT: ports.get("9090"),
@@ -146,10 +148,10 @@ async function clone(options: {
   };
 }
 
-/** Variables with which this machine reaches package registries. */
+/** Environment variables that this machine needs to reach package registries. */
 const REGISTRIES = /^(PIP_\w+|SSL_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|npm_config_registry|LANG|LC_ALL)$/i;
 
-/** An environment without any of the test run's own variables. */
+/** Returns an environment without the test run's own variables. */
 function environment(base: string, { python }: Packages): NodeJS.ProcessEnv {
   const bare = bareEnvironment();
   const bins = [
@@ -166,7 +168,7 @@ function environment(base: string, { python }: Packages): NodeJS.ProcessEnv {
     NO_PROXY: "127.0.0.1,localhost",
     PYTHONDONTWRITEBYTECODE: "1",
     PYTHONUTF8: "1",
-    // Global packages are installed only for this page.
+    // `npm install --global` installs into a folder of this page only.
     npm_config_prefix: join(base, "global"),
     npm_config_userconfig: join(homedir(), ".npmrc"),
     npm_config_cache: join(homedir(), ".npm"),
@@ -176,8 +178,8 @@ function environment(base: string, { python }: Packages): NodeJS.ProcessEnv {
 }
 
 /**
- * Hard-links the files of a tree: a file that is replaced does not change the original. Stamps are copied, because they
- * are overwritten in place.
+ * Hard-links the files of a folder tree. Replacing a linked file does not change the original. Hidden files such as
+ * install stamps are copied, because they are overwritten in place.
  */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { recursive: true });

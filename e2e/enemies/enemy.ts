@@ -1,4 +1,4 @@
-/** The process of one enemy: `node enemy.ts NAME`. measure.ts starts it and sends the times to begin and end. */
+/** The process of one attacker: `node enemy.ts NAME`. measure.ts starts it and tells it when to begin and to end. */
 import pg from "pg";
 import { strategyOf } from "./strategies.ts";
 import { Enemy } from "./strategy.ts";
@@ -30,7 +30,7 @@ process.on("message", async (order: Order) => {
   await pool.end();
   tell({ is: "gone", loot: enemy.loot });
   process.disconnect();
-  // Exits although unanswered requests may still be open.
+  // Exits even if some requests are still unanswered.
   process.exitCode = 0;
   setTimeout(() => process.exit(), 500).unref();
 });

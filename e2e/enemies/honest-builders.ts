@@ -1,7 +1,7 @@
 /**
- * Four honest builders that send chats at a steady rate, alternately streamed and whole, whether or not others were
- * answered. Every phase has the same requests in the same order, so that phases differ only by the enemy. They use the
- * platform's time, which stands still while the machine does other work.
+ * Four honest builders that send chats at a fixed rate, alternately streamed and plain, without waiting for earlier
+ * answers. Both phases of a measurement send the same requests in the same order, so they differ only by the attacker.
+ * The builders use the platform's clock, which stops while the machine is busy with other work.
  */
 
 import { partsOf } from "@tollgate/stage/raw-http.ts";
@@ -10,7 +10,7 @@ import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
 
 const PER_SECOND = 12;
-/** How long a builder waits for an answer of a hundred words. */
+/** The maximum time that a builder waits for an answer of a hundred words. */
 const PATIENCE_MS = 10_000;
 const SUBJECTS = [
   "a harbour",
@@ -25,11 +25,11 @@ const SUBJECTS = [
 export interface Figures {
   sent: number;
   errors: number;
-  /** The number of requests by the clients' results. */
+  /** The number of requests by result, such as `ok` or an error code. */
   seen: Record<string, number>;
-  /** Median time to the first token of a stream; a stream that fails counts with the time until the failure. */
+  /** The median time to the first token of a stream. A failed stream counts with the time until its failure. */
   ttftMs: number;
-  /** The same by the machine's clock: it grows beside an enemy that keeps the gateway's processor busy. */
+  /** `ttftMs` by the machine's clock: it grows if an attacker keeps the gateway's processor busy. */
   ttftRealMs: number;
 }
 
@@ -75,7 +75,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   let text = "";
   let error: string | undefined;
   const patience = new AbortController();
-  // Uses the platform's time, so that a busy machine ends no request.
+  // The timeout uses the platform's clock, so that a busy machine does not end requests.
   const stopWaiting = stage.clock.after(PATIENCE_MS, () => patience.abort());
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };

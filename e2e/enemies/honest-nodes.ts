@@ -1,7 +1,7 @@
 /**
- * Four honest nodes of four hosts in good standing: the scripted engine at a real engine's pace, with the right answers
- * to canaries. As llama.cpp inside the agent does, a schema that is too large to expand freezes the engine permanently,
- * and a schema with an unknown keyword fails.
+ * Four honest nodes of four hosts in good standing. Their scripted engine has a real engine's pace and answers canaries
+ * correctly. Like llama.cpp inside the agent, it freezes permanently on a schema that is too large to expand, and fails
+ * on a schema with an unknown keyword.
  */
 import { knownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
@@ -11,13 +11,13 @@ import { MODEL, newNodesHave } from "./strategy.ts";
 
 const NODES = 4;
 const SLOTS = 4;
-/** Slower than the maximum speed of every model. */
+/** Slower than the catalogue's maximum speed of every model. */
 const PACE = { ttft_ms: 50, delta_ms: 5 };
-/** More answers than probation and the first checks require. */
+/** A record of this many honest answers: past probation and the first checks. */
 const RECORD = 5_000;
 const EXPANSION_MAX = 10_000;
 
-/** Returns the nodes' host accounts. */
+/** Starts the nodes and returns their host accounts. */
 export async function openHonestNodes(stage: InProcessStage): Promise<string[]> {
   const hosts: string[] = [];
   await newNodesHave(stage, RECORD);
@@ -43,7 +43,7 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
     generate(job, sink, signal) {
       const schema = job.format?.type === "json_schema" ? job.format.schema : undefined;
       isFrozen ||= expansionOf(schema) > EXPANSION_MAX;
-      // A frozen engine never answers again, not even when it is stopped.
+      // A frozen engine never answers again, even after a cancel signal.
       if (isFrozen) return new Promise(() => {});
       if (JSON.stringify(schema ?? {}).includes('"minimum"')) throw new EngineError("engine", "unknown keyword");
       return scripted.generate(atPace(job, stage), sink, signal);
@@ -51,7 +51,7 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
   };
 }
 
-/** Gives the scripted engine's answer word by word at a real pace; a prompt with instructions is left as it is. */
+/** Makes the scripted engine answer word by word at a real pace. A prompt that contains instructions is not changed. */
 function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   const prompt = "prompt" in job.input ? job.input.prompt : (job.input.messages.at(-1)?.content ?? "");
   if (prompt.startsWith("#script ")) return job;

@@ -1,4 +1,4 @@
-/** Measures one strategy: the same honest load without the enemy and beside it, on a fresh platform. */
+/** Measures one attack: runs the same honest load without the attacker and then beside it, on a fresh platform. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { untilSettled } from "@tollgate/stage/ledger-check.ts";
@@ -14,7 +14,7 @@ import type { Loot, Strategy } from "./strategy.ts";
 const WARM_UP_S = 2;
 const BUILDERS = 4;
 const MIB = 1024 * 1024;
-/** The defaults for operators, not those of `tollgate dev`. */
+/** Uses the defaults of a production platform, not those of `tollgate dev`. */
 const SETTINGS = { AUTO_QUARANTINE: "true", PROBATION_ANSWERS: "20" };
 
 export async function measure(strategy: Strategy, seconds: number): Promise<Row> {
@@ -41,9 +41,9 @@ export async function measure(strategy: Strategy, seconds: number): Promise<Row>
 }
 
 interface Phase extends Figures {
-  /** The sum that honest nodes earned. */
+  /** The total earnings of the honest nodes. */
   earned: bigint;
-  /** Processor time of this process, which runs the gateway, the honest nodes and the honest builders. */
+  /** The processor time of this process, which runs the gateway, the honest nodes and the honest builders. */
   cpuMs: number;
   rssMax: number;
 }
@@ -53,10 +53,10 @@ interface Honest {
   builders: Builder[];
 }
 
-/** Runs the load that every phase has, and measures its costs and results. */
+/** Runs the honest load of one phase, and measures its results and the platform's resources. */
 async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds: number): Promise<Phase> {
   const earnings = async (): Promise<bigint> => {
-    // Counts only earnings from requests, because earnings from checks depend on random draws.
+    // Leaves out earnings from spot checks, because these are drawn at random.
     const sum = "select coalesce(sum(host_pico), 0) as sum from request where host_account_id = any($1)";
     const [row] = await stage.query<{ sum: string }>(sum, [hosts]);
     return BigInt(row?.sum ?? 0);
@@ -70,7 +70,7 @@ async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds
   const figures = await sendHonestLoad(stage, builders, seconds);
   const { user, system } = process.cpuUsage(cpu);
   clearInterval(timer);
-  // Waits only for requests of honest builders, because the enemy's may continue.
+  // Waits only for requests of honest builders, because the attacker's may continue.
   const accounts = builders.map(({ account }) => account);
   const open = (): Promise<object[]> => stage.query("select id from hold where account_id = any($1)", [accounts]);
   await eventually("honest requests are settled", async () => (await open()).length === 0);
@@ -78,10 +78,10 @@ async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds
 }
 
 interface Gains {
-  /** Earnings from requests of others that it did not answer properly. */
+  /** Earnings from requests of other users that the attacker did not answer properly. */
   earned: bigint;
   withheld: bigint;
-  /** The number of requests of others that it was paid for, or ended. */
+  /** The number of requests of other users that the attacker's nodes answered or ended. */
   served: number;
 }
 

@@ -1,4 +1,4 @@
-/** Tests the limits that the platform must keep beside each enemy. */
+/** Tests the check of the limits that the platform must keep under each attack. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judge, type Row, tableOf } from "./report.ts";
@@ -22,7 +22,10 @@ const harmless: Row = {
   enemy_took: { what: "prompts", amount: 5 },
   enemy_errors: [],
 };
-/** The row of the earlier code, over ten seconds: per second the enemy earned a hundred times as much. */
+/**
+ * The attack's row in the earlier report, measured over ten seconds: the attacker earned a hundred times as much per
+ * second.
+ */
 const before: Row = {
   ...harmless,
   seconds: 10,
@@ -30,7 +33,7 @@ const before: Row = {
   enemy_took: { what: "prompts", amount: 100 },
 };
 
-test("judge finds nothing in a row within every limit", () => assert.deepEqual(judge(harmless, before), []));
+test("judge reports nothing for a row within all limits", () => assert.deepEqual(judge(harmless, before), []));
 
 for (const [what, change, found] of [
   ["earnings", { honest_earned_pico: [1_000, 950] }, "honest nodes lost 5.0 % of their earnings"],
@@ -43,21 +46,21 @@ for (const [what, change, found] of [
     "the enemy took (prompts) 1.0 % of what it did before",
   ],
 ] as const) {
-  test(`judge reports a row at the limit of ${what}`, () => {
+  test(`judge reports a row that reaches the limit of ${what}`, () => {
     assert.deepEqual(judge({ ...harmless, ...change } as Row, before), [found]);
   });
 }
 
-test("judge reads the machine's clock only when it is strict", () => {
+test("judge considers times by the machine's clock only in strict mode", () => {
   assert.deepEqual(judge(harmless, before, { strict: true }), ["the median time to first token grew 2.0-fold"]);
 });
 
-test("judge ignores gains of a strategy that gained nothing before, or that was not measured then", () => {
+test("judge ignores gains of an attack that gained nothing in the earlier report, or is missing there", () => {
   assert.deepEqual(judge(harmless, { ...before, enemy_earned_pico: 0, enemy_took: null }), []);
   assert.deepEqual(judge(harmless, undefined), []);
 });
 
-test("tableOf writes a row for each strategy", () => {
+test("tableOf writes a row for each attack", () => {
   assert.match(
     tableOf({ commit: "abc", rows: [harmless] }),
     /\| 1 \| an enemy \| −5 % \| 1 % → 2 % \| 50 → 99 \| 50 → 100 \| × 2.0 \| 10 \| 1 %, 6 % \| 5 prompts \|/,

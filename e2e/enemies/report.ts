@@ -1,6 +1,9 @@
-/** The results of the strategies: rows, a Markdown table, and the limits that the platform must keep. */
+/** The results of the attacks: rows, a Markdown table, and the limits that the platform must keep under attack. */
 
-/** Pairs of numbers are values without the enemy and beside it, over the same number of seconds. */
+/**
+ * One attack's results. A pair of numbers is the value without the attacker and the value beside it, over equally long
+ * times.
+ */
 export interface Row {
   name: string;
   known: number | null;
@@ -8,14 +11,14 @@ export interface Row {
   seconds: number;
   honest_earned_pico: [number, number];
   honest_sent: [number, number];
-  /** Shares of all requests sent. */
+  /** The failed requests as a share of all requests. */
   honest_errors: [number, number];
-  /** Errors beside the enemy, by the clients' results. */
+  /** The number of failed requests beside the attacker, by error. */
   honest_saw: Record<string, number>;
-  /** Times by the platform's clock, and by the machine's. */
+  /** The median time to the first token: by the platform's clock, then by the machine's clock. */
   ttft_p50_ms: [number, number];
   ttft_p50_real_ms: [number, number];
-  /** Values of the process with the gateway, the honest nodes and the honest builders. */
+  /** Processor time and memory of the process with the gateway, the honest nodes and the honest builders. */
   cpu_ms: [number, number];
   rss_max_mib: [number, number];
   enemy_earned_pico: number;
@@ -37,8 +40,8 @@ const moreErrorsOf = ({ honest_errors: [alone, beside] }: Row): number => beside
 const timesOf = ([alone, beside]: [number, number]): number => beside / Math.max(alone, 1);
 
 /**
- * Returns a sentence for each limit that a row breaks. The enemy's gains per second are compared with its row in
- * `before`. `strict`: the machine does nothing else, so that times by its clock are judged too.
+ * Returns a sentence for each limit that a row breaks. The attacker's gains per second are compared with its earlier
+ * row `before`. `strict` also checks times by the machine's clock, which needs a machine without other work.
  */
 export function judge(row: Row, before: Row | undefined, { strict = false } = {}): string[] {
   const broken: string[] = [];

@@ -1,4 +1,4 @@
-/** `npm run enemies`: runs each strategy beside honest nodes and builders, and prints a table (see README.md). */
+/** `npm run enemies`: runs each attack beside honest nodes and builders, and prints a table (see README.md). */
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -36,7 +36,7 @@ function chosen(names: string[]): Strategy[] {
 
 const readReport = async (file: string | URL): Promise<Report> => JSON.parse(await readFile(file, "utf8")) as Report;
 
-/** Replaces old rows with new ones, in the order of the strategies. */
+/** Replaces earlier rows by new ones, in the order of the list of attacks. */
 function merged(old: Row[], rows: Row[]): Row[] {
   const all = new Map([...old, ...rows].map((row) => [row.name, row]));
   return STRATEGIES.flatMap(({ name }) => all.get(name) ?? []);

@@ -1,4 +1,4 @@
-/** Every strategy, in the order of the table: known attacks first, then new ones. */
+/** All attacks, in the order of the table: known attacks first, then new ones. */
 import { answering } from "./strategies/answering.ts";
 import { asking } from "./strategies/asking.ts";
 import { breaking } from "./strategies/breaking.ts";
@@ -13,7 +13,7 @@ export const STRATEGIES: Strategy[] = [answering, breaking, claiming, money, ask
   .flat()
   .toSorted((a, b) => (a.known ?? NEW) - (b.known ?? NEW) || 0);
 
-/** Finds a strategy by its name, or by a part of the name that is unique. */
+/** Finds an attack by its name, or by a part of its name that no other attack has. */
 export function strategyOf(name: string): Strategy {
   const found = STRATEGIES.find((strategy) => strategy.name === name);
   if (found === undefined) throw new Error(`no strategy is called "${name}"; --list names them`);

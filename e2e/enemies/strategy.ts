@@ -1,6 +1,6 @@
 /**
- * The interface of enemies. A strategy runs in its own process (`enemy.ts`), so that its costs are not counted as the
- * platform's. It knows what any stranger with accounts knows: addresses, its own keys and tokens, the protocol.
+ * The interface of attacks. An attack runs in its own process (`enemy.ts`), so that its costs are not counted as the
+ * platform's. It uses only what any stranger with accounts has: addresses, its own keys and tokens, and the protocol.
  */
 
 import {
@@ -19,37 +19,37 @@ import { pause } from "@tollgate/stage/nodes/pace.ts";
 
 export interface Strategy {
   name: string;
-  /** The number in the list of known attacks; absent for a new one. */
+  /** The attack's number in the list of known attacks; absent for a new attack. */
   known?: number;
-  /** The strategy in one sentence. */
+  /** The attack in one sentence. */
   does: string;
   plane?: "nats";
-  /** Resolves when everything is in place; what it began continues until the enemy ends. */
+  /** Starts the attack. Resolves when everything is running; it continues until the attacker ends. */
   attack(enemy: Enemy): Promise<void>;
-  /** Called when honest users have ended. */
+  /** Called after the honest load has ended. */
   finish?(enemy: Enemy): Promise<void>;
 }
 
-/** What the enemy gained, as far as it knows. */
+/** The attacker's gains, as it counts them itself. */
 export interface Loot {
   hosts: string[];
   builders: string[];
-  /** Requests that it answered as an honest node would, by the suffix of their IDs: these earnings are legitimate. */
+  /** The suffixes of the IDs of requests that it answered honestly. These earnings are legitimate. */
   worked: string[];
-  /** Gains besides its earnings. */
+  /** Gains other than earnings, such as requests that it made fail. */
   took: { what: string; amount: number } | null;
-  /** The first errors that it met, which are expected. */
+  /** The first errors that the attacker got. Errors are expected. */
   errors: string[];
 }
 
-/** The model that honest builders use. */
+/** The model that honest builders request. */
 export const MODEL = "tiny-3b";
 const ERRORS_KEPT = 3;
 
 export class Enemy {
   readonly baseUrl: string;
   readonly query: Query;
-  /** Aborted when the enemy has to end. */
+  /** Aborted when the attacker must end. */
   readonly over: AbortSignal;
   readonly ended: Promise<unknown>;
   readonly loot: Loot = { hosts: [], builders: [], worked: [], took: null, errors: [] };
@@ -87,8 +87,8 @@ export class Enemy {
   }
 
   /**
-   * Joins a node of a new host, or of the given one. It claims 4,096 free slots unless other claims are given.
-   * `honestAnswers`: answers that it gave before, to be past probation.
+   * Joins with a node of the given host or of a new one. Unless `claims` says otherwise, the node claims 4,096 free
+   * slots. `honestAnswers` is the number of earlier honest answers, which ends probation.
    */
   async node(
     behaviour: Behaviour,
@@ -98,7 +98,7 @@ export class Enemy {
     if (honestAnswers > 0) await newNodesHave(this, honestAnswers);
     const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
     const models = manners.models ?? [MODEL];
-    // Does not wait until the node is online, because it may be refused.
+    // Does not wait until the node is online, because the platform may refuse it.
     const name = `node ${++this.#names}`;
     const all = { ...manners, name, models, behaviour, claims, waits: false };
     const node = await this.#again(() => HandMadeNode.join(this, host, all));
@@ -107,7 +107,7 @@ export class Enemy {
     return node;
   }
 
-  /** Retries until the platform accepts the stranger. */
+  /** Retries until the platform accepts the node. */
   async #again<T>(what: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -120,14 +120,14 @@ export class Enemy {
     }
   }
 
-  /** Repeats an action in several concurrent loops until the enemy ends. */
+  /** Repeats an action in several concurrent loops until the attacker ends. */
   keep(what: () => Promise<unknown>, { lanes = 1, everyMs = 0 } = {}): void {
     const lane = async (): Promise<void> => {
       while (!this.isOver) {
         try {
           await what();
         } catch (error) {
-          // Enemies expect refused and broken connections.
+          // Refused and broken connections are expected here.
           this.failed(error as Error);
           await pause(100);
         }
@@ -137,7 +137,7 @@ export class Enemy {
     for (let i = 0; i < lanes; i++) this.#going.add(lane());
   }
 
-  /** Sends a chat; resolves when the headers arrive. */
+  /** Sends a chat. Resolves when the response headers arrive. */
   chat(key: string, body: object, signal: AbortSignal = this.over): Promise<Response> {
     return this.post(key, "chat/completions", { model: MODEL, max_tokens: 200, ...body }, signal);
   }
@@ -156,7 +156,7 @@ export class Enemy {
     this.loot.took.amount += amount;
   }
 
-  /** Marks a job as answered honestly. */
+  /** Records a job as answered honestly. */
   worked(job: Job): void {
     this.loot.worked.push(job.header.job.slice(0, 26));
   }
@@ -171,12 +171,12 @@ export class Enemy {
   }
 }
 
-/** Sets the record of future nodes: a gateway reads a node's record when the node joins. */
+/** Sets the number of honest answers in the records of future nodes. A gateway reads a record when its node joins. */
 export async function newNodesHave({ query }: Pick<Enemy, "query">, honestAnswers: number): Promise<void> {
   await query(`alter table node alter column honest_answers set default ${honestAnswers}`);
 }
 
 export const user = (content: string): { messages: object[] } => ({ messages: [{ role: "user", content }] });
 
-/** Instructions to the scripted engine of honest nodes, for requests that need a particular answer. */
+/** A message with instructions for the scripted engine of honest nodes, for requests that need a certain answer. */
 export const ordered = (orders: object): { messages: object[] } => user(`#script ${JSON.stringify(orders)}`);

@@ -1,11 +1,14 @@
-/** Measures, on its own demo payments, how often a card is charged again after its owner disputed an automatic purchase. */
+/**
+ * Measures, with a demo payment provider of its own, how often a card is charged again after its owner disputed an
+ * automatic purchase.
+ */
 import { disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
 import { deliver, eventBody, openTestPayments } from "../../gateway/src/payments/testing.ts";
 
-/** The time between two automatic purchases. */
+/** The time between two automatic purchases, in milliseconds. */
 const APART_MS = 11 * 60_000;
 const ROUNDS = 5;
 

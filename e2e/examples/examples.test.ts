@@ -1,4 +1,4 @@
-/** Runs the programs of examples/ as a builder would, in both languages, against a whole platform. */
+/** Runs the programs in examples/ as a builder would, in TypeScript and Python, against a whole platform. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const tongues = languages(await installExamples());
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 const action = (name: string, argument: string): string => script({ text: JSON.stringify({ action: name, argument }) });
 
-describe("examples", { concurrency: true }, () => {
+describe("the programs in examples/", { concurrency: true }, () => {
   let platform: Platform;
   let dataDir: string;
   let notes: string;
@@ -35,34 +35,34 @@ describe("examples", { concurrency: true }, () => {
     await rm(notes, { recursive: true });
   });
 
-  // Run one after the other but beside the programs, because they query the database.
-  describe("retried streams", { concurrency: 1 }, () => retryTests(tongues, () => platform));
+  // These tests query the database, so they run one at a time. The programs below run at the same time as they do.
+  describe("streamWithRetry", { concurrency: 1 }, () => retryTests(tongues, () => platform));
 
   for (const language of tongues) {
     describe(language.name, { skip: language.missing, concurrency: 1 }, () => {
       const example = (name: string, args: string[], env: Record<string, string> = {}) =>
         run(programOf(language, name), args, platform.ready, env);
 
-      test("chat", async () => {
+      test("chat prints the answer and its token counts", async () => {
         const { code, stdout, stderr } = await example("chat", [script({ text: "one two three" })]);
         assert.deepEqual([code, stdout], [0, "one two three\n"], stderr);
         assert.match(stderr, /^\d+ tokens in, 3 out, ended by stop$/m);
       });
 
-      test("a stream, with its usage", async () => {
+      test("stream prints the answer and its token counts", async () => {
         const { code, stdout, stderr } = await example("stream", [script({ text: "one two three" })]);
         assert.deepEqual([code, stdout], [0, "one two three"], stderr);
         assert.match(stderr, /^\d+ tokens in, 3 out$/m);
       });
 
-      test("a stream without capacity is retried until four attempts have failed, then reports the error", async () => {
+      test("stream retries without capacity, and reports the error after four attempts", async () => {
         const { code, stdout, stderr } = await example("stream", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.equal(stderr.match(/no_capacity: again in/g)?.length, 3, stderr);
         assert.match(stderr, /broken off: no_capacity/);
       });
 
-      test("a stream that breaks off reports the error and is not retried", async () => {
+      test("stream reports an answer that breaks off, and does not retry it", async () => {
         const { code, stdout, stderr } = await example("stream", [script({ tokens: 20, fail_after: 5 })]);
         assert.equal(code, 1, stderr);
         assert.ok(stdout.length > 0);
@@ -70,44 +70,44 @@ describe("examples", { concurrency: true }, () => {
         assert.match(stderr, /broken off: upstream_failed/);
       });
 
-      test("answers about a folder name their source files", async () => {
+      test("rag answers a question about a folder, and names the source files", async () => {
         const { code, stdout, stderr } = await example("rag", [notes, script({ text: "By day [1]." })]);
         assert.deepEqual([code, stdout], [0, "By day [1].\n"], stderr);
-        // Two files give three passages; the model decides their order.
+        // Two files give three passages. The embedding model decides their order.
         assert.equal(stderr.match(/^\[\d\] (foxes\.md|next\.txt) \(-?\d\.\d\d\)$/gm)?.length, 3, stderr);
       });
 
-      test("structured output has the fields of its schema", async () => {
-        // The prompt is not a script, so the engine answers with its own text in the requested format.
+      test("structured prints the fields of its schema", async () => {
+        // The prompt has no instructions for the scripted engine, so its answer is generated from the requested format.
         const { code, stdout, stderr } = await example("structured", []);
         assert.deepEqual([code, stdout], [0, "0: text\n"], stderr);
       });
 
-      test("truncated structured output is reported and not parsed", async () => {
+      test("structured reports a truncated answer and does not parse it", async () => {
         const { code, stdout, stderr } = await example("structured", [script({ text: "[1, ".repeat(300) })]);
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.match(stderr, /the answer was cut: length/);
       });
 
-      test("structured output reports what to do when no node supports schemas", async () => {
+      test("structured says what to do if no node supports schemas", async () => {
         const away = await example("structured", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([away.code, away.stdout], [1, ""], away.stderr);
         assert.match(away.stderr, /no connected node supports JSON schemas/);
       });
 
-      test("an agent calls a tool, gets its result and answers", async () => {
+      test("agent calls a tool, gets its result and answers", async () => {
         const { code, stdout, stderr } = await example("agent", [notes, action("read", "../next.txt")]);
         assert.deepEqual([code, stdout], [0, "They sleep by day.\n"], stderr);
         assert.match(stderr, /1\. read \.\.\/next\.txt\n2\. answer They sleep by day\./);
       });
 
-      test("an agent's steps match its schema, whatever the model generates", async () => {
+      test("agent gets steps that match its schema, whatever the model generates", async () => {
         const { code, stderr } = await example("agent", [notes, "What do foxes do?"]);
         assert.equal(code, 1, stderr);
         assert.equal(stderr.match(/^\d\. list text$/gm)?.length, 8, stderr);
       });
 
-      test("an agent that gets invalid results retries and ends", async () => {
+      test("agent retries after invalid results, and ends", async () => {
         const { code, stdout, stderr } = await example("agent", [notes, script({ text: "no JSON at all" })]);
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.match(stderr, /1\. that was not one JSON object/);

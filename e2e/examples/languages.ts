@@ -1,4 +1,4 @@
-/** Defines how the examples of each language are run. */
+/** Describes how the examples of each language are run. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Ready } from "@tollgate/stage/dev.ts";
@@ -34,7 +34,7 @@ interface Ran {
   stderr: string;
 }
 
-/** Runs a program with the address and the key in its environment, as the examples expect. */
+/** Runs an example with the gateway's URL and a key in its environment. */
 export async function run(
   [command = "", ...first]: string[],
   args: string[],

@@ -1,6 +1,6 @@
 /**
- * Tests `streamWithRetry` in both languages: which failures it retries, which it never retries, and that a failed
- * attempt's output is not shown.
+ * Tests `streamWithRetry` of the examples in both languages: which errors it retries, which it never retries, and that
+ * the output of a failed attempt is not shown.
  */
 
 import assert from "node:assert/strict";
@@ -26,16 +26,16 @@ interface Case {
 
 interface Came {
   text: string;
-  /** The number of chunks that open an answer. */
+  /** The number of chunks with a role, which begin an answer. */
   roles: number;
-  /** For each error that was retried: its code, and whether the wait was a second or longer. */
+  /** For each retried error: its code, and whether the delay was a second or longer. */
   retries: [string | null, boolean][];
   raised: string | null;
 }
 
-/** Enough retries for a node to connect, on any machine. */
+/** Enough attempts for a node to connect meanwhile, even on a slow machine. */
 const MANY = 100_000;
-/** A model that no node serves until one is started. */
+/** A model that no node serves until the test starts one. */
 const LATE = "small-8b";
 const UNSERVED = "mid-14b";
 const NOTHING = { text: "", roles: 0 };
@@ -55,7 +55,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
       ? inPython(language, current(), asked)
       : Promise.all(asked.map((one) => inTypeScript(current(), one)));
 
-  test("retries without capacity until a node connects, and shows the last try only", async () => {
+  test("retries without capacity until a node connects, and shows only the last attempt's output", async () => {
     const platform = current();
     const ask = { model: LATE, prompt: script({ text: "at last" }), attemptsMax: MANY };
     const asked = Promise.all(here.map((language) => came(language, [ask])));
@@ -72,7 +72,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
 
   for (const language of here) {
     describe(language.name, () => {
-      test("retries a too_many_requests_in_flight error after the time given in Retry-After", async () => {
+      test("retries a too_many_requests_in_flight error after the delay in Retry-After", async () => {
         const platform = current();
         const { id } = await builder(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
@@ -88,7 +88,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
         for (const retry of retries) assert.deepEqual(retry, ["rate_limit_streams", true]);
       });
 
-      test("retries neither after the first token nor after a billed request or a permanent error, and retries stalls only if they were free", async () => {
+      test("never retries after the first token, a billed failure or a permanent error, and retries a stall only if it was free", async () => {
         const [midway, failed, stalled, thinking, wrongKey, bounded] = await came(language, [
           tiny({ text: "one two three four", fail_after: 3 }),
           tiny({ text: "never", fail_after: 0 }),
@@ -108,7 +108,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
     });
   }
 
-  test("ends the wait on an abort signal in TypeScript", async () => {
+  test("stops waiting on an abort signal in TypeScript", async () => {
     const leaving = new AbortController();
     const options = { waitMs: 60_000, waitMsMax: 60_000, signal: leaving.signal, onRetry: () => leaving.abort() };
     const body = { model: UNSERVED, messages: [{ role: "user" as const, content: "hi" }] };

@@ -1,8 +1,8 @@
-/** Parses HTTP answers from raw bytes strictly: anything that could confuse a client is an error. */
+/** Parses HTTP responses from raw bytes strictly: anything that could confuse a client is an error. */
 import type { Answer } from "./expected.ts";
 import { NoAnswer } from "./target.ts";
 
-/** Returns every complete answer; `rest` is the remaining bytes. Interim answers are skipped. */
+/** Returns the complete responses; `rest` contains the bytes after them. Interim responses (1xx) are skipped. */
 export function readAnswers(bytes: Buffer): { answers: Answer[]; rest: Buffer } {
   const answers: Answer[] = [];
   let rest = bytes;

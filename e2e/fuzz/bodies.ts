@@ -1,4 +1,4 @@
-/** Generates valid bodies for every endpoint. They are small, so that a run is cheap and no answer takes long. */
+/** Generates valid bodies for every endpoint. They are small, so that a run is cheap and answers are short. */
 import { hostileText } from "./hostile.ts";
 import type { Random } from "./random.ts";
 
@@ -68,7 +68,7 @@ const FORMATS = [
   { type: "json_schema", json_schema: { name: "a", schema: {}, strict: null } },
 ];
 
-/** Fields of the OpenAI API that are accepted and ignored. */
+/** OpenAI fields that the gateway accepts and ignores. */
 const IGNORED = ["tools", "logprobs", "logit_bias", "user", "store", "metadata", "echo", "best_of", "whatever"];
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
 
@@ -79,7 +79,7 @@ function message(random: Random): Body {
   return { role, content: random.chance(0.8) ? words(random) : parts(), ...(random.chance(0.1) && { name: "x" }) };
 }
 
-/** Never generates a prompt for the scripted engine, because it might tell the engine to fail. */
+/** Generates words. They never begin with `#script`, because instructions could make the scripted engine fail. */
 function words(random: Random): string {
   if (random.chance(0.15)) return hostileText(random);
   return random.times(0, 12, () => random.word(random.between(1, 9))).join(" ");

@@ -1,4 +1,4 @@
-/** Generates well-framed requests whose bodies are valid or broken. */
+/** Generates requests with correct HTTP framing whose bodies are valid or broken. */
 import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
 import { mutate, spoilField, spoilText } from "./damage.ts";
 import type { Expected } from "./expected.ts";
@@ -49,7 +49,7 @@ export function spoiltText(random: Random): AgentShot {
   return post(endpoint, spoilText(random, writeJson(validBody(random, endpoint))));
 }
 
-/** Generates a prompt longer than any context: each word is at least one token. */
+/** A prompt that is longer than any context: each word is at least one token. */
 export function tooLong(random: Random): AgentShot {
   const endpoint = anyEndpoint(random);
   const text = Array.from({ length: 40_000 }, (_, i) => `w${i}`).join(" ");
@@ -72,7 +72,7 @@ export function tooMuch(random: Random): AgentShot {
   return post(endpoint, Buffer.from(JSON.stringify(body)));
 }
 
-/** Generates a valid body that is large only because of ignored fields. */
+/** A valid body that is large only because of ignored fields. */
 export function heavy(random: Random): AgentShot {
   const endpoint = anyEndpoint(random);
   const filler = random.pick(["x", "\\u0041", "[", "漢", '\\"']);
@@ -81,7 +81,7 @@ export function heavy(random: Random): AgentShot {
   return post(endpoint, Buffer.from(body));
 }
 
-/** Generates a body over 10 MiB without a declared length. */
+/** A body over 10 MiB without a declared length. */
 export function tooLarge(random: Random): AgentShot {
   const headers = { ...KEYED, "transfer-encoding": "chunked" };
   const body = Buffer.alloc(10 * 1024 * 1024 + random.between(1, 100_000), 0x20);

@@ -1,4 +1,4 @@
-/** One fuzzing run: sends many requests with limited concurrency, judges every answer, and counts the results. */
+/** One fuzzing run: sends many requests with limited concurrency, checks every response, and counts the results. */
 import { fire, type Hit, shownAnswer, shownShot } from "./fire.ts";
 import { AgentSender } from "./send-agent.ts";
 import type { Shot } from "./shot.ts";
@@ -14,9 +14,9 @@ interface Finding {
 interface Tally {
   requests: number;
   findings: Finding[];
-  /** The number of requests by kind and then by status; "–" for no answer. */
+  /** The number of requests by kind and status; "–" if there was no response. */
   byKind: Map<string, Map<string, number>>;
-  /** The number of complete answers to generation and embedding requests, each of which must be recorded. */
+  /** The number of complete answers to generation and embedding requests. Each must have a record. */
   served: number;
 }
 
@@ -32,7 +32,7 @@ interface CampaignOptions {
 
 export const emptyTally = (): Tally => ({ requests: 0, findings: [], byKind: new Map(), served: 0 });
 
-/** Adds the run's requests to the tally. */
+/** Runs the requests `from` to `to` of the seed, and adds their results to the tally. */
 export async function campaign(options: CampaignOptions, tally: Tally): Promise<void> {
   const { target, seed, from, to, concurrency } = options;
   const agent = new AgentSender(target, concurrency);
@@ -81,7 +81,7 @@ export function findingText({ seed, index, shot, hit }: { seed: number; index: n
   ].join("\n");
 }
 
-/** Formats the tally with kinds as rows and statuses as columns. */
+/** Formats the tally as a table: kinds of requests as rows, statuses as columns. */
 export function tallyTable({ byKind }: Tally): string {
   const statuses = [...new Set([...byKind.values()].flatMap((row) => [...row.keys()]))].sort();
   const line = (name: string, cells: string[]): string =>

@@ -1,4 +1,7 @@
-/** Generates connections that behave unusually: send everything at once, leave in the middle, or send during an answer. */
+/**
+ * Generates connections with unusual behavior: clients that send everything at once, disconnect in the middle, or send
+ * during a response.
+ */
 import { type Expected, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
 import { expectedOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
@@ -30,7 +33,7 @@ export function pipelined(random: Random): SocketShot {
   return { ...listen([bytes, garbage], ...answers), last: [NOT_HTTP], mayStaySilent: true };
 }
 
-/** Asks for a paced answer, so that a client can leave in the middle. */
+/** Requests an answer with pauses, so that a client can disconnect in the middle. */
 function pacedBody(random: Random, more: object): Buffer {
   const orders = JSON.stringify({ tokens: random.between(40, 120), delta_ms: 2, ttft_ms: random.pick([0, 30]) });
   return Buffer.from(
@@ -55,7 +58,7 @@ export function leftAtOnce(random: Random): SocketShot {
   return { ...shot, pieces: cut(random, bytes.subarray(0, random.between(0, bytes.length)), 3) };
 }
 
-/** Bytes sent during a streamed answer must not get into it. */
+/** Sends bytes during a streamed answer. They must not get into the answer. */
 export function talkedOver(random: Random): SocketShot {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   const garbage = Buffer.from(random.pick(["\0garbage\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n"]));

@@ -1,4 +1,4 @@
-/** Damages valid bodies: wrong types, missing, renamed or absurd fields, and finally the text itself. */
+/** Damages valid bodies: wrong types; missing, renamed or absurd fields; damaged JSON text. */
 import type { Body, Endpoint } from "./bodies.ts";
 import { anyValue, hostileNumber, hostileText } from "./hostile.ts";
 import { RawJson } from "./json.ts";
@@ -21,14 +21,14 @@ const GENERATION_FIELDS = [
   "tool_choice",
   "function_call",
 ];
-/** The fields that are validated, by endpoint. */
+/** The fields that the gateway validates, by endpoint. */
 export const FIELDS: Record<Endpoint, string[]> = {
   chat: [...GENERATION_FIELDS, "messages"],
   completion: [...GENERATION_FIELDS, "prompt"],
   embedding: ["model", "input"],
 };
 
-/** A value of a random type, or one that is almost valid. */
+/** Returns a value of a random type, or one that is almost valid. */
 function wrongValue(random: Random): unknown {
   const makers: (() => unknown)[] = [
     () => null,
@@ -66,7 +66,7 @@ function deep(levels: number): object {
   return levels === 0 ? {} : { not: deep(levels - 1) };
 }
 
-/** A copy of the body with some fields set to invalid values. */
+/** Returns a copy of the body with invalid values in some fields. */
 export function spoilField(random: Random, endpoint: Endpoint, body: Body): Body {
   const spoilt: Body = { ...body };
   for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
@@ -144,7 +144,7 @@ export function spoilText(random: Random, text: string): Buffer {
   return random.pick(makers)();
 }
 
-/** The body with an ignored field nested this deep. */
+/** Adds an ignored field with a value nested `depth` levels deep. */
 function nested(text: string, depth: number): Buffer {
   const inner = "[".repeat(depth) + "]".repeat(depth);
   return Buffer.from(text.replace(/^\s*\{/, `{"metadata":${inner},`));

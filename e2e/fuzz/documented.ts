@@ -1,6 +1,6 @@
 /**
- * Checks values against the committed API document. Fields that no schema names are mistakes too. Supports as much of
- * JSON Schema as the document uses, and throws on anything else.
+ * Checks values against the published API document. A field that no schema contains is a mistake too. Supports only
+ * those parts of JSON Schema that the document uses, and throws on others.
  */
 import { readFileSync } from "node:fs";
 
@@ -30,7 +30,7 @@ const file = new URL("../../gateway/openapi/public.json", import.meta.url);
 const { schemas } = (JSON.parse(readFileSync(file, "utf8")) as { components: { schemas: Record<string, Schema> } })
   .components;
 
-/** Returns how the value differs from the documented schema; empty if it does not. */
+/** Returns all differences between the value and the named schema; empty if there are none. */
 export function mistakesIn(name: string, value: unknown): string[] {
   const schema = schemas[name];
   if (schema === undefined) throw new Error(`the API document has no schema ${name}`);

@@ -1,4 +1,4 @@
-/** The expected answers of a request. An answer must match one of them. */
+/** Describes the expected responses to a request. The response must match one of them. */
 
 type AnswerKind =
   | "chat"
@@ -9,24 +9,24 @@ type AnswerKind =
   | "models"
   | "model"
   | "rates"
-  /** Any page or document of the platform. */
+  /** Any page or document of the gateway. */
   | "any";
 
 export interface Expected {
   status: number;
-  /** For a 200: the kind of answer. */
+  /** For a 200: the kind of response. */
   answer?: AnswerKind;
   model?: string;
   outputTokensMax?: number;
   /** Whether a stream reports its usage. */
   usage?: boolean;
   vectors?: number;
-  /** For a 400: the fields that it may name; null if there is no field to name. */
+  /** For a 400: the fields of which one must be in `param`; null if `param` must be null. */
   param?: string[] | null;
-  /** For a refusal with a code. */
+  /** For an error with a code. */
   code?: string;
   type?: string;
-  /** For a 405: the Allow header. */
+  /** For a 405: the expected Allow header. */
   allow?: string;
 }
 
@@ -39,5 +39,5 @@ export interface Answer {
 
 export const UNAUTHORIZED: Expected = { status: 401, code: "invalid_api_key" };
 export const NOT_FOUND: Expected = { status: 404, type: "not_found_error" };
-/** The expected answer to bytes that are not an HTTP request. */
+/** The expected response to bytes that are not an HTTP request. */
 export const NOT_HTTP: Expected = { status: 400, param: null };

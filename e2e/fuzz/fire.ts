@@ -1,4 +1,4 @@
-/** Sends one request of a run and returns what is wrong with its answer. */
+/** Sends one request of a run and returns the mistakes in its response. */
 import type { Answer } from "./expected.ts";
 import { mistakes } from "./judge.ts";
 import type { AgentSender } from "./send-agent.ts";
@@ -30,7 +30,7 @@ const SHOWN_CHARS_MAX = 4000;
 const cut = (text: string): string =>
   text.length <= SHOWN_CHARS_MAX ? text : `${text.slice(0, SHOWN_CHARS_MAX)}… (${text.length} characters)`;
 
-/** Prints the request so that a person can send it again. */
+/** Formats the request so that a person can send it again. */
 export function shownShot(shot: Shot): string {
   if (shot.via === "socket") {
     const pieces = shot.pieces.map((piece) => JSON.stringify(piece.toString("latin1")));

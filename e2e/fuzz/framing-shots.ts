@@ -1,4 +1,4 @@
-/** Generates requests with unusual or broken framing, and bytes that are not a request. */
+/** Generates requests with unusual or broken HTTP framing, and bytes that are not a request. */
 import { gzipSync } from "node:zlib";
 import { ENDPOINTS } from "./bodies.ts";
 import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
@@ -38,7 +38,7 @@ export function compressedOnItsWay(random: Random): SocketShot {
   return listen([postHead(endpoint, `transfer-encoding: ${coding}`), chunk], [{ status: 415 }]);
 }
 
-/** A client that closes its sending side still gets the answer. */
+/** A client that closes its sending side must still get the response. */
 export function halfClosed(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
   const bytes = Buffer.concat([postHead(endpoint, `content-length: ${body.length}`), body]);
@@ -86,7 +86,7 @@ export function conflictingLengths(random: Random): SocketShot {
   return listen([bytes], [NOT_HTTP]);
 }
 
-/** The bytes after the declared length are not a request. */
+/** A declared length that is too small: the bytes after it are not a request. */
 export function lengthTooSmall(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
   const told = random.between(0, body.length - 1);
@@ -129,7 +129,7 @@ const NONSENSE: (string | Buffer)[] = [
   Buffer.from([0x80, 0x81, 0x82, 0x0d, 0x0a, 0x0d, 0x0a]),
 ];
 
-/** Almost HTTP/1.1, and accepted by Node's parser. */
+/** Not quite HTTP/1.1, but Node's parser accepts them. */
 const NEARLY = ["GET /v1/models\r\n\r\n", "GET  /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"];
 
 export function notHttp(random: Random): SocketShot {

@@ -1,6 +1,6 @@
 /**
- * A whole platform to fuzz, with more credit and higher limits than any run needs, and checks of it after a run of
- * requests or frames (`plane/plane-platform.ts`). Its database is private, because its log is checked.
+ * A whole platform for fuzzing, with more credit and higher limits than any run needs, and the checks after a run.
+ * plane/plane-platform.ts uses it too. The database is private, because its log is checked.
  */
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
@@ -17,7 +17,7 @@ import type { Target } from "./target.ts";
 const SERVED = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
 const SLOTS = 64;
 const CREDIT_PICO = 1_000n * 10n ** 12n;
-/** The level of an error in pino's logs. */
+/** The number of the level "error" in pino's logs. */
 const ERROR = 50;
 
 export interface FuzzPlatform {
@@ -39,7 +39,10 @@ export async function openFuzzPlatform(
   };
 }
 
-/** Checks after any run that no hold is left, the ledger balances and every process lives. Throws on the first violation. */
+/**
+ * Checks after any run that no hold is left, that the ledger balances, and that every process still runs. Throws on the
+ * first violation.
+ */
 export async function assertIntact(stage: ProcessStage): Promise<void> {
   await stage.noHolds();
   await assertBalanced(stage);
@@ -47,8 +50,8 @@ export async function assertIntact(stage: ProcessStage): Promise<void> {
 }
 
 /**
- * Checks after a run of requests that every served one is recorded, that the platform still serves, and that no log has
- * an error.
+ * Checks after a run of requests that every answered one is recorded, that the platform still serves, and that no log
+ * contains an error.
  */
 export async function assertUnharmed(stage: ProcessStage, served: number): Promise<void> {
   await assertIntact(stage);
@@ -57,7 +60,7 @@ export async function assertUnharmed(stage: ProcessStage, served: number): Promi
   await assertQuietLogs(stage);
 }
 
-/** Checks that every answer is recorded, and every record belongs to an answer or a client that left. */
+/** Checks that every answer has a record, and that all records are of answers or of clients that disconnected. */
 async function assertRecorded(stage: ProcessStage, served: number): Promise<void> {
   const rows = await stage.query<{ outcome: string; count: string }>(
     "select outcome, count(*) from request group by 1 order by 1",
@@ -79,7 +82,7 @@ async function assertQuietLogs({ dataDir, gateway }: ProcessStage): Promise<void
   const log = await gateway.log();
   const errors = log
     .split("\n")
-    // Lines that are not JSON are Node's own messages about its inspector.
+    // Lines that are not JSON are messages of Node.js about its inspector.
     .filter((line) => line.startsWith("{") && (JSON.parse(line) as { level: number }).level >= ERROR);
   assert.deepEqual(errors.slice(0, 3), [], `the gateway logged ${errors.length} errors`);
   for (const file of globSync("postgres/**/*.log", { cwd: dataDir })) {

@@ -1,6 +1,6 @@
 /**
- * Sends handwritten and random requests that no library would send to a whole platform. Timeouts are tested in
- * gateway/src/http/server.test.ts.
+ * Sends handwritten and random requests, which no client library would send, to a whole platform. Timeouts are tested
+ * in gateway/src/http/server.test.ts.
  */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
@@ -19,7 +19,7 @@ const MEBIBYTE = 1024 * 1024;
 const BODY = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 5 });
 const SERVED: Expected = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 5 };
 const TOO_LARGE: Expected = { status: 413, code: "request_too_large" };
-/** How many other requests are answered while a body is being refused. */
+/** The minimum number of other requests that are answered while a large body is refused. */
 const MEANWHILE = 20;
 
 const REQUESTS = 3_000;
@@ -35,9 +35,9 @@ const chunked = (body: string | Buffer): Buffer =>
     Buffer.from("\r\n0\r\n\r\n"),
   ]);
 
-describe("fuzz", () => {
+describe("the gateway under malformed and random requests", () => {
   let fuzzed: FuzzPlatform;
-  /** The number of answers to the random requests. */
+  /** The number of complete answers in the random run. */
   let served = 0;
   before(async () => {
     fuzzed = await openFuzzPlatform();
@@ -50,7 +50,7 @@ describe("fuzz", () => {
     }
   });
 
-  /** Sends the pieces and asserts that the only answer is the expected one. */
+  /** Sends the pieces and asserts that the only response is the expected one. */
   const expectAnswer = async (expected: Expected, ...pieces: (string | Buffer)[]): Promise<Answer> => {
     const [answer, ...more] = await sendSocket(fuzzed.target, {
       via: "socket",
@@ -80,13 +80,13 @@ describe("fuzz", () => {
     ["a negative length", "content-length: -1"],
     ["an invalid length", "content-length: 0x10"],
   ] as const) {
-    test(`${name}: returns 400 and closes the connection`, async () => {
+    test(`returns 400 for ${name}, and closes the connection`, async () => {
       const answer = await expectAnswer(NOT_HTTP, head(...headers), BODY);
       assert.equal(answer.headers.connection, "close");
     });
   }
 
-  test("ends a body at its declared length, and refuses what follows as malformed", async () => {
+  test("reads a body only to its declared length, and refuses the bytes after it as a malformed request", async () => {
     const large = JSON.stringify({ ...JSON.parse(BODY), metadata: "x".repeat(MEBIBYTE) });
     const pieces = [Buffer.from(head("content-length: 20") + large)];
     const answers = [[NOT_HTTP]];
@@ -146,7 +146,7 @@ describe("fuzz", () => {
     }
   });
 
-  test("answers Expect: 100-continue with 100 Continue", async () => {
+  test("sends 100 Continue to a client that expects it", async () => {
     const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
     let received = "";
     const until = (text: string): Promise<void> =>
@@ -168,7 +168,7 @@ describe("fuzz", () => {
     socket.destroy();
   });
 
-  test("answers a client that half-closed its connection, whole and streamed", async () => {
+  test("responds to a client that closed its sending side, plain and streamed", async () => {
     const slow = { text: "one two three four", ttft_ms: 300 };
     for (const stream of [false, true]) {
       const content = `#script ${JSON.stringify(slow)}`;
@@ -190,7 +190,7 @@ describe("fuzz", () => {
     }
   });
 
-  test("notices a client that disconnects during a whole response, and stops its node", async () => {
+  test("detects a client that disconnects during a plain request, and cancels the job on the node", async () => {
     const content = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 50 })}`;
     const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 8_000 });
     const count = async (): Promise<number> =>
@@ -218,13 +218,13 @@ describe("fuzz", () => {
     ],
     ["a million fields", `{${Array.from({ length: 1e6 }, (_, i) => `"${i.toString(36)}":1`).join(",")}}`],
   ] as const) {
-    test(`${name}: is refused, and other requests are answered meanwhile`, async () => {
+    test(`refuses ${name}, and answers other requests meanwhile`, async () => {
       assert.ok(body.length < 10 * MEBIBYTE, "it is not refused for its length");
       let over = false;
       const refused = post(body).finally(() => {
         over = true;
       });
-      // Continues until the body is refused, so that some requests arrive while the body is processed.
+      // Sends requests until the large body is refused, so that some of them arrive while it is processed.
       for (let served = 0; served < MEANWHILE || !over; served++) {
         const rates = `http://127.0.0.1:${fuzzed.target.port}/v1/catalog/rates`;
         assert.equal((await fetch(rates, { signal: hangSignal() })).status, 200);
@@ -236,7 +236,7 @@ describe("fuzz", () => {
   }
 
   test(`answers ${REQUESTS} random hostile requests with the expected errors`, async () => {
-    // A new seed each time; `run.ts` repeats it.
+    // Every run uses a new seed. `run.ts` can repeat it.
     const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`fuzz: seed ${seed}`);
     const tally = emptyTally();

@@ -5,7 +5,7 @@ import { expectedOf } from "./oracle.ts";
 import { Random } from "./random.ts";
 import { shotOf } from "./shots.ts";
 
-test("a request depends on its seed and index only", () => {
+test("a generated request depends only on its seed and index", () => {
   const shown = (seed: number, index: number): string => shownShot(shotOf(seed, index));
   const alone = shown(7, 400);
   for (let index = 390; index < 400; index++) shotOf(7, index);
@@ -14,7 +14,7 @@ test("a request depends on its seed and index only", () => {
   assert.ok(new Set(many).size > 300, "other seeds and indexes give other requests");
 });
 
-test("choices follow their weights and stay within bounds", () => {
+test("random choices follow their weights and stay within bounds", () => {
   const random = new Random(1, 1);
   const list = [
     { name: "rare", weight: 1 },
@@ -29,7 +29,7 @@ test("choices follow their weights and stay within bounds", () => {
   );
 });
 
-test("expected responses of bodies", () => {
+test("expectedOf derives the expected responses from a body", () => {
   const chat = (more: object): object => ({ model: "tiny-3b", messages: [{ role: "user", content: "x" }], ...more });
   const due = (body: unknown): unknown => expectedOf("chat", Buffer.from(JSON.stringify(body)));
   assert.deepEqual(due([]), [{ status: 400, param: null }]);

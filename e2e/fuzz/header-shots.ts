@@ -1,4 +1,4 @@
-/** Generates well-framed requests with unusual keys, methods, paths or headers. */
+/** Generates requests with correct framing and unusual keys, methods, paths or headers. */
 import { METHODS } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { PATHS, validBody } from "./bodies.ts";
@@ -45,7 +45,7 @@ export function wrongMethod(random: Random): AgentShot {
   const headers = random.chance(0.5)
     ? { ...KEYED }
     : { ...KEYED, "content-type": random.pick([";;", "", "text/plain"]) };
-  // A browser may send an OPTIONS request before it sends a key.
+  // OPTIONS needs no key: a browser sends it first, without the key.
   const expected = method === "OPTIONS" ? { status: 204 } : { status: 405, allow: allowed.join(", ") };
   return { via: "agent", method, path, headers, body, expected: [expected] };
 }
@@ -155,7 +155,7 @@ export function compressed(random: Random): AgentShot {
     () => refused(random.pick(["zstd", "gzip, identity", "x".repeat(500), "\u00ff"]), plain),
     () => refused("gzip", gzipSync(Buffer.alloc(1_000_000))),
     () => post(endpoint, plain, { "content-encoding": random.pick(["identity", "IDENTITY"]) }),
-    // A compressed body without the header that says so.
+    // A compressed body without the header `content-encoding`.
     () => post(endpoint, gzipSync(plain)),
   ])();
 }

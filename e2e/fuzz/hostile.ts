@@ -1,4 +1,4 @@
-/** Values that often cause bugs: texts, numbers, and whole trees of them. */
+/** Values that often cause bugs: texts, numbers, and nested values made of them. */
 import { RawJson } from "./json.ts";
 import type { Random } from "./random.ts";
 
@@ -52,7 +52,7 @@ export function hostileText(random: Random): string {
   return random.times(1, 40, () => String.fromCharCode(random.between(0, 0xffff))).join("");
 }
 
-/** Numbers as text: most have no exact double, and some are out of range. */
+/** Numbers as text. Most cannot be stored exactly as a double, and some are out of range. */
 const NUMBERS = [
   "0",
   "-0",

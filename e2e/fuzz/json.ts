@@ -1,7 +1,7 @@
-/** Writes JSON as unusual clients do: numbers that no double can hold, duplicate keys, needless escapes. */
+/** Writes JSON as unusual clients do: numbers that no double can represent, duplicate keys, needless escapes. */
 import type { Random } from "./random.ts";
 
-/** A value that is written as this exact text. */
+/** A JSON value that is written as exactly this text. */
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -14,7 +14,7 @@ interface JsonStyle {
   escapes: number;
   /** Adds white space between tokens. */
   spaced: boolean;
-  /** Writes some keys twice, first with another value. */
+  /** Writes some keys twice, the first time with another value. */
   twice: boolean;
 }
 
@@ -54,7 +54,7 @@ export function writeJson(value: unknown, style: JsonStyle = PLAIN, random?: Ran
 
 const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
-/** Undefined if the text is not JSON. */
+/** Parses JSON; returns undefined if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Checks a stream: every event is documented, the ID is the same throughout, and there are a finish reason, the usage
- * if requested, and `[DONE]`.
+ * Checks a stream: every event is documented, all events have the same ID, and there are a finish reason, the requested
+ * usage, and `[DONE]`.
  */
 import { mistakesIn } from "./documented.ts";
 import type { Answer, Expected } from "./expected.ts";
@@ -23,7 +23,7 @@ export function streamMistakes({ headers, text }: Answer, expected: Expected): s
     .filter((event) => event !== ": keep-alive");
   if (lines.some((line) => !line.startsWith("data: "))) return ["there is an event without data"];
   const events = lines.map((line) => line.slice("data: ".length));
-  // The scripted engine is never told to fail here, so a stream must not end with an error.
+  // No request makes the scripted engine fail, so a stream must not end with an error.
   if (events.at(-1) !== "[DONE]") return [`the stream ends with ${events.at(-1)?.slice(0, 200)}`];
   const schema = expected.answer === "chat-stream" ? "ChatCompletionChunk" : "TextCompletionChunk";
   const bodies = events.slice(0, -1).map(parsed);

@@ -33,7 +33,7 @@ const right: [name: string, answer: Answer, expected: Expected][] = [
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
 ];
 for (const [name, answer, expected] of right) {
-  test(`${name} that is correct passes`, () => assert.deepEqual(mistakes(answer, [expected]), []));
+  test(`accepts ${name} that is correct`, () => assert.deepEqual(mistakes(answer, [expected]), []));
 }
 
 const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
@@ -98,10 +98,10 @@ const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp]
   ],
 ];
 for (const [name, answer, expected, mistake] of wrong) {
-  test(`${name} is reported`, () => assert.match(mistakes(answer, [expected]).join("; "), mistake));
+  test(`reports ${name}`, () => assert.match(mistakes(answer, [expected]).join("; "), mistake));
 }
 
-test("answers are parsed from bytes, and foreign bytes within them are reported", () => {
+test("parses responses from bytes, and rejects foreign bytes within them", () => {
   const one = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
   const two = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
   const { answers, rest } = readAnswers(Buffer.from(`${one}${two}HTTP`));

@@ -1,4 +1,4 @@
-/** Checks whether a request may get an answer: its status, its shape, and what every answer must contain. */
+/** Checks a response: its status, its shape, and the headers that every response must have. */
 import { mistakesIn } from "./documented.ts";
 import type { Answer, Expected } from "./expected.ts";
 import { parsed } from "./json.ts";
@@ -8,7 +8,7 @@ import { type Usage, usageMistakes } from "./usage.ts";
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;
 
-/** Returns what is wrong with the answer; empty if it matches one of the expectations. */
+/** Returns the mistakes in the response; empty if it matches one of the expected responses. */
 export function mistakes(answer: Answer, expected: Expected[], method = "POST"): string[] {
   const always = common(answer, method);
   const fitting = expected.filter(({ status }) => status === answer.status);
@@ -30,7 +30,7 @@ function common({ status, headers, text }: Answer, method: string): string[] {
     found.push(`content-type is ${headers["content-type"]}`);
   if (method === "HEAD") return found;
   const body = parsed(text);
-  // The public API's document has no codes of the console and the node API.
+  // These error codes belong to the console and the node API, which the public API's document does not describe.
   const isPublic = !/"code":"(not_authenticated|invalid_host_token)"/.test(text);
   return [...found, ...(body === undefined ? ["the body is not JSON"] : isPublic ? mistakesIn("Error", body) : [])];
 }

@@ -1,6 +1,6 @@
 /**
- * Measures memory that the gateway cannot free. Through Node's inspector the gateway collects garbage twice, with turns
- * of the event loop between; then the resident memory and the sizes of live objects and buffers are read.
+ * Measures memory that the gateway cannot free. Node's inspector makes the gateway collect garbage twice, with turns of
+ * the event loop in between. Then the resident memory and the sizes of live objects and buffers are read.
  */
 
 /** The NODE_OPTIONS that open the inspector on a free port. */
@@ -8,9 +8,9 @@ export const INSPECTED = "--inspect=127.0.0.1:0";
 
 export interface Memory {
   residentMb: number;
-  /** The JavaScript heap. */
+  /** The size of the JavaScript heap. */
   heapMb: number;
-  /** Buffers and other memory outside the heap. */
+  /** The size of buffers and other memory outside the heap. */
   externalMb: number;
 }
 
@@ -28,7 +28,7 @@ export class MemoryProbe {
     });
   }
 
-  /** `output`: what the gateway printed when it started. */
+  /** Connects to the inspector. `output` is what the gateway printed when it started. */
   static async open(output: string): Promise<MemoryProbe> {
     const url = /^Debugger listening on (ws:\S+)$/m.exec(output)?.[1];
     if (url === undefined) throw new Error(`the gateway is not inspected:\n${output}`);
@@ -42,7 +42,7 @@ export class MemoryProbe {
 
   async settled(): Promise<Memory> {
     await this.#call("HeapProfiler.collectGarbage");
-    // Finalisers of the first collection release more objects.
+    // A second collection frees objects that finalizers of the first one released.
     await this.#call("Runtime.evaluate", {
       expression: "new Promise((resolve) => setImmediate(resolve))",
       awaitPromise: true,

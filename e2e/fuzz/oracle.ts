@@ -1,6 +1,6 @@
 /**
- * Derives the expected answer of a body from the contract alone: the status, and the fields that a refusal may name.
- * Shares no code with the gateway.
+ * Derives the expected responses to a body from the contract alone: the status, and the fields that an error may name.
+ * It shares no code with the gateway, so that it can detect the gateway's errors.
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
@@ -15,7 +15,7 @@ const STOP_CHARS_MAX = 2048;
 const INPUTS_MAX = 2048;
 const SCHEMA_DEPTH_MAX = 100;
 const SCHEMA_BYTES_MAX = 64 * 1024;
-/** The smallest context in the catalogue. */
+/** The smallest context of a model in the catalogue. */
 const CONTEXT_TOKENS_MIN = 8192;
 
 export function expectedOf(endpoint: Endpoint, bytes: Buffer): Expected[] {
@@ -37,7 +37,9 @@ export function expectedOf(endpoint: Endpoint, bytes: Buffer): Expected[] {
   return mayExceedContext(endpoint, body) ? [answer, { status: 400, param: promptParams(endpoint, body) }] : [answer];
 }
 
-/** Depth and number of values are limited before the text is parsed. Strings do not count. */
+/**
+ * Counts the depth and the number of values outside strings, because the gateway limits both before it parses the text.
+ */
 function isExcessive(bytes: Buffer): boolean {
   let [depth, values, inString] = [0, 1, false];
   for (let i = 0; i < bytes.length; i++) {
@@ -74,7 +76,7 @@ function answerOf(endpoint: Endpoint, body: Body): Expected {
   return { ...expected, answer: `${endpoint}-stream`, usage };
 }
 
-/** Every field that breaks a rule, as a refusal would name it. */
+/** Returns every field that breaks a rule, as an error would name it. */
 function brokenFields(endpoint: Endpoint, body: Body): string[] {
   const broken = endless(endpoint, body);
   const check = (field: string, isRight: (value: unknown) => boolean): void => {
@@ -111,7 +113,7 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
 
 const metaSchema = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 
-/** Engines cannot enforce a required property that has no schema. */
+/** Checks that a schema describes every required property, because engines cannot enforce one without a schema. */
 function namesWhatItRequires({ type, required, properties }: Body): boolean {
   const applies = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   const named = isObject(properties) ? Object.keys(properties) : [];
@@ -135,7 +137,7 @@ function brokenFormat({ type, json_schema: asked }: Body): string[] {
 const depthOf = (value: unknown): number =>
   typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-/** Lists must have at most ELEMENTS_MAX elements, except within ignored fields. */
+/** Returns the lists with more than ELEMENTS_MAX elements, except in ignored fields. */
 function endless(endpoint: Endpoint, body: Body): string[] {
   const isEndless = (value: unknown): boolean => Array.isArray(value) && value.length > ELEMENTS_MAX;
   return Object.entries(body).flatMap(([field, value]) => {
@@ -152,7 +154,7 @@ interface TextRules {
   charsMax?: number;
 }
 
-/** The mistakes of a field that must be a string or a list of strings. */
+/** Returns the mistakes of a field that must be a string or a list of strings. */
 function brokenTexts(
   field: string,
   value: unknown,
@@ -188,7 +190,7 @@ function brokenPart(part: unknown, at: string): string[] {
   return [...(part.type === "text" ? [] : [`${at}.type`]), ...(typeof part.text === "string" ? [] : [`${at}.text`])];
 }
 
-/** A UTF-16 unit is at most three tokens, and each message adds a few. */
+/** Estimates high: a UTF-16 unit is at most three tokens, and each message adds a few. */
 function mayExceedContext(endpoint: Endpoint, body: Body): boolean {
   const texts = [
     endpoint === "embedding" ? body.input : endpoint === "completion" ? body.prompt : body.messages,

@@ -1,4 +1,4 @@
-/** Random choices determined by a seed and an index, so that any request of a run can be made again. */
+/** Random choices that depend only on a seed and an index, so that any request of a run can be generated again. */
 import { Chance } from "@tollgate/stage/chance.ts";
 
 export class Random extends Chance {
@@ -10,7 +10,7 @@ export class Random extends Chance {
     return this.next() < share;
   }
 
-  /** Picks an entry with a probability proportional to its weight. */
+  /** Picks an entry. Its probability is proportional to its weight. */
   weighted<T extends { weight: number }>(list: readonly T[]): T {
     let left = this.next() * list.reduce((sum, { weight }) => sum + weight, 0);
     for (const entry of list) {

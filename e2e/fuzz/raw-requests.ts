@@ -1,4 +1,4 @@
-/** The parts from which raw socket requests are built. */
+/** Parts from which requests for a bare socket are built. */
 import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
 import type { Expected } from "./expected.ts";
 import { writeJson } from "./json.ts";

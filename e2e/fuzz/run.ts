@@ -1,6 +1,6 @@
 /**
- * `node e2e/fuzz/run.ts [--requests N] [--seed N] [--only INDEX] [--concurrency N]`: a run of any length. Exits with 1
- * on any finding; the seed and the index of a finding make the same request again.
+ * `node e2e/fuzz/run.ts [--requests N] [--seed N] [--only INDEX] [--concurrency N]`: a fuzzing run of any length. Exits
+ * with 1 on any finding. A finding's seed and index generate the same request again.
  */
 import { parseArgs } from "node:util";
 import { campaign, emptyTally, findingText, tallyTable } from "./campaign.ts";
@@ -12,7 +12,9 @@ import { shotOf } from "./shots.ts";
 
 const FINDINGS_SHOWN_MAX = 20;
 const PROGRESS_EVERY = 2_500;
-/** The maximum growth in the second half of a long run, of resident memory and of live objects and buffers. */
+/**
+ * The maximum growth of memory in the second half of a long run: of resident memory, and of live objects and buffers.
+ */
 const RESIDENT_GROWTH_MB_MAX = 64;
 const LIVE_GROWTH_MB_MAX = 16;
 const LONG_RUN = 20_000;

@@ -1,4 +1,4 @@
-/** Sends well-framed requests over kept-alive connections. */
+/** Sends requests with correct framing over kept-alive connections. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import type { Answer } from "./expected.ts";
@@ -19,7 +19,8 @@ export class AgentSender {
       const outgoing = this.#open(shot);
       let answered = false;
       outgoing.on("error", (cause) => {
-        // A server that has answered may close the connection while the body is still being sent.
+        // Not an error after the response: a server may then close the connection although the body is still being
+        // sent.
         if (!answered) reject(new NoAnswer(`no answer: ${cause.message}`, { cause }));
       });
       outgoing.on("response", (response) => {

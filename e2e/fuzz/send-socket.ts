@@ -1,4 +1,4 @@
-/** Writes bytes to a new socket and reads the answers. */
+/** Writes bytes to a new socket and reads the responses. */
 import { connect, type Socket } from "node:net";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
@@ -6,7 +6,7 @@ import type { Answer } from "./expected.ts";
 import { KEY, type SocketShot } from "./shot.ts";
 import { NoAnswer, type Target } from "./target.ts";
 
-/** Returns the answers. A client that leaves on purpose gets none. */
+/** Returns the responses; none if the client disconnects on purpose. */
 export async function sendSocket(target: Target, shot: SocketShot): Promise<Answer[]> {
   const conversation = new Conversation(target, shot);
   try {
@@ -37,7 +37,7 @@ class Conversation {
     });
     this.socket.on("end", () => this.#over.resolve());
     this.socket.on("close", () => this.#over.resolve());
-    // A server that has refused may cut the connection while the client still writes.
+    // After a refusal, a server may cut the connection while the client still writes.
     this.socket.on("error", () => this.#over.resolve());
   }
 
@@ -71,7 +71,7 @@ class Conversation {
   #hasEnough(): boolean {
     const { afterwards, leaveAfterBytes = 0, answers, last } = this.#shot;
     if (afterwards === "leave") return this.#length >= leaveAfterBytes || safely(this.#received)?.length === 1;
-    // Waits for the server to close after the last answer.
+    // After the last expected response, waits until the server closes the connection.
     if (last !== undefined || afterwards === "end") return false;
     return safely(this.#received)?.length === answers.length;
   }
@@ -81,7 +81,7 @@ class Conversation {
   }
 }
 
-/** Incomplete bytes are not reported while more may arrive. */
+/** Returns undefined for incomplete bytes, because more may arrive. */
 function safely(bytes: Buffer): Answer[] | undefined {
   try {
     return readAnswers(bytes).answers;

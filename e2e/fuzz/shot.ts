@@ -1,13 +1,13 @@
-/** One request of a run, before it is sent, with its expected results. */
+/** One generated request before it is sent, with the expected responses. */
 import type { Expected } from "./expected.ts";
 
 /**
- * Stands for the platform's key in a generated request, so that requests depend only on seed and index. It has the
- * length of a key, so that lengths and cuts stay valid when it is replaced.
+ * A placeholder for the platform's key, so that requests depend only on seed and index. It has the length of a key, so
+ * that lengths and cuts stay valid when it is replaced.
  */
 export const KEY = `tsk_live_${"K".repeat(12)}_${"K".repeat(43)}`;
 
-/** A well-framed request over kept-alive connections. */
+/** A request with correct framing, sent over a kept-alive connection. */
 export interface AgentShot {
   via: "agent";
   method: string;
@@ -17,22 +17,22 @@ export interface AgentShot {
   expected: Expected[];
 }
 
-/** Bytes on a new socket. */
+/** Bytes that are sent on a new socket. */
 export interface SocketShot {
   via: "socket";
-  /** Written one after the other, with a turn of the event loop between them. */
+  /** The pieces are written one after the other, with a turn of the event loop in between. */
   pieces: Buffer[];
-  /** What the client does afterwards: waits for its answers, closes its side, or leaves. */
+  /** The client's next step after sending: wait for responses, close its sending side, or disconnect. */
   afterwards: "listen" | "end" | "leave";
-  /** The client leaves after this many bytes of the answer. */
+  /** The client disconnects after it has read this many bytes of the response. */
   leaveAfterBytes?: number;
-  /** The expected answers, in order. */
+  /** The expected responses, in order. Each may match any of several. */
   answers: Expected[][];
-  /** Fewer answers are accepted: a broken connection may be cut before they are sent. */
+  /** Accepts fewer responses: the server may cut a broken connection before it sends them. */
   mayStaySilent?: boolean;
-  /** An answer that breaks off is accepted: closing one's side counts as leaving. */
+  /** Accepts a response that breaks off: the server may treat a closed sending side as a disconnect. */
   mayBreakOff?: boolean;
-  /** A further answer that may follow, because bytes after a request are not a request. */
+  /** One more response that may follow: an error for the bytes after the last request. */
   last?: Expected[];
 }
 

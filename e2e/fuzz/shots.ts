@@ -1,4 +1,4 @@
-/** The generator of requests: request `index` of a run depends only on the run's seed and the index. */
+/** Generates the requests of a run. Request `index` depends only on the run's seed and the index. */
 import * as body from "./body-shots.ts";
 import * as connection from "./connection-shots.ts";
 import * as framing from "./framing-shots.ts";

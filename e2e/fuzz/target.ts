@@ -1,4 +1,4 @@
-/** The platform under test, with what all ways of sending need to know. */
+/** The platform under test: its port and its key. */
 export interface Target {
   port: number;
   key: string;

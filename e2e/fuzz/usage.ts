@@ -1,4 +1,4 @@
-/** Reads the usage of an answer, streamed or not. */
+/** Reads the token counts (usage) of an answer, streamed or plain. */
 import type { Expected } from "./expected.ts";
 
 export interface Usage {

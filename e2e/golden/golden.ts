@@ -1,6 +1,6 @@
 /**
- * Compares answers with golden files, byte for byte. Only this file replaces values that differ from run to run. A
- * missing file fails; `UPDATE_GOLDEN=1` writes all files anew.
+ * Compares responses with golden files, byte for byte. Only this file replaces values that differ from run to run. A
+ * missing golden file fails the test; `UPDATE_GOLDEN=1` writes all files again.
  */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Got } from "@tollgate/stage/raw-http.ts";
 
-/** The headers that the contract defines. */
+/** The response headers that the contract defines. */
 const HEADERS = [
   "content-type",
   "cache-control",
@@ -61,7 +61,7 @@ export async function assertGoldenAnswer(name: string, got: Got): Promise<void> 
 }
 
 /**
- * Compares status, headers and every byte of a stream. Consecutive pieces of text count as one, because pieces that
+ * Compares status, headers and every byte of a stream. Consecutive chunks of text are joined first, because pieces that
  * arrive together are sent as one event.
  */
 export async function assertGoldenStream(name: string, got: Got): Promise<void> {
@@ -73,7 +73,7 @@ export async function assertGoldenStream(name: string, got: Got): Promise<void> 
   );
 }
 
-/** Matches the text of a delta in a chunk without other content. */
+/** Matches the text of a chunk that contains only text. */
 const PIECE = /"(?:content|text)":"((?:[^"\\]|\\.)+)"(?=[^"]*(?:"finish_reason":null|,"logprobs"|\}))/;
 
 function joined(stream: string): string {
@@ -88,7 +88,7 @@ function joined(stream: string): string {
   return events.join("\n\n");
 }
 
-/** In an update, the first answer writes the file, and later ones are compared with it. */
+/** During an update, the first response writes the golden file, and later ones are compared with it. */
 const updates = new Map<string, Promise<void>>();
 
 async function update(file: string, text: string): Promise<void> {

@@ -1,4 +1,7 @@
-/** Attacks on the gateway's time, memory or disk, each with its required result. Meanwhile honest users must be served. */
+/**
+ * Attacks on the gateway's processor time, memory or disk, each with the required result. Honest users must be served
+ * meanwhile.
+ */
 
 import assert from "node:assert/strict";
 import { whiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
@@ -13,12 +16,15 @@ import type { Attack } from "./honest-users.ts";
 import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
 
 export const CHAT = "/v1/chat/completions";
-/** A model that no attacker serves. */
+/** The model of honest users, which no attacker serves. */
 export const HONEST_MODEL = "tiny-3b";
 const MIB = 1024 * 1024;
 const OUTPUT_CAP = 500;
 
-/** A node answers with endless white space, first or after `opening`. It is counted up to the cap. */
+/**
+ * A node answers with endless white space, from the start or after `opening`. The white space counts as output up to
+ * the cap.
+ */
 export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: string): Attack => {
   const read = async (stream: boolean): Promise<void> => {
     const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
@@ -30,7 +36,7 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
     assert.ok(BigInt(record?.charge_pico ?? -1) <= BigInt(record?.hold_pico ?? 0));
   };
   return async () => {
-    // A new node each time, because one that sends far beyond the cap is disconnected.
+    // Each round uses a new node, because a node that sends far beyond the cap is disconnected.
     const traits = { name: "stranger", models: ["reason-32b"], behaviour: whiteSpace(opening) };
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
@@ -42,8 +48,9 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
 };
 
 /**
- * A node floods the plane with four connections until it is disconnected, and then with one more, which is disconnected
- * or refused. If one connection cannot carry enough for that, it floods until the attack ends.
+ * A node floods the plane over four connections until it is disconnected. Then it floods over one more connection,
+ * which must be disconnected or refused. If that connection cannot carry enough messages for a disconnect, it floods
+ * until the attack ends.
  */
 export const floodOfThePlane =
   (stage: Stage, gateway: string, flood: Flood): Attack =>
@@ -54,7 +61,7 @@ export const floodOfThePlane =
     await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfNoJob && isOver()));
   };
 
-/** Sends pings over 32 connections and does not read the answers. */
+/** Sends pings over 32 connections, and never reads the replies. */
 export const unreadPings =
   (stage: Stage): Attack =>
   async (isOver) => {
@@ -68,7 +75,10 @@ export const unreadPings =
     for (const line of lines) line.leave();
   };
 
-/** Sends invalid, partial and endless operations of the broker's protocol. Each ends its connection. */
+/**
+ * Sends invalid, partial and endless operations of the NATS protocol. After each, the gateway must close the
+ * connection.
+ */
 export const brokenOperations =
   (stage: Stage): Attack =>
   async () => {
@@ -85,7 +95,7 @@ export const brokenOperations =
     }
   };
 
-/** Sends bodies of 10 MiB from an account without credit, which must be answered 402. */
+/** Sends bodies of 10 MiB from an account without credit. Each must get a 402. */
 export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
@@ -93,7 +103,7 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   return async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () =>
-        // The connection may be cut while the client still sends, which counts as an answer.
+        // If the gateway cuts the connection during the upload, that counts as a 402.
         send(stage.baseUrl, { path: CHAT, headers, body }).catch(() => ({ status: 402 })),
       ),
     );
@@ -101,7 +111,10 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   };
 };
 
-/** Sends 32 bodies of 8 MiB at a time from an account with credit: longer than any context, or more than fits into memory. */
+/**
+ * Sends 32 bodies of 8 MiB at a time from an account with credit. Half of them are longer than any context; the others
+ * have hundreds of thousands of messages.
+ */
 export const largeBodies = (stage: Stage, { key }: Builder): Attack => {
   const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
   const message = { role: "user", content: "word" };

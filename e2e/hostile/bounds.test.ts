@@ -1,6 +1,6 @@
 /**
- * Tests the limits for strangers: on keys, tokens, nodes, guesses of a second factor and history rows, and on access to
- * the internal port.
+ * Tests the limits for strangers: the numbers of keys, tokens, nodes, guesses of a second factor and history rows, and
+ * access to the internal port.
  */
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { ConsoleClient } from "../console-client.ts";
 
-/** No platform allows one account more than this of anything. */
+/** More keys or tokens than any platform allows one account. */
 const PLENTY = 1_000;
 const NODES_MAX = 100;
 const HARDWARE_BYTES_MAX = 8 * 1024;
@@ -23,10 +23,10 @@ const GUESSES_MAX = 10;
 const CHALLENGES = 12;
 const REFUSALS_KEPT_MAX = 1_000;
 
-describe("bounds", () => {
+describe("limits for strangers", () => {
   let stage: ProcessStage;
   before(async () => {
-    // Without probation, because a host on probation may have only three nodes.
+    // Probation is off, because a host on probation may have only three nodes.
     stage = await openStage({ as: "processes", env: { TRUST_PROXY: "1", PROBATION_ANSWERS: "0" } });
   });
   after(() => stage?.close());
@@ -36,7 +36,7 @@ describe("bounds", () => {
     await assertBalanced(stage);
   });
 
-  /** Signs a person up who has an account of each kind. */
+  /** Signs up a person with a builder account and a host account. */
   const person = async (email: string) => {
     const client = new ConsoleClient({ ready: { gateway_url: stage.baseUrl } });
     const password = `the password of ${email}`;
@@ -53,7 +53,7 @@ describe("bounds", () => {
     test(`limits an account to a fixed number of ${what}`, async () => {
       const { client } = await person(`${path}@example.test`);
       assert.equal((await client.ask("POST", path, { name: "the first" })).status, 201);
-      // Inserts the others directly, as if they had been created one by one.
+      // Inserts the others directly into the table, which is faster than creating each through the API.
       await stage.query(
         `insert into ${table} (id, account_id, name, reference, secret_hash)
          select gen_random_uuid(), t.account_id, 'more', substr(md5(n::text || '${table}'), 1, 12), decode(repeat('00', 32), 'hex')
@@ -66,7 +66,7 @@ describe("bounds", () => {
     });
   }
 
-  test("limits a host to 100 nodes, listed in pages without hardware facts", async () => {
+  test("limits a host to 100 nodes, and lists them in pages without hardware data", async () => {
     const { token } = await stage.host();
     const facts = { facts: "x".repeat(HARDWARE_BYTES_MAX - 100) };
     for (let i = 0; i < NODES_MAX; i++) {
@@ -91,7 +91,7 @@ describe("bounds", () => {
     assert.equal(seen.size, NODES_MAX);
   });
 
-  test("refuses 60 KiB of hardware facts", async () => {
+  test("refuses 60 KiB of hardware data", async () => {
     const { token } = await stage.host();
     for (const hardware of [{ facts: "x".repeat(60 * 1024) }, { facts: "x".repeat(HARDWARE_BYTES_MAX) }]) {
       const { status, body } = await nodeApi(stage, token, "POST", "/nodes", { name: "big", hardware });
@@ -100,12 +100,12 @@ describe("bounds", () => {
     assert.deepEqual((await nodeApi<{ data: object[] }>(stage, token, "GET", "/nodes")).body.data, []);
   });
 
-  test("checks ten of 300 concurrent guesses at a second factor, from any addresses", async () => {
+  test("checks only ten of 300 concurrent guesses of a second factor, whatever addresses they come from", async () => {
     const { client, email, password } = await person("guessed@example.test");
     const { secret } = await client.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
     await client.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
     let asked = 0;
-    /** Sends every request from a different address. */
+    /** Sends each request from another IP address. */
     const post = (path: string, body: object, cookie = ""): Promise<Response> =>
       fetch(`${stage.baseUrl}/console/api/auth/${path}`, {
         method: "POST",
@@ -117,7 +117,7 @@ describe("bounds", () => {
         },
         body: JSON.stringify(body),
       });
-    /** Signs in with the known password repeatedly, so that only the code is missing. */
+    /** Signs in with the right password. Only the second factor is missing then. */
     const challenge = async (): Promise<string> => {
       const response = await post("sign-in/email", { email, password });
       assert.deepEqual(await response.json(), { status: "two_factor_required" });
@@ -144,7 +144,7 @@ describe("bounds", () => {
     assert.notEqual((await guess(totp(secret, 1), 0)).status, 200, "then not even the right one is");
   });
 
-  test("writes at most 1,000 rows an hour for a key that is refused constantly", async () => {
+  test("writes at most 1,000 rows an hour for requests of one key that are all refused", async () => {
     const { account, key } = await stage.builder(undefined, { requests: 0 });
     const order = { model: "tiny-3b", prompt: "hello" };
     const total = REFUSALS_KEPT_MAX + 300;
@@ -159,7 +159,7 @@ describe("bounds", () => {
         }
       }),
     );
-    // Refusals are written in the background, each with its count.
+    // Refusals are counted in the background, so the test waits until all of them are.
     await eventually("every one of them is counted", async () => {
       const [sum] = await stage.query<{ requests: string }>(
         "select sum(requests) as requests from usage_hour where account_id = $1",
@@ -181,8 +181,8 @@ describe("bounds", () => {
     assert.ok(grown < 256 * 1024, `the log grew by ${grown} bytes`);
   });
 
-  test("serves the internal port on loopback only, whatever address the API uses", async () => {
-    // Another loopback address stands for a public one, because tests must not listen on a public address.
+  test("serves the internal port only on loopback, whatever address the API uses", async () => {
+    // Another loopback address is used as the public one, because tests must not listen on a public address.
     const second = await stage.addGateway({ HOST: "127.0.0.2" });
     try {
       const reached = (host: string, port: number, path: string): Promise<number> =>

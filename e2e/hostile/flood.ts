@@ -1,4 +1,4 @@
-/** Floods the plane with messages over an ordinary NATS client. */
+/** Floods the plane with messages through an ordinary NATS client. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import { type Credentials, dial } from "@tollgate/stage/nodes/hand-made.ts";
 
@@ -6,8 +6,8 @@ const BATCH = 200;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Publishes as fast as it can until the flood is over, and reconnects whenever it is disconnected, as a persistent
- * attacker would. Returns how often it was disconnected, or refused on its return.
+ * Publishes as fast as it can until the flood is over. It reconnects after each disconnect, as a persistent attacker
+ * would. Returns the number of disconnects and refused reconnects.
  */
 export async function flood(
   credentials: Omit<Credentials, "expiresAt">,
@@ -29,7 +29,8 @@ export async function flood(
       const { subject, payload } = next();
       line.publish(subject, payload);
     }
-    // Waits for a slow server, because only what the server reads counts. A flush may never end if its connection does.
+    // Waits for a slow server, because only messages that the server reads count. A flush may never resolve after the
+    // connection has ended.
     await Promise.race([line.flush().catch(() => {}), line.closed()]);
     await turn();
   }

@@ -1,7 +1,7 @@
 /**
- * Nodes and builders that try to use up the gateway's time, memory or disk, beside honest users of the same gateway:
- * these are served while the attack continues, the log stays short, and the ledger balances. `npm run bench -- hostile`
- * measures the cost in time and memory.
+ * Nodes and builders that try to exhaust the gateway's processor time, memory or disk, beside honest users of the same
+ * gateway. Honest users are served during the attack, the log stays short, and the ledger balances. `npm run bench --
+ * hostile` measures the cost in time and memory.
  */
 
 import assert from "node:assert/strict";
@@ -40,12 +40,12 @@ import {
 } from "./plane-floods.ts";
 
 const MIB = 1024 * 1024;
-/** The maximum log size of one round of an attack, whatever its length. */
+/** The maximum growth of the log per round of an attack, however long the round is. */
 const LOG_BYTES_MAX = 16 * 1024;
-/** Canaries are off, because the agent's engine only simulates a model; another suite tests them. */
+/** Turns off quarantine, because the scripted engine cannot answer canaries, and probation. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_DEADLINE_MS: "120000" };
 
-/** The floods by the words in their titles, which docs/threats.md names. */
+/** The floods with the words for their titles. docs/threats.md refers to these titles. */
 const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
@@ -67,12 +67,12 @@ async function honestAgent(stage: ProcessStage, key: string): Promise<Process> {
   return agent;
 }
 
-describe("floods", () => {
+describe("floods from nodes and builders", () => {
   let stage: ProcessStage;
   let users: HonestUsers;
   let agent: Process;
   let attacker: Builder;
-  /** The name of the gateway. */
+  /** The gateway's name on the plane, which floods need. */
   let gateway: string;
   before(async () => {
     stage = await openStage({ as: "processes", env: UNWATCHED });
@@ -98,12 +98,12 @@ describe("floods", () => {
     ["before", ""],
     ["inside", "<think>well"],
   ] as const) {
-    test(`endless white space ${what} is counted as reasoning up to the cap, and other requests are served`, async () => {
+    test(`endless white space ${what} the reasoning counts as reasoning up to the cap, and other requests are served`, async () => {
       await assertServedDuring(stage, users, whiteSpaceWithoutEnd(stage, attacker, opening));
     });
   }
 
-  test("output beyond the cap is cut and billed up to the cap", async () => {
+  test("output beyond the cap is cut off, and billed only up to the cap", async () => {
     const traits = { name: "stranger", models: ["small-8b"], behaviour: overrun };
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
@@ -119,7 +119,7 @@ describe("floods", () => {
   });
 
   for (const [what, flood] of FLOODS) {
-    test(`a flood of ${what} is disconnected, other requests are served, and the log stays short`, async () => {
+    test(`a node that floods the plane with ${what} is disconnected, other requests are served, and the log stays short`, async () => {
       await assertServedDuring(stage, users, floodOfThePlane(stage, gateway, flood));
     });
   }
@@ -128,11 +128,11 @@ describe("floods", () => {
     await assertServedDuring(stage, users, unreadPings(stage));
   });
 
-  test("invalid, partial and endless operations are disconnected, and other requests are served", async () => {
+  test("connections with invalid, partial and endless NATS operations are closed, and other requests are served", async () => {
     await assertServedDuring(stage, users, brokenOperations(stage));
   });
 
-  test("a node has at most four connections", async () => {
+  test("a node can have at most four connections", async () => {
     const { credentials } = await enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
     const lines = await Promise.all(Array.from({ length: 4 }, () => dial(credentials)));
     for (let again = 0; again < 2; again++) {
@@ -144,7 +144,7 @@ describe("floods", () => {
     await Promise.all(lines.map((line) => line.close()));
   });
 
-  test("an account without credit is refused before it sends any byte of its body", async () => {
+  test("an account without credit is refused before it sends any of its body", async () => {
     const { key } = await stage.builder(0n);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     for (const path of [CHAT, "/v1/completions", "/v1/embeddings"]) {
@@ -178,8 +178,8 @@ describe("floods of the plane, on NATS", { skip }, () => {
     const { key } = await stage.builder();
     agent = await honestAgent(stage, key);
     gateway = await gatewayName(stage);
-    // The NATS server drops a gateway that is 32 MB behind, which may happen during a flood if the gateway gets no
-    // processor time.
+    // During a flood the NATS server may drop the gateway: it drops any client that is 32 MB behind, such as a gateway
+    // without processor time.
     users = new HonestUsers(stage, { key, model: HONEST_MODEL, mayBeRefused: true });
   });
   after(async () => {
@@ -188,7 +188,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
   });
 
   for (const [what, flood] of FLOODS) {
-    test(`a flood of ${what} is disconnected, other requests are served, and the log stays short`, async () => {
+    test(`a node that floods NATS with ${what} is disconnected, other requests are served, and the log stays short`, async () => {
       await assertServedDuring(stage, users, async () => {
         const node = await eventually("a stranger joins", () => join(stage).catch(planeIsLost));
         await floodUntilCut(node, flood(node.id, gateway));
@@ -199,12 +199,14 @@ describe("floods of the plane, on NATS", { skip }, () => {
   }
 });
 
-/** A gateway issues no credentials until it is back on the plane. */
+/** Returns undefined for the error of a gateway that has lost the plane: it then issues no credentials. */
 function planeIsLost(error: Error): undefined {
   if (!error.message.includes("dispatch_admin_error")) throw error;
 }
 
-/** Asserts that honest users are served while the attack continues, and that each of its rounds logs only a few lines. */
+/**
+ * Asserts that honest users are served during the attack, and that each round of it adds only a few lines to the log.
+ */
 async function assertServedDuring(stage: ProcessStage, users: HonestUsers, attack: Attack): Promise<void> {
   const before = await stage.logBytes();
   const rounds = await users.servedDuring(attack);

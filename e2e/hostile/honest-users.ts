@@ -1,7 +1,7 @@
 /**
- * Honest users of the platform during an attack: the official client with only its own retries. The attack continues
- * until they were served, so the test depends on no clock. `npm run bench -- hostile` measures how much longer they
- * wait.
+ * Honest users of the platform during an attack: they use the official client with its default retries. The attack
+ * continues until they were served, so the test depends on no clock. `npm run bench -- hostile` measures how much
+ * longer they wait.
  */
 
 import assert from "node:assert/strict";
@@ -9,19 +9,19 @@ import type { Stage } from "@tollgate/stage/stage.ts";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 import OpenAI from "openai";
 
-/** The number of requests that must be served beside every attack. */
+/** The number of honest requests that must be served during every attack. */
 const SERVED_MIN = 24;
 const AT_ONCE = 4;
 const ANSWER = "calm words";
 
-/** Runs one round of an attack, or rounds until `isOver` returns true. */
+/** Runs one round of an attack. A round may continue until `isOver` returns true. */
 export type Attack = (isOver: () => boolean) => Promise<unknown>;
 
 interface Traits {
   key: string;
-  /** A model served by a node with the scripted engine. */
+  /** A model that only nodes with the scripted engine serve. */
   model: string;
-  /** The gateway may lose the plane for a moment, and then refuses for longer than the client retries. */
+  /** Allows 503s: the gateway may lose the plane for longer than the client retries. */
   mayBeRefused?: boolean;
 }
 
@@ -35,7 +35,7 @@ export class HonestUsers {
     this.#traits = traits;
   }
 
-  /** Attacks round after round until honest users were served meanwhile; returns the number of rounds. */
+  /** Repeats the attack until enough honest requests were served. Returns the number of rounds. */
   async servedDuring(attack: Attack): Promise<number> {
     let [rounds, served] = [0, 0];
     let failed = false;
@@ -46,7 +46,7 @@ export class HonestUsers {
         rounds += 1;
       } while (!isOver());
     };
-    // Continues until the attack is over, so that all of it has honest users beside it.
+    // Honest users send requests until the attack is over, so that they cover all of it.
     const using = async (): Promise<void> => {
       while (!failed && (served < SERVED_MIN || rounds === 0)) if (await this.#use()) served += 1;
     };
@@ -60,13 +60,13 @@ export class HonestUsers {
     return rounds;
   }
 
-  /** Sends a request, alternately streamed and whole; returns false if it was refused and may be. */
+  /** Sends a request, alternately streamed and plain. Returns false if it was refused and `mayBeRefused` is set. */
   async #use(): Promise<boolean> {
     const { model, mayBeRefused = false } = this.#traits;
     const content = `#script ${JSON.stringify({ text: ANSWER })}`;
     const order = { model, max_tokens: 20, messages: [{ role: "user" as const, content }] };
     try {
-      // Clients do not retry a stream that fails after its 200, so streams are not used if refusals are allowed.
+      // If refusals are allowed, all requests are plain: clients do not retry a stream that fails after its 200.
       const text = this.#asked++ % 2 === 0 && !mayBeRefused ? await this.#streamed(order) : await this.#whole(order);
       assert.equal(text, ANSWER);
       return true;
@@ -88,6 +88,6 @@ export class HonestUsers {
   }
 }
 
-/** Nothing was billed, and the client is asked to retry. */
+/** Returns true for a 503 that bills nothing and asks the client to retry. */
 const isRefusal = ({ status, code, headers }: InstanceType<typeof OpenAI.APIError>): boolean =>
   status === 503 && code === "no_capacity" && headers?.get("x-should-retry") === "true";

@@ -1,7 +1,4 @@
-/**
- * Floods of the dispatch plane: the messages that a node can send endlessly, and sending them over all connections that
- * it may have.
- */
+/** Floods of the dispatch plane: messages that a node can send endlessly, over all connections that it may have. */
 
 import assert from "node:assert/strict";
 import { stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
@@ -11,9 +8,9 @@ import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../../protocol/src/codec.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
 
-/** The number of connections that a node may have. */
+/** The number of connections that a node may have at a time. */
 const CONNECTIONS = 4;
-/** About this much is sent in one write. */
+/** The approximate number of bytes per write. */
 const WRITE_BYTES = 64 * 1024;
 const MODEL = "small-8b";
 
@@ -54,7 +51,10 @@ export const malformedFrames: Flood = (node, gateway) => {
   return () => message;
 };
 
-/** Whether this is too much depends on how fast the gateway reads it. */
+/**
+ * Output of jobs that do not exist. The gateway disconnects the node only if it receives too much per second, which
+ * depends on how fast it reads.
+ */
 export const outputOfNoJob: Flood = (node, gateway) =>
   cycle([
     { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
@@ -63,12 +63,12 @@ export const outputOfNoJob: Flood = (node, gateway) =>
 
 let joined = 0;
 
-/** Joins a node of a new host. */
+/** Joins the plane with a node of a new host. */
 export async function join(stage: Stage): Promise<RawNode> {
   return await RawNode.join(stage, await stage.host(), { name: `flooding-${joined++}`, models: [MODEL] });
 }
 
-/** Finds a gateway's name in the jobs that it sends: a node that joins gets a probe. */
+/** Finds the name of the gateway: a node that joins gets a probe, and the probe contains the name. */
 export async function gatewayName(stage: Stage): Promise<string> {
   const node = await join(stage);
   assert.equal(await node.connect(), true);
@@ -79,7 +79,7 @@ export async function gatewayName(stage: Stage): Promise<string> {
   return node.gateway;
 }
 
-/** Floods with four connections until all of them are cut, as they must be. */
+/** Floods over four connections. The gateway must cut all of them. */
 export async function floodUntilCut(node: RawNode, next: () => Message): Promise<void> {
   const lines = [node, ...Array.from({ length: CONNECTIONS - 1 }, () => node.twin())];
   for (const line of lines) assert.equal(await line.connect(), true);

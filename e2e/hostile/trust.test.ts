@@ -1,7 +1,8 @@
 /**
- * Tests how far the platform trusts nodes: new ones, those of a host with a quarantined node, and those that want to be
- * paid for nothing; and builders that try to get honest nodes barred. Quarantine is automatic. Every test has its own
- * hosts; where a rule concerns the requests of one model, no other test uses that model at the same time.
+ * Tests how far the platform trusts nodes: new nodes, those of a host with a quarantined node, and those that want to
+ * be paid without work. Also tests builders that try to get honest nodes quarantined. Quarantine is automatic here.
+ * Every test has its own hosts; where a rule concerns the requests of one model, no other test uses that model at the
+ * same time.
  */
 
 import assert from "node:assert/strict";
@@ -32,7 +33,7 @@ import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/st
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
 
-/** More than the 20 jobs that quarantine considers. */
+/** More than the latest 20 jobs, by which the gateway decides on quarantine. */
 const MANY = 25;
 const CONTEXT = 8192;
 
@@ -42,14 +43,14 @@ interface NodeObject {
   quarantine: { reason: string } | null;
 }
 
-describe("trust in nodes", () => {
+describe("quarantine, probation and payment of nodes", () => {
   let directory: string;
   let stage: InProcessStage;
   let builder: Builder;
   let constant: HandMadeNode;
   before(async () => {
     directory = await mkdtemp(path(tmpdir(), "tollgate-trust-"));
-    // Only one model gets canaries, so that they decide nothing in the other tests.
+    // Removes the canaries of all models but one, so that they affect only the test about canaries.
     const none = { canaries: [] };
     const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
     const file = await writeCatalogue(directory, Object.fromEntries(models.map((model) => [model, none])));
@@ -70,13 +71,13 @@ describe("trust in nodes", () => {
     await rm(directory, { recursive: true });
   });
   afterEach(async () => {
-    // Also runs after a failed test: the next one must find only its own nodes.
+    // Removes the test's nodes even if it failed, because the next test must find only its own.
     await depart();
     await stage.noHolds();
     await assertBalanced(stage);
   });
 
-  /** The nodes of the current test. */
+  /** The nodes that the current test has joined. */
   const present: HandMadeNode[] = [];
   const join = async (model: string, behaviour: Behaviour): Promise<HandMadeNode> => {
     const node = await HandMadeNode.join(stage, await stage.host(), { name: "stranger", models: [model], behaviour });
@@ -103,7 +104,7 @@ describe("trust in nodes", () => {
     ...more,
   });
 
-  test("an empty answer of the only node is free and pays nothing", async () => {
+  test("an empty answer of a model's only node is free, and the node earns nothing", async () => {
     const node = await join("small-8b", onMarked(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
@@ -111,18 +112,18 @@ describe("trust in nodes", () => {
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["ok", "0", "0"]);
     }
     assert.equal(await node.earned(), 0n);
-    // Without a second opinion, an empty answer alone is not held against the node.
+    // An empty answer counts against a node only if a second opinion (another host's node) disagrees.
     await assertTrusted(node);
   });
 
-  test("a node without output is never paid and is quarantined, while an honest node answers every request", async () => {
+  test("a node without output is quarantined and never paid, while an honest node answers every request", async () => {
     const idler = await join("small-8b", doNothing);
     const worker = await join(
       "small-8b",
       honest(() => HONEST_ANSWER, { delayMs: 20 }),
     );
     await eventually("the idler is in quarantine", async () => {
-      // Several at a time, so that the faster node does not get all of them.
+      // Sends several requests at a time, so that the faster node does not get all of them.
       const orders = [false, true, false, true, false, true].map((stream) => marked("small-8b", { stream }));
       for (const { status, response, record } of await Promise.all(orders.map((order) => asked(order)))) {
         assert.deepEqual([status, await said(response)], [200, HONEST_ANSWER]);
@@ -152,7 +153,7 @@ describe("trust in nodes", () => {
     ["the quarantine is lifted", "node release"],
     ["an operator clears them", "node clear"],
   ] as const) {
-    test(`a host with a quarantined node gets no work on nodes that it registers afterwards, until ${until}`, async () => {
+    test(`new nodes of a host with a quarantined node get no jobs until ${until}`, async () => {
       const { host, id } = await join("small-8b", honest());
       const add = async (model: string, waits: boolean): Promise<HandMadeNode> => {
         const traits = { name: `another for ${model}`, models: [model], behaviour: honest(), waits };
@@ -164,7 +165,10 @@ describe("trust in nodes", () => {
       await operate("node quarantine", id);
       const next = await add("small-8b", false);
       assert.equal((await nodeObject(next)).withheld, "host_quarantine");
-      assert.match(await operate("node list"), new RegExp(`${next.id}.*no work: its host has a node in quarantine`));
+      assert.match(
+        await operate("node list"),
+        new RegExp(`${next.id}.*gets no requests: its host has a node in quarantine`),
+      );
       for (let i = 0; i < 5; i++) {
         const { status, text } = await asked(marked("small-8b"));
         assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);
@@ -187,7 +191,7 @@ describe("trust in nodes", () => {
     });
   }
 
-  test("a new node gets one request at a time until it has given 20 honest answers", async () => {
+  test("a new node gets one job at a time until it has given 20 honest answers", async () => {
     let [running, most] = [0, 0];
     let release = (): void => {};
     const node = await join("reason-32b", async (job) => {
@@ -225,7 +229,7 @@ describe("trust in nodes", () => {
         assert.equal(status, 200);
       }
     };
-    // No more at a time than the model's limit allows.
+    // Six at a time stay within the model's limit.
     for (let i = 0; i < 3; i++) await together(6);
     assert.equal(most, 1);
     await eventually("it is trusted with more", async () => {
@@ -237,16 +241,16 @@ describe("trust in nodes", () => {
   });
 
   for (const stream of [false, true]) {
-    test(`deltas without text count as a stall that costs nothing, ${stream ? "streamed" : "whole"}`, async () => {
+    test(`a node that sends only empty output counts as stalled, and the request is free, ${stream ? "streamed" : "whole"}`, async () => {
       await join("small-8b", onMarked(emptyDeltas));
-      // The node continues for as long as it is allowed: only the gateway ends this.
+      // Only the gateway can end this request, because the node sends empty output forever.
       const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
       assert.equal(codeIn(text), "upstream_stall");
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["upstream_stall", "0", "0"]);
     });
   }
 
-  test("a node that breaks the protocol is not paid; a whole answer is free, and a stream costs what arrived", async () => {
+  test("a node that breaks the protocol is not paid: a plain request is free, and a stream costs the output that arrived", async () => {
     for (const [what, behaviour] of Object.entries(BREAKS)) {
       const node = await join("small-7b-alt", onMarked(behaviour));
       const whole = await asked(marked("small-7b-alt"));
@@ -276,7 +280,7 @@ describe("trust in nodes", () => {
     }
   });
 
-  /** A prompt with this many tokens as the gateway counts them. */
+  /** Makes a prompt with this many tokens, as counted by the gateway. */
   const promptOf = async (tokens: number): Promise<string> => {
     const words = (count: number): string => `${MARK}${" hello".repeat(count)}`;
     const { text } = await asked({ model: "tiny-3b", prompt: words(10), max_tokens: 1 });
@@ -284,7 +288,7 @@ describe("trust in nodes", () => {
     return words(tokens - usage.prompt_tokens + 10);
   };
 
-  test("a prompt of exactly the context size returns 400 with that size, and reaches no node", async () => {
+  test("a prompt that fills the whole context gets a 400 with the context size, and reaches no node", async () => {
     const node = await join("tiny-3b", honest());
     const prompt = await promptOf(CONTEXT);
     const seen = node.prompts.length;
@@ -298,12 +302,12 @@ describe("trust in nodes", () => {
       assert.equal(record, undefined);
     }
     assert.equal(node.prompts.length, seen);
-    // One token less leaves room for one output token, and no more may be requested.
+    // A prompt one token shorter leaves room for one output token. More cannot be requested.
     const { status, record } = await asked({ model: "tiny-3b", prompt: await promptOf(CONTEXT - 1) });
     assert.deepEqual([status, record?.prompt_tokens, record?.completion_tokens], [200, CONTEXT - 1, 1]);
   });
 
-  test("a node that refuses prompts near the context size stays trusted", async () => {
+  test("a node that refuses prompts near the context size is not quarantined", async () => {
     const node = await join(
       "tiny-3b",
       onMarked((job) => (job.prompt.length > 1_000 ? refusesPrompt(job) : honest()(job))),
@@ -316,13 +320,13 @@ describe("trust in nodes", () => {
     await assertTrusted(node);
   });
 
-  test("honest nodes stay trusted when prompts have empty answers", async () => {
+  test("honest nodes are not quarantined for prompts whose answer is empty", async () => {
     const silent = honest(({ prompt }) => (prompt.includes(MARK) ? "" : HONEST_ANSWER));
     const nodes = [await join("small-7b-alt", silent), await join("small-7b-alt", silent)];
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
       assert.deepEqual([status, await said(response)], [200, ""]);
-      // Two nodes agree that the answer is empty: the prompt is billed, and the second node is paid.
+      // The second node confirms that the answer is empty. The prompt is billed, and the second node is paid.
       assert.equal(record?.completion_tokens, 0);
       assert.ok(BigInt(record?.charge_pico ?? 0) > 0n);
     }
@@ -333,7 +337,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes stay trusted when stop strings match at once, in the engine or in the gateway", async () => {
+  test("honest nodes are not quarantined if stop strings match at once, in the engine or in the gateway", async () => {
     const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", deafToStops(HONEST_ANSWER))];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {
@@ -347,7 +351,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes stay trusted when clients disconnect immediately", async () => {
+  test("honest nodes are not quarantined if clients disconnect immediately", async () => {
     const nodes = [
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
@@ -368,7 +372,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("a node that always gives the same answer fails the canaries", async () => {
+  test("a node that always gives the same answer fails canaries", async () => {
     await eventually("it is in quarantine", () => {
       stage.clock.advance(100);
       return constant.is("quarantined");

@@ -8,7 +8,7 @@ import { freePort } from "@tollgate/stage/process.ts";
 import Provider from "oidc-provider";
 import { startPeer } from "./process.ts";
 
-/** The secret contains characters that have to be encoded. */
+/** The secret has characters that must be URL-encoded. */
 export const CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
 export const PASSWORD = "password";
 
@@ -18,8 +18,8 @@ export interface OpenIdPeer {
 }
 
 /**
- * The library with its own pages and settings. By default it returns the claims of scopes only in UserInfo; which scope
- * has which claims, and which users exist, must be configured.
+ * Starts `oidc-provider` with its own pages and settings. By default it returns claims only from UserInfo. The claims
+ * of each scope and the users must be configured.
  */
 export async function openOidcProvider(redirects: string[], people: Record<string, object>): Promise<OpenIdPeer> {
   const server = createServer();
@@ -43,7 +43,7 @@ export async function openOidcProvider(redirects: string[], people: Record<strin
   };
 }
 
-/** The bcrypt hash of `PASSWORD`, as in Dex's own examples. */
+/** The bcrypt hash of `PASSWORD`, as in the examples of Dex. */
 const HASH = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W";
 
 interface DexPerson {
@@ -52,7 +52,7 @@ interface DexPerson {
   emailVerified?: boolean;
 }
 
-/** Dex with its password connector and storage in memory. */
+/** Starts Dex with its password connector and in-memory storage. */
 export async function openDex(redirects: string[], people: DexPerson[]): Promise<OpenIdPeer> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-dex-"));
   const address = `127.0.0.1:${await freePort()}`;

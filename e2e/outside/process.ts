@@ -1,19 +1,19 @@
-/** Runs a third-party server (tools/peers.ts) for a suite. */
+/** Runs a third-party server (see tools/peers.ts) for a suite. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type PeerProgram, peerBinary } from "../../tools/peers.ts";
 
 interface PeerProcess {
-  /** The match of `ready` in the server's output. */
+  /** The match of `ready` in the server's output, for example with the port. */
   found: RegExpExecArray;
   stop(): Promise<void>;
 }
 
-/** Resolves once the server's output matches `ready`. */
+/** Starts the server. Resolves once its output matches `ready`. */
 export async function startPeer(name: PeerProgram, args: string[], ready: RegExp): Promise<PeerProcess> {
   const child = spawn(peerBinary(name) as string, args, { stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "close");
-  // Kills the server however the suite ends.
+  // Kills the server however the test process ends.
   const kill = (): void => void child.kill("SIGKILL");
   process.once("exit", kill);
   let output = "";

@@ -1,4 +1,4 @@
-/** A real Prometheus on loopback with the rules of deploy/, which scrapes gateways. */
+/** A real Prometheus on loopback with the alert rules of deploy/. It scrapes the gateways' metrics. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -15,16 +15,16 @@ export const skipWithoutPrometheus =
   spawnSync("prometheus", ["--version"]).error === undefined ? false : "prometheus is not installed";
 
 interface PrometheusOptions {
-  /** The gateways' names, with the addresses of their internal ports. */
+  /** The internal addresses of the gateways, by the gateways' names. */
   targets: Record<string, string>;
   everyS?: number;
-  /** The folder for the scraped data; by default a temporary one. */
+  /** The folder for Prometheus's data. Default: a temporary one. */
   keepIn?: string;
-  /** Replaces every period in the alert rules with this many seconds. */
+  /** Replaces every period in the alert rules by this many seconds, so that tests need not wait. */
   periodS?: number;
 }
 
-/** Times in seconds. */
+/** A time range; all three values are in seconds. */
 interface Range {
   from: number;
   to: number;
@@ -76,7 +76,7 @@ export class Prometheus {
         },
       ],
     };
-    // JSON is valid YAML.
+    // Prometheus reads YAML, and JSON is valid YAML.
     await writeFile(join(place, "prometheus.yml"), JSON.stringify(config));
     const address = `127.0.0.1:${await freePort()}`;
     const args = [
@@ -99,13 +99,16 @@ export class Prometheus {
     return new Prometheus(url, child, place);
   }
 
-  /** The current values of an expression, one for each set of labels. Fails if Prometheus cannot parse it. */
+  /**
+   * Returns the current values of an expression, one for each set of labels. Fails if Prometheus cannot parse the
+   * expression.
+   */
   async now(expr: string): Promise<Now[]> {
     const answer = await this.#get(`query?query=${encodeURIComponent(expr)}`, expr);
     return (answer as { result: Now[] }).result;
   }
 
-  /** The values of an expression at every step of a range (in seconds), as a chart shows them. */
+  /** Returns the values of an expression at every step of a range, as a chart shows them. */
   async range(expr: string, { from, to, step }: Range): Promise<Series[]> {
     const query = new URLSearchParams({ query: expr, start: String(from), end: String(to), step: String(step) });
     const { result } = (await this.#get(`query_range?${query}`, expr)) as { result: Series[] };
@@ -122,7 +125,7 @@ export class Prometheus {
     return groups.flatMap(({ rules }) => rules);
   }
 
-  /** The names of the firing alerts. */
+  /** Returns the names of the alerts that fire. */
   async firing(): Promise<string[]> {
     const { alerts } = (await this.#get("alerts", "alerts")) as {
       alerts: { state: string; labels: { alertname: string } }[];
@@ -147,7 +150,7 @@ export class Prometheus {
   }
 }
 
-/** Keeps thresholds, except ages that end an alert, such as `time() - … < 3600`. */
+/** Replaces the periods in the rules. Thresholds stay, except ages that end an alert, such as `time() - … < 3600`. */
 function withPeriods(rules: string, seconds: number): string {
   return rules
     .replaceAll(/\[\d+[mhd]\]/g, `[${seconds}s]`)

@@ -1,7 +1,7 @@
 /**
- * Stripe's API for tests: every request goes to stripe-mock, which validates it against Stripe's published API and
- * answers with a complete object. stripe-mock stores nothing, so the fields that a session depends on (its ID, the
- * price, the payment URL) are replaced in its answer. Requests that it refuses are refused.
+ * Stripe's API for tests. Every request is forwarded to stripe-mock, which validates it against Stripe's published API
+ * and answers with a complete object. stripe-mock stores nothing, so the fields that belong to a session (its ID, the
+ * price, the payment URL) are replaced in its response. Errors of stripe-mock are passed on.
  */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -11,18 +11,18 @@ import { startPeer } from "./process.ts";
 
 const SECRET_KEY = "sk_test_123";
 const WEBHOOK_SECRET = "whsec_of_tests";
-/** Settings of a gateway that accepts the events that `deliver` signs. */
+/** The settings of a gateway that accepts the events of `deliver`. */
 export const STRIPE_SETTINGS = { STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET };
 
 type Fields = Record<string, unknown>;
 
 export interface StripePeer {
   env: Record<string, string>;
-  /** Every request of the gateway, with stripe-mock's status. */
+  /** All requests of the gateway, each with the status that stripe-mock answered. */
   asked: { what: string; status: number; form: URLSearchParams; headers: IncomingMessage["headers"] }[];
-  /** The sessions as they were returned. */
+  /** The sessions as the gateway received them. */
   sessions: Fields[];
-  /** Returns another object of the API as stripe-mock answers it. */
+  /** Returns another API object as stripe-mock answers it. */
   get(path: string): Promise<Fields>;
   post(path: string, form: Record<string, string>): Promise<{ status: number; body: Fields }>;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export async function openStripe(): Promise<StripePeer> {
   };
 }
 
-/** The fields that Stripe would have derived from the request. */
+/** Returns the fields that Stripe would derive from the request for a session. */
 function own(form: URLSearchParams, number: number): Fields {
   return {
     id: `cs_test_${number}`,
@@ -90,7 +90,7 @@ function own(form: URLSearchParams, number: number): Fields {
   };
 }
 
-/** The fields of a payment made at once. */
+/** Returns the fields that Stripe would derive for an immediate payment. */
 function ownIntent(form: URLSearchParams, number: number): Fields {
   const amount = Number(form.get("amount"));
   const metadata = Object.fromEntries(
@@ -109,14 +109,14 @@ function ownIntent(form: URLSearchParams, number: number): Fields {
 
 let events = 0;
 
-/** Wraps an object of the API in an event. */
+/** Wraps an API object in an event of this type. */
 export function eventOf(type: string, object: Fields): string {
   const created = Math.floor(Date.now() / 1000);
   const id = `evt_${++events}`;
   return JSON.stringify({ id, object: "event", api_version: null, created, livemode: false, type, data: { object } });
 }
 
-/** Signs and sends an event as Stripe does. */
+/** Signs an event as Stripe does, and sends it. */
 export async function deliver(to: string, body: string): Promise<number> {
   const t = Math.floor(Date.now() / 1000);
   const mac = createHmac("sha256", WEBHOOK_SECRET).update(`${t}.${body}`).digest("hex");

@@ -1,4 +1,4 @@
-/** A user with a browser on third-party sites: keeps each site's cookies, follows redirects, fills in forms. */
+/** A minimal browser for third-party sites: it keeps each site's cookies, follows redirects and submits forms. */
 import assert from "node:assert/strict";
 
 const STEPS_MAX = 20;
@@ -11,7 +11,7 @@ interface Page {
 export class Visitor {
   readonly #cookies = new Map<string, Map<string, string>>();
 
-  /** Follows redirects to a page, or until `stop` accepts an address, which is not requested. */
+  /** Follows redirects to a page. If `stop` accepts a URL, the visit ends there without requesting it. */
   async open(address: string | URL, stop: (url: URL) => boolean, init: RequestInit = {}): Promise<Page> {
     let [url, request] = [new URL(address), init];
     for (let step = 0; step < STEPS_MAX; step++) {
@@ -31,7 +31,7 @@ export class Visitor {
     return assert.fail(`more than ${STEPS_MAX} redirects from ${address}`);
   }
 
-  /** Submits the page's form with these fields and its hidden ones. */
+  /** Submits the page's form: these fields and the form's hidden ones. */
   submit({ url, html }: Page, fields: Record<string, string>, stop: (url: URL) => boolean): Promise<Page> {
     const form = /<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/.exec(html) ?? assert.fail(`no form:\n${html}`);
     const [, action, inside] = form as unknown as [string, string, string];

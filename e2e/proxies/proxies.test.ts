@@ -1,6 +1,6 @@
 /**
- * Tests two gateways behind nginx, HAProxy, Caddy and Envoy at the same time, each with its file in deploy/proxies:
- * every test checks all of them. Proxies that cannot run here are skipped by name.
+ * Tests two gateways behind nginx, HAProxy, Caddy and Envoy at the same time, each with its configuration in
+ * deploy/proxies. Every test checks all proxies. Proxies that cannot run here are listed as skipped tests.
  */
 
 import assert from "node:assert/strict";
@@ -33,11 +33,11 @@ const script = (orders: object) => ({
 
 interface Asked {
   body?: object | string;
-  /** Announces this many bytes of body and sends none. */
+  /** Declares a body of this many bytes, and sends none of it. */
   announces?: number;
   from?: string;
   headers?: Record<string, string>;
-  /** Called with the text so far whenever some arrives; returns true to stop reading. */
+  /** Called with the text so far after each piece. Returns true to stop reading. */
   on?: (text: string, pieces: number) => boolean;
 }
 
@@ -87,7 +87,7 @@ describe("gateways behind proxies", { skip }, () => {
     };
     for (const nth of [0, 1]) {
       dataDirs.push(await newDataDir());
-      // The first gateway drains until the test has seen enough of it.
+      // The first gateway drains for up to an hour: the test ends it when it has seen enough.
       gateways.push(await start(nth, nth === 0 ? { DRAIN_DELAY_S: "3600" } : {}));
     }
     const wide = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
@@ -159,17 +159,17 @@ describe("gateways behind proxies", { skip }, () => {
   test("a stream arrives chunk by chunk while it is generated", () =>
     ofAll(async (proxy) => {
       const body = { ...script({ tokens: 100_000, delta_ms: 200 }), stream: true, max_tokens: 5_000 };
-      // A proxy that buffers the answer would never send so little text in so many pieces.
+      // A proxy that buffers the response would not send so little text in four pieces.
       const { status, text } = await ask(proxy, "/v1/chat/completions", { body, on: (_, pieces) => pieces === 4 });
       assert.equal(status, 200, proxy.name);
       assert.ok(text.length < 4_096, `${proxy.name}: ${text.length} characters in four pieces`);
     }));
 
-  test("a failed stream is reset over HTTP/2 after its error event, and a successful one ends normally", async (t) => {
+  test("over HTTP/2, a failed stream is reset after its error event, and a successful one ends normally", async (t) => {
     const results: [string, string, number][] = [];
     for (const proxy of proxies) {
       const session = connect(`https://127.0.0.1:${proxy.port}`, { ca: authority.cert });
-      // A proxy without HTTP/2 ends the handshake.
+      // With a proxy that lacks HTTP/2, the handshake fails.
       const isHttp2 = await new Promise<boolean>((resolve) => {
         session.once("connect", (_, socket) => resolve("alpnProtocol" in socket && socket.alpnProtocol === "h2"));
         session.once("error", () => resolve(false));
@@ -183,7 +183,7 @@ describe("gateways behind proxies", { skip }, () => {
         stream.setEncoding("utf8").on("data", (piece: string) => {
           text += piece;
         });
-        // The reset is reported as an error of the stream.
+        // The reset also raises an error event, which is ignored here.
         stream.on("error", () => {});
         stream.end(JSON.stringify({ ...script(orders), stream: true }));
         await unlessHung("the stream ends", new Promise((resolve) => stream.once("close", resolve)));
@@ -194,14 +194,14 @@ describe("gateways behind proxies", { skip }, () => {
     if (results.length === 0) return t.skip("no proxy here speaks HTTP/2");
     for (const [name, end, code] of results) {
       assert.ok(['"error"', "[DONE]"].includes(end), `${name}: ${end}`);
-      // HAProxy 2.6 ends the client's stream normally when the gateway's answer breaks off; only the error event shows
-      // the failure.
+      // When the gateway's response breaks off, HAProxy 2.6 ends the client's stream normally. Only the error event
+      // shows the failure.
       if (name === "HAProxy" && end !== "[DONE]") continue;
       assert.equal(end === "[DONE]", code === constants.NGHTTP2_NO_ERROR, `${name}: ${end}, reset with code ${code}`);
     }
   });
 
-  test("sessions and attempts record the client's own address, whatever headers it sends", () =>
+  test("sessions and sign-in attempts record the client's own IP address, whatever headers it sends", () =>
     ofAll(async (proxy, nth) => {
       const from = `127.0.1.${nth + 1}`;
       const email = `${proxy.name.toLowerCase()}@example.com`;
@@ -222,19 +222,20 @@ describe("gateways behind proxies", { skip }, () => {
       assert.match(text, new RegExp(`"https://127\\.0\\.0\\.1:${proxy.port}`), proxy.name);
     }));
 
-  test("large bodies pass, and oversized ones get the gateway's own error", () =>
+  test("large bodies pass, and bodies over the limit get the gateway's own error", () =>
     ofAll(async (proxy) => {
       const filled = (bytes: number): string =>
         JSON.stringify({ ...script({ text: "x" }), metadata: { a: "x".repeat(bytes) } });
       const large = await ask(proxy, "/v1/chat/completions", { body: filled(9 * 1024 * 1024) });
       assert.equal(large.status, 200, `${proxy.name}: ${large.text.slice(0, 300)}`);
-      // A client that sends everything before it reads may find the connection closed.
+      // A client that sends its whole body before it reads may find the connection closed, so this one sends only the
+      // header.
       const { status, text } = await ask(proxy, "/v1/chat/completions", { announces: 10.5 * 1024 * 1024 });
       assert.equal(status, 413, `${proxy.name}: ${text.slice(0, 300)}`);
       assert.match(text, /"code":"request_too_large"/, proxy.name);
     }));
 
-  /** Clients that send requests without pause until they are stopped, and retry like official clients. */
+  /** Starts clients that send requests without pause until they are stopped. They retry like official clients. */
   const load = (through: RunningProxy[]) => {
     const errors: string[] = [];
     let [answers, isOver] = [0, false];
@@ -265,7 +266,7 @@ describe("gateways behind proxies", { skip }, () => {
   };
   const internal = async (nth: number, path: string): Promise<string> =>
     (await fetch(`http://${GATEWAY_ADDRESSES[nth]}:${upstream.internalPort}${path}`)).text();
-  /** The number of requests that have ended at a gateway. */
+  /** Returns the number of requests that a gateway has finished. */
   const servedBy = async (nth: number): Promise<number> => {
     const page = await internal(nth, "/metrics");
     const counts = [...page.matchAll(/^tollgate_requests_total\{.*\} (\d+)$/gm)].map(([, count]) => Number(count));
@@ -294,7 +295,7 @@ describe("gateways behind proxies", { skip }, () => {
     assert.deepEqual(errors, []);
   });
 
-  test("the configurations stop using a gateway well before a default drain ends", async () => {
+  test("the proxies' configurations stop using a gateway within 2 s, well before a default drain ends", async () => {
     const read = (file: string) => readFile(new URL(`../../deploy/proxies/${file}`, import.meta.url), "utf8");
     for (const [file, pattern] of [
       ["haproxy.cfg", /inter (\d+)s fall (\d+)/],

@@ -1,6 +1,6 @@
 /**
- * Starts the proxies with the files in deploy/proxies. Only addresses, ports and the path of the certificate are
- * replaced. Gateways have separate loopback addresses, so that they can share the ports in the files.
+ * Starts the proxies with their configurations in deploy/proxies. Only addresses, ports and the path of the certificate
+ * are replaced. Each gateway has its own loopback address, so that all can use the ports in the configurations.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,9 +12,9 @@ import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
 
-/** How long a gateway may take to answer a health check, because the machine may be busy. */
+/** The timeout of a health check in seconds. Long, because the machine may be busy. */
 const CHECK_S_MAX = 300;
-/** The gateways' addresses. */
+/** The loopback address of each gateway. */
 export const GATEWAY_ADDRESSES = ["127.0.0.11", "127.0.0.12"] as const;
 
 export interface Upstream {
@@ -25,9 +25,12 @@ export interface Upstream {
 interface ProxyKind {
   file: string;
   binary: string | undefined;
-  /** Whether the proxy checks gateways' health and stops using those that drain. */
+  /** Whether the proxy has health checks, and so stops using gateways that drain. */
   looks: boolean;
-  /** Replaces the file's address. `folder` contains the certificate and belongs to this proxy. */
+  /**
+   * Replaces addresses and paths in the configuration. `folder` contains the certificate and is used only by this
+   * proxy.
+   */
   place(text: string, at: { port: number; folder: string }): string;
   args(file: string, folder: string): string[];
 }
@@ -57,10 +60,10 @@ const KINDS: Record<string, ProxyKind> = {
     file: "Caddyfile",
     binary: pythonTool("caddy" satisfies PythonTool),
     looks: true,
-    // With a host name, it would request a certificate from a public authority.
+    // Caddy would request a public certificate for a host name, so it gets an IP address.
     place: (given, { port, folder }) => {
       const text = replaceOnce(given, "health_timeout 2s", `health_timeout ${CHECK_S_MAX}s`);
-      // HTTP/3 is off, because it would take the UDP port, which reserves the TCP port for this process.
+      // HTTP/3 is off, because it needs the UDP port with the same number, which may be in use.
       return `{\n\tadmin off\n\tservers {\n\t\tprotocols h1 h2\n\t}\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
     },
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
@@ -81,7 +84,7 @@ const KINDS: Record<string, ProxyKind> = {
 
 export const PROXIES: string[] = Object.keys(KINDS);
 
-/** Returns why the proxy cannot run here, or false. */
+/** Returns why the proxy cannot run on this machine; false if it can. */
 export const whyNot = (name: string): string | false =>
   kindOf(name).binary === undefined && `${name} is not installed: npm test installs it where it can`;
 
@@ -123,7 +126,7 @@ export async function startProxy(
     looks: kind.looks,
     async close() {
       const ended = once(child, "exit");
-      // With a milder signal, nginx and HAProxy wait for open connections.
+      // Signals that make nginx and HAProxy wait for open connections are avoided.
       child.kill(name === "nginx" ? "SIGTERM" : "SIGKILL");
       await ended;
     },
@@ -138,13 +141,13 @@ const withUpstream = (text: string, { port, internalPort }: Upstream): string =>
     .replace(/address: gateway-2, port_value: 8080/, `address: ${GATEWAY_ADDRESSES[1]}, port_value: ${port}`)
     .replace(/\b9090\b/g, String(internalPort));
 
-/** Replaces text that must occur exactly once in a file. */
+/** Replaces text that must occur in a file exactly once. */
 function replaceOnce(text: string, from: string, to: string): string {
   if (text.split(from).length !== 2) throw new Error(`the file does not say ${JSON.stringify(from)} just once`);
   return text.replace(from, () => to);
 }
 
-/** nginx creates these folders even if it does not use them, and only root may create the package's own. */
+/** nginx creates these folders even if it does not need them. Only root may create the default ones. */
 const temporary = (folder: string): string =>
   `http {\n${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${folder}/${name};`).join("\n")}\n`;
 
@@ -157,7 +160,7 @@ async function untilListening(child: ChildProcess, port: number, why: () => stri
     });
   await eventually("the proxy listens", async () => {
     if (child.exitCode !== null || child.signalCode !== null) {
-      // The proxy's last output may not have been read yet.
+      // Waits until the proxy's last output is read.
       if (child.stderr?.readableEnded === false) await once(child.stderr, "close");
       throw new Error(`${why()} (exit code ${child.exitCode}, signal ${child.signalCode})`);
     }

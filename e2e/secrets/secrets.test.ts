@@ -1,9 +1,9 @@
 /**
- * Checks that no secret and no text is stored or leaked. A platform works for a while with every kind of secret, and
- * with a unique word through every input: prompts, outputs, errors, node messages, headers, addresses, names, forms,
- * webhooks. Then everything that was written is searched: logs at their most verbose level, terminal output, metrics,
- * every table, every file, and every answer that should contain no secret. Only names that users chose are stored, each
- * in its own table.
+ * Checks that no secret and no prompt text is stored or leaked. A platform is used for a while with every kind of
+ * secret, and with a unique word in every input: prompts, outputs, errors, node messages, headers, addresses, names,
+ * forms, webhooks. Then the test searches everything that was written: logs at their most verbose level, terminal
+ * output, metrics, every table, every file, and every response that should contain no secret. Only names that users
+ * chose may be stored, each in its own table.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -45,7 +45,7 @@ import { everyFile, everyRow, Words } from "./words.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const CHAT = "/v1/chat/completions";
-/** Long enough to be counted on a worker thread. */
+/** Enough words that the prompt is counted on a worker thread. */
 const LONG_WORDS = 6_000;
 
 const words = new Words();
@@ -60,7 +60,7 @@ let mailbox: TestMailbox;
 let demo: DemoProvider;
 let closeDemo = async (): Promise<void> => {};
 let issuer: TestIssuer;
-/** The platform in the form that hand-made nodes and requests use. */
+/** The platform as the helpers for hand-made nodes and requests need it. */
 let stage: { baseUrl: string; query: Platform["query"]; balance: () => Promise<bigint> };
 let builder: Builder;
 let host: Host;
@@ -129,14 +129,14 @@ const cookiesOf = (who: ConsoleClient, when: string): void => {
 const mailedToken = async (): Promise<string> =>
   decodeURIComponent(/#token=(\S+)/.exec((await mailbox.next()).text)?.[1] ?? "");
 
-/** Waits until the scripted node serves: after malformed frames it may be disconnected for a moment. */
+/** Waits until the scripted node serves: malformed frames may have disconnected it for a moment. */
 const served = (): Promise<boolean> =>
   eventually("it serves", async () => {
     const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
     return response.status === 200;
   });
 
-/** Sends any request and reads its answer. */
+/** Sends a request and reads its response, which is recorded for the search. */
 async function call(path: string, init: RequestInit & { body?: string } = {}): Promise<number> {
   const response = await fetch(`${stage.baseUrl}${path}`, init);
   if (response.body !== null) await textOf(response);
@@ -156,13 +156,13 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const chat = (prompt: string, more: object = {}): Promise<number> =>
   post(CHAT, { model: "tiny-3b", messages: [{ role: "user", content: prompt }], ...more });
 
-describe("secrets and prompts", () => {
+describe("nothing stores or leaks secrets and prompts", () => {
   let operator: ConsoleClient;
   let person: ConsoleClient;
   let [key, hostToken, account] = ["", "", ""];
   const email = "holder@example.test";
   const password = canary("password");
-  /** The test makes more attempts than one address may make in a minute. */
+  /** Resets the limit on attempts, because the test makes more than one IP address may make in a minute. */
   const forgetAttempts = () => platform.query("delete from identity_attempt");
 
   test("a person signs up, confirms the address, and resets the password", async () => {
@@ -180,7 +180,7 @@ describe("secrets and prompts", () => {
     cookiesOf(person, "before the reset");
     await person.send("POST", "auth/request-password-reset", { email });
     const token = keep("the reset's token", await mailedToken());
-    // Checked while the link is still valid, because a leaked database would allow its use.
+    // Searches the table while the link is still valid: if the database leaked, a stored token could be used.
     const stored = await platform.query<{ row: string }>("select v::text as row from identity_verification v");
     assert.ok(stored.length > 0 && stored.every(({ row }) => !row.includes(token)));
     await person.ask("POST", "auth/reset-password", { token: canary("wrong token"), password });
@@ -283,7 +283,7 @@ describe("secrets and prompts", () => {
     keep("the shell's key", (JSON.parse(shell.output()) as { secret: string }).secret);
   });
 
-  test("a builder's requests are answered, refused and broken, and a host tries its node", async () => {
+  test("a builder's requests succeed, are refused and break off, and a host tries its node", async () => {
     const chatUrl = CHAT;
     const messages = (content: unknown) => [{ role: "user", content }];
     const said = async (path: string, token: string, body: string | object, isOutput = false): Promise<number> => {
@@ -299,7 +299,7 @@ describe("secrets and prompts", () => {
     for (const model of ["tiny-3b", "reason-32b"]) {
       for (const stream of [false, true]) {
         const content = script({ text: canary("output"), reasoning: canary("reasoning") });
-        // The tag is stored as the request's label, and nothing else of the metadata.
+        // `tag` is stored as the request's label. Nothing else of the metadata may be stored.
         const metadata = { tag: "a label", note: canary("metadata") };
         assert.equal(await said(chatUrl, key, { model, stream, metadata, messages: messages(content) }, true), 200);
       }
@@ -329,7 +329,7 @@ describe("secrets and prompts", () => {
     assert.equal(await said(`/node/v1/nodes/${body.data[0]?.id}/try`, token, tried, true), 200);
   });
 
-  test("a person buys credit, and a forged webhook arrives", async () => {
+  test("a person buys credit, and a forged webhook is refused", async () => {
     await person.send("POST", "credits/checkout", { pack_id: "pack_5" });
     demo.shop.pay(demo.shop.sales.at(-1) as (typeof demo.shop.sales)[number]);
     await eventually("it is credited", async () => {
@@ -348,7 +348,7 @@ describe("secrets and prompts", () => {
     answers.push({ what: "webhook", answer: { status: 400, text: await response.text(), body: {} } });
   });
 
-  test("prompts and outputs pass through every endpoint, short and long, streamed and whole", async () => {
+  test("prompts and outputs pass through every endpoint, short and long, streamed and plain", async () => {
     for (const stream of [false, true]) {
       const roles = ["system", "developer", "assistant", "tool", "function"];
       const others = roles.map((role) => ({ role, content: word(`a ${role} message`) }));
@@ -368,7 +368,7 @@ describe("secrets and prompts", () => {
     assert.equal(await post("/v1/embeddings", { model: "embed-m3", input }), 200);
   });
 
-  test("requests fail, stall, are cancelled, or are refused by the node", async () => {
+  test("requests fail, stall, are canceled by the client, or are declined by the node", async () => {
     const text = (): string => `${word("output before a fault")} and more words after it`;
     for (const orders of [
       { fail_after: 1 },
@@ -397,7 +397,7 @@ describe("secrets and prompts", () => {
     await untilSettled(platform);
   });
 
-  test("requests have invalid fields and bodies", async () => {
+  test("requests with invalid fields and bodies are refused", async () => {
     await served();
     for (const [what, change] of WRONG_FIELDS) {
       assert.notEqual(await chat("hello", change(word(what))), 500, what);
@@ -419,7 +419,7 @@ describe("secrets and prompts", () => {
     await post("/v1/completions", { model: "tiny-3b", prompt: { x: word("a prompt that is none") } });
   });
 
-  test("malformed headers, addresses and bytes arrive", async () => {
+  test("requests with malformed headers, addresses and bytes are refused", async () => {
     for (const name of HEADERS) {
       for (const path of [CHAT, "/v1/models", "/console/api/me", "/node/v1/nodes"]) {
         const headers = withKey({
@@ -454,7 +454,7 @@ describe("secrets and prompts", () => {
     for (const bytes of notHttp(word)) await rawHttp(stage.baseUrl, bytes);
   });
 
-  test("nodes send unique words in every field and frame", async () => {
+  test("nodes send marked words in every field and frame", async () => {
     const behaviours = talkers(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
@@ -489,7 +489,7 @@ describe("secrets and prompts", () => {
     ]) {
       assert.equal(await raw.connect(), true);
       await raw.say(Buffer.from(text));
-      // The plane has read the bytes, or has cut the connection because of them.
+      // Waits until the plane has read the bytes, or has cut the connection because of them.
       await unlessHung("the plane hears or cuts", raw.heardOut());
       raw.leave();
     }
@@ -509,7 +509,7 @@ describe("secrets and prompts", () => {
     await nodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
   });
 
-  test("console forms and webhooks have unique words in every field", async () => {
+  test("console forms and webhooks have marked words in every field", async () => {
     await forgetAttempts();
     const client = new ConsoleClient(platform);
     const password = word("a password");
@@ -531,7 +531,7 @@ describe("secrets and prompts", () => {
     const { secret } = await client.send<{ secret: string }>("POST", "keys", {
       name: word("a key's name"),
     });
-    // Sent without credit, because with credit the name would be in the record.
+    // Uses the key while its account has no credit: with credit, a record would store the key's name.
     await call("/v1/models", { headers: { authorization: `Bearer ${secret}` } });
     const [owned] = await stage.query<{ id: string }>(
       "select account_id as id from api_key where name like 'marker%' order by created_at desc limit 1",
@@ -569,9 +569,11 @@ describe("secrets and prompts", () => {
 
   let rows: { table: string; row: string }[];
   let metrics = "";
-  /** Session tokens without their signatures are worthless and must be in their table, and nowhere else. */
+  /**
+   * Session tokens without their signatures cannot be used. They are stored in their table, and must be nowhere else.
+   */
   let sessions: string[];
-  test("each person reads everything that they may read", async () => {
+  test("each person reads everything that their permissions allow", async () => {
     const { data } = await person.get<{ data: { id: string }[] }>("requests?limit=100");
     assert.ok(data.length >= 10);
     for (const { id } of data.slice(0, 3)) {
@@ -602,7 +604,7 @@ describe("secrets and prompts", () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("no table and no metric contains a secret or a prompt, except names in their own tables", () => {
+  test("no table and no metric contains a secret or a prompt, except names in the tables that may store them", () => {
     assert.ok(words.size > 250, `${words.size} words and secrets`);
     const isIn = (table: string, allowed: string): boolean =>
       table === allowed || table.startsWith(`${allowed}_2`) || table === `${allowed}_other`;
@@ -617,7 +619,7 @@ describe("secrets and prompts", () => {
     for (const { table, row } of rows) {
       if (table !== "identity_session") assert.ok(!sessions.some((token) => row.includes(token)), table);
     }
-    // The search finds the words that must be there.
+    // Checks that the search works: it must find the words that may be stored.
     for (const { way, word, tables } of words.keepable) {
       assert.ok(
         rows.some(({ row }) => row.includes(word)),
@@ -628,7 +630,7 @@ describe("secrets and prompts", () => {
 
   test("no log, terminal output or file contains a secret or a prompt, including the database's files and its WAL", async () => {
     const files = await everyFile(dataDir);
-    // A gateway's journals contain the same as the tables, in case a failover loses commits.
+    // A gateway's journals (recent commits, in case a failover loses them) contain the same data as the tables.
     const isOfTables = (path: string): boolean =>
       (path.startsWith("postgres/") && !path.endsWith(".log")) || /^spool\/.*\.(requests|changes)$/.test(path);
     const found = files.flatMap(({ path, content }) =>
@@ -648,13 +650,14 @@ describe("secrets and prompts", () => {
     assert.match(logs.get("gateway.log") ?? "", /"level":10|"level":20/);
     assert.match(logs.get("gateway.log") ?? "", /"msg":"serving"/);
     assert.match(logs.get("agent.log") ?? "", /serving tiny-3b|online/);
-    // The terminal and the file in the data directory show a development platform's password; logs must not.
+    // A development platform's password is shown on the terminal and in a file of the data directory. Logs must not
+    // contain it.
     for (const [name, log] of logs) {
       assert.ok(![...sessions, platform.ready.builder.password].some((secret) => log.includes(secret)), name);
     }
   });
 
-  test("no response contains a secret, except the one that issued it", () => {
+  test("no response contains a secret, except the response that issued it", () => {
     assert.ok(answers.length > 50, `${answers.length} answers`);
     const found = words.secrets.flatMap(({ way, value, shownIn }) =>
       answers

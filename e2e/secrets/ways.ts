@@ -1,12 +1,12 @@
-/** Groups of inputs to the platform with errors in a field, a header, a path, a form, or on the plane. */
+/** Inputs to the platform with errors, by kind: in a field, a header, a path, a form, or a message on the plane. */
 import { connect } from "node:net";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 
-/** Makes a new word for the given input. */
+/** Makes a unique word for the named input. */
 type Word = (way: string) => string;
 
-/** Invalid chat requests by the field that contains the word. */
+/** Chat requests with an invalid field that contains the word, by the field. */
 export const WRONG_FIELDS: [string, (it: string) => object][] = [
   ["model", (it) => ({ model: it })],
   ["messages", (it) => ({ messages: it })],
@@ -64,7 +64,7 @@ export const notHttp = (word: Word): string[] => [
   `POST /v1/chat/completions HTTP/1.1\r\nHost: ${word("a host's name")}\r\nContent-Length: ${word("a length")}\r\n\r\n`,
 ];
 
-/** Nodes that send the word where text is allowed, and where it is not. */
+/** Nodes that send the word: some in places where text is allowed, others where it is not. */
 export function talkers(word: Word): Behaviour[] {
   const said: Behaviour[] = (["engine", "prompt", "agent"] as const).map((cause) => (job) => {
     job.accept();
@@ -91,7 +91,7 @@ export function talkers(word: Word): Behaviour[] {
 
 type Form = [method: "GET" | "POST", path: string, body?: object];
 
-/** Forms of the console with an invalid field. */
+/** Console forms with an invalid field that contains the word. */
 export const wrongForms = (word: Word): Form[] => [
   ["POST", "accounts", { kind: word("an account's kind"), name: "x" }],
   ["POST", "keys", { name: { x: word("a key's name that is none") } }],
@@ -110,7 +110,7 @@ export const wrongForms = (word: Word): Form[] => [
 export async function rawHttp(baseUrl: string, bytes: string): Promise<void> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname, () => socket.write(bytes));
-  // The gateway may cut the connection with a reset.
+  // The gateway may close the connection with a reset.
   socket.on("error", () => {});
   const closed = new Promise((resolve) => socket.resume().once("close", resolve));
   await unlessHung(`the gateway closes on ${JSON.stringify(bytes)}`, closed);

@@ -1,6 +1,6 @@
 /**
- * Makes unique words for every input of the platform, records secrets that the platform made, and searches for both.
- * When a word is made, it is stated which tables may store it: a name that a user chose is only in its own table.
+ * Makes a unique word for every input of the platform, records the secrets that the platform made, and searches for
+ * both. Each word has a list of the tables that may store it: a name that a user chose may be only in its own table.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Query } from "@tollgate/stage/database.ts";
 import type { Answer } from "../console-client.ts";
 
-/** Names chosen by users, and the tables that may store them. Nothing else may be stored. */
+/** The inputs that may be stored, such as names chosen by users, with the tables that may store them. */
 const KEPT: Record<string, string[]> = {
   "a client's name": ["request", "hold"],
   "a node's name": ["node"],
@@ -23,7 +23,7 @@ const KEPT: Record<string, string[]> = {
   "a key's name": ["api_key", "request", "hold"],
   // Only for a key whose owner turned labels on.
   "a label": ["request", "hold", "label_day"],
-  // What a client sent as a model's name: the key's owner sees it beside the refusal.
+  // A model name that a client sent: the key's owner sees it with the refused request.
   model: ["refused_last"],
   "a path below /v1/models/": ["refused_last"],
 };
@@ -31,31 +31,31 @@ const KEPT: Record<string, string[]> = {
 interface Word {
   word: string;
   way: string;
-  /** The tables that may store it. */
+  /** The tables that may store the word. */
   tables: string[];
 }
 
 interface Secret {
   value: string;
   way: string;
-  /** The only answer that may contain a new secret. */
+  /** The only response that may contain the secret: the one that issued it. */
   shownIn: Answer | undefined;
 }
 
 export class Words {
-  /** The words with their inputs. */
+  /** The words that were made, each with its input. */
   readonly #made = new Map<string, Word>();
-  /** Secrets that no answer may contain, except the one that issued them. */
+  /** Secrets that no response may contain, except the one that issued them. */
   readonly secrets: Secret[] = [];
 
-  /** A new word for this input, of letters and digits only, so that no encoding changes it. */
+  /** Makes a word for this input. It has only letters and digits, so that no encoding changes it. */
   of(way: string): string {
     const word = `marker${randomBytes(8).toString("hex")}`;
     this.#made.set(word, { word, way, tables: KEPT[way] ?? [] });
     return word;
   }
 
-  /** A new word that no answer may contain either. */
+  /** Makes a word that responses must not contain either. */
   secret(way: string): string {
     const value = this.of(way);
     this.secrets.push({ value, way, shownIn: undefined });
@@ -73,13 +73,13 @@ export class Words {
     return this.#made.size + this.secrets.length;
   }
 
-  /** The words that some table may store. */
+  /** The words that must be found in some table. */
   get keepable(): Word[] {
-    // Only the last refused calls are stored, so some of these names are gone at the end.
+    // Words that only `refused_last` stores are left out: the table keeps only the latest refused requests.
     return [...this.#made.values()].filter(({ tables }) => tables.some((table) => table !== "refused_last"));
   }
 
-  /** Returns the words and secrets that the text contains, except the allowed words. Ignores case. */
+  /** Returns the inputs whose words or secrets the text contains, except the allowed ones. Ignores case in words. */
   foundIn(place: string, text: string | Buffer, mayStand: (word: Word) => boolean = () => false): string[] {
     const whole = typeof text === "string" ? text : text.toString("latin1");
     const words = new Set([...whole.matchAll(/marker[0-9a-f]{16}/gi)].map(([word]) => word.toLowerCase()));
@@ -92,7 +92,7 @@ export class Words {
   }
 }
 
-/** Every row of every table as text. A partition counts as its parent table. */
+/** Returns every row of every table as text. A partition counts as its parent table. */
 export async function everyRow(query: Query): Promise<{ table: string; row: string }[]> {
   const tables = await query<{ name: string }>("select tablename as name from pg_tables where schemaname = 'public'");
   const rows = [];
@@ -103,7 +103,7 @@ export async function everyRow(query: Query): Promise<{ table: string; row: stri
   return rows;
 }
 
-/** Every file in the data directory, by its relative path. */
+/** Returns every file in the data directory, by its relative path. */
 export async function everyFile(dataDir: string): Promise<{ path: string; content: Buffer }[]> {
   const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -1,4 +1,4 @@
-/** Checks answers, whole and streamed, of both generation endpoints, and embeddings. */
+/** Checks plain and streamed answers of both generation endpoints, and embeddings. */
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Answer, Streamed } from "../stage/builder.ts";
@@ -8,7 +8,7 @@ export const QUESTION = "Tell me a story about a fox";
 const TOKENS = 24;
 export const GREEDY = { temperature: 0, max_tokens: TOKENS };
 
-/** Checks that the answer is complete, and that gateway and engine count the same prompt tokens. */
+/** Checks that the answer is complete, and that the gateway and the engine count the same prompt tokens. */
 export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
   const answer = await fullAnswer(engine, (max_tokens) => builder.chat(QUESTION, { ...GREEDY, max_tokens }));
   const counted = await engine.promptTokens?.(url, [{ role: "user", content: QUESTION }]);
@@ -17,8 +17,8 @@ export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
 }
 
 /**
- * Gets an answer with exactly the requested number of tokens. If a smiley's second token would be one too many, the
- * answer is one token shorter.
+ * Gets an answer with exactly the requested number of tokens. It is one token shorter if a two-token smiley would
+ * exceed the number.
  */
 async function fullAnswer(
   { endsItself = false }: EngineUnderTest,
@@ -34,7 +34,7 @@ async function fullAnswer(
   return answer;
 }
 
-/** Checks that a streamed answer equals the whole one, to the character. */
+/** Checks that a streamed answer has the same text as the plain one. */
 export async function stream({ builder }: Stage): Promise<Outcome> {
   expectSameAnswer(await builder.streamChat(QUESTION, GREEDY), await builder.chat(QUESTION, GREEDY));
   const longer = { ...GREEDY, max_tokens: 4 * TOKENS };

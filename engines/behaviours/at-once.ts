@@ -1,4 +1,6 @@
-/** Checks that the node handles as many requests at a time as it announces: each is in flight before the first has ended. */
+/**
+ * Checks that the node handles as many concurrent requests as it announces: all are in flight before the first ends.
+ */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
@@ -25,7 +27,7 @@ export async function parallel({ engine, builder }: Stage): Promise<Outcome> {
     texts.every((text) => text.trim() !== ""),
     "an answer is empty",
   );
-  // One request more than the engine runs at a time waits for its turn and is served.
+  // Sends one request more than the engine runs at a time. It must wait and then be served.
   const queued = await Promise.all(
     Array.from({ length: engine.slots + 1 }, () => builder.chat(QUESTION, { max_tokens: 8 })),
   );

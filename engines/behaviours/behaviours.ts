@@ -1,4 +1,4 @@
-/** Every behaviour, in the order of the checks; the first three set the node up. */
+/** All behaviors that are checked, in order. The first three set up the node. */
 import type { Outcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { chat, completion, embeddings, stream } from "./answers.ts";

@@ -1,6 +1,6 @@
 /**
- * Checks that an engine stops generating when its client disconnects: by the engine's own report, or else by the
- * processor time that it uses. The check only counts if the answer would have taken much longer.
+ * Checks that an engine stops generating when its client disconnects: by the engine's own count of running requests, or
+ * else by its processor time. The check only counts if the whole answer would have taken much longer.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -11,13 +11,16 @@ import { QUESTION } from "./answers.ts";
 
 const LOOK_MS = 1_000;
 const ENDED = "ended by itself";
-/** The share of its processor time for an answer below which the engine counts as idle. */
+/** The engine counts as idle below this share of the processor time that it uses for an answer. */
 const STILL = 0.2;
-/** An engine did not stop if it worked on for more than this share of the time that its answer still needed. */
+/**
+ * The engine counts as stopped if, after the disconnect, it worked for less than this share of the time that the rest
+ * of the answer needed.
+ */
 const STOPPED = 0.5;
 
 export async function cancel(stage: Stage): Promise<Outcome> {
-  // Earlier requests may take a moment to end.
+  // Measures three times and uses the minimum, because earlier requests may take a moment to end.
   const idle = Math.min(await useOf(stage), await useOf(stage), await useOf(stage));
   const tokens = (stage.engine.contextTokens ?? 8192) - 300;
   const gone = new AbortController();
@@ -50,7 +53,10 @@ export async function cancel(stage: Stage): Promise<Outcome> {
   return ok(`within ${Math.ceil(tookMs / 1000)} s`);
 }
 
-/** The number of requests that the engine runs, or the processors that it uses. */
+/**
+ * Returns the number of requests that the engine runs or, if it does not report that, the number of processors that it
+ * uses.
+ */
 async function useOf({ engine, url, engineSession }: Stage): Promise<number> {
   if (engine.running !== undefined) return engine.running(url);
   const [before, beganMs] = [cpuSecondsOf(engineSession()), performance.now()];

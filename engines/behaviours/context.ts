@@ -1,5 +1,5 @@
 /**
- * Checks long prompts and the end of the context: prompt and output share it, and a request that fits is served to the
+ * Checks long prompts and the limit of the context, which prompt and output share: a request that fits is served to the
  * last token.
  */
 import { expectSame, type Outcome, ok, unsupported } from "../outcome.ts";
@@ -21,7 +21,8 @@ export async function contextEnd({ engine, builder }: Stage): Promise<Outcome> {
   if (engine.contextTokens !== undefined) return await expectShortened(engine.contextTokens, builder);
   const short = await builder.chat(WORD, { max_tokens: 1 });
   const words = CONTEXT_TOKENS - LEFT_TOKENS - short.usage.prompt_tokens + 1;
-  // Engines cache the prompt that they have read, so that no step is long enough to look like a hang on a slow machine.
+  // Sends parts of the prompt first, because engines cache them: on a slow machine, reading the whole prompt at once
+  // could look like a hang.
   for (const part of [0.25, 0.5, 0.75]) await builder.chat(WORD.repeat(Math.floor(words * part)), { max_tokens: 1 });
   for (const more of [{}, { max_tokens: 4 * LEFT_TOKENS }]) {
     const { finish, usage } = await builder.chat(WORD.repeat(words), { temperature: 0, ...more });
@@ -35,7 +36,7 @@ export async function contextEnd({ engine, builder }: Stage): Promise<Outcome> {
   return ok();
 }
 
-/** Checks that the engine reads the beginning and the end of a prompt that is longer than its own context, and answers. */
+/** Checks that an engine with a shorter context answers a longer prompt, and reads its beginning and its end. */
 async function expectShortened(contextTokens: number, builder: Builder): Promise<Outcome> {
   const { usage } = await builder.chat(WORD.repeat(2 * contextTokens), { max_tokens: 1 });
   expectSame("output tokens", usage.completion_tokens, 1);

@@ -1,4 +1,4 @@
-/** The names of behaviours, for lists of what an engine cannot do. `behaviours.ts` has their functions. */
+/** The names of the behaviors, in which an engine lists what it does not support. `behaviours.ts` has the functions. */
 export type BehaviourName =
   | "chat"
   | "stream"

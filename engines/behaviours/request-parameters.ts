@@ -1,16 +1,16 @@
-/** Checks request parameters: stop strings, sampling, output length. */
+/** Checks the request parameters for stop strings, the seed and the output length. */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { GREEDY, QUESTION } from "./answers.ts";
 
-/** Checks stop strings that begin and end inside a word, and that span two words. */
+/** Checks stop strings that begin and end inside a word, or span two words. */
 export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
   const { text } = await builder.chat(QUESTION, GREEDY);
   const words = [...text.matchAll(/\S+/g)].filter(({ 0: word }) => /^[a-z]{4,}$/.test(word));
   const inside = words.map(({ 0: word }) => word.slice(1, -1));
   const across = words.map(({ 0: word, index }) => text.slice(index + word.length - 2, index + word.length + 3));
   for (const [where, strings] of Object.entries({ inside, across })) {
-    // A string far enough in that some output comes before it.
+    // Chooses a string that is far enough in the text to have some output before it.
     const string = strings.find((candidate) => candidate.length >= 2 && text.indexOf(candidate) > 8);
     expect(string !== undefined, `the answer has no string to stop at: ${JSON.stringify(text)}`);
     const promised = [text.slice(0, text.indexOf(string)), "stop"];
@@ -41,7 +41,7 @@ export async function capOutput({ engine, builder }: Stage): Promise<Outcome> {
   return ok();
 }
 
-/** Counts tokens of the tiny model's words. A smiley has two tokens, so a cap between them would cut a character. */
+/** Counts the tokens of words and smileys. A smiley has two tokens, and a cap between them would cut a character. */
 function tokensOf(words: string[]): number {
   return words.reduce((sum, word) => sum + (/^[a-z]+$/i.test(word) ? 1 : word === "" ? 0 : 2), 0);
 }

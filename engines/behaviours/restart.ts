@@ -1,4 +1,4 @@
-/** Checks that the node disconnects when an idle engine dies, and serves again automatically after the engine restarts. */
+/** Checks that the node disconnects when an idle engine dies, and serves again by itself after the engine restarts. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Outcome, ok } from "../outcome.ts";
 import { RequestRefused } from "../stage/builder.ts";

@@ -1,8 +1,8 @@
-/** A host's steps before the first request: login, registration, choosing models, doctor, serving. */
+/** A host's steps before the first request: login, registration, election (choosing models), doctor, serving. */
 import { expect, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
-/** Checks that the engine is found and recognised, and that its model is matched to the catalogue's. */
+/** Checks that `elect` finds and recognizes the engine, and matches its model to the catalogue's. */
 export async function elect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
   const [gateway_url, host_token] = [platform.baseUrl, hostToken];
   await host.run(["login", "--gateway", gateway_url, "--token", "-"], { input: host_token });
@@ -27,13 +27,16 @@ export async function doctor({ host }: Stage): Promise<Outcome> {
   return ok(warned.size === 0 ? undefined : `warns of ${[...warned].join(", ")}`);
 }
 
-/** Starts without flags and without the environment of the election, because a service has neither. */
+/**
+ * Starts the agent without flags and without the environment variables of `elect`, because a system service has
+ * neither.
+ */
 export async function up(stage: Stage): Promise<Outcome> {
   const { engine, host, url } = stage;
   try {
     await host.up();
   } catch (error) {
-    // Sets the environment anyway, so that the other behaviours can be checked.
+    // Restarts the agent with the variables, so that the other behaviors can still be checked.
     await host.kill();
     stage.upEnv = engine.env?.(url) ?? {};
     await host.up(stage.upEnv);

@@ -1,4 +1,4 @@
-/** Checks that structured output matches the schema and ends. */
+/** Checks that structured output matches the schema and ends by itself. */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
@@ -35,7 +35,7 @@ export async function jsonSchema(stage: Stage): Promise<Outcome> {
   return ok();
 }
 
-/** Sends the request both whole and streamed, and checks that the answers are equal. */
+/** Sends the request plain and streamed, and checks that both answers are equal. */
 async function askFor({ builder }: Stage, response_format: object): Promise<unknown> {
   const more = { temperature: 0, max_tokens: TOKENS, response_format };
   const whole = await builder.chat(QUESTION, more);

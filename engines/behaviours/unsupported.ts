@@ -1,6 +1,6 @@
 /**
- * Checks that a node does not announce what its engine is documented not to support, so that no request for it reaches
- * the engine. A new version that supports it fails here, and the table is updated.
+ * Checks that a node does not announce a feature that its engine is documented not to support, so that no such request
+ * reaches the engine. If a new engine version supports the feature, the check fails, and the table must be updated.
  */
 import { expect, type Outcome, unsupported } from "../outcome.ts";
 import { RequestRefused } from "../stage/builder.ts";
@@ -17,12 +17,12 @@ export async function expectUnsupported(stage: Stage, name: BehaviourName, reaso
   expect(refusal !== undefined, `${documented}, and it works: the suite's list is behind`);
   const isForWantOfNode = refusal instanceof RequestRefused && refusal.code === "no_capacity";
   expect(isForWantOfNode, `${documented}, so nobody should be asked; but ${refusal.message}`);
-  // Embeddings were not chosen for this node, so the engine itself is asked whether it supports them.
+  // Embeddings were not elected for this node, so the engine itself is checked for support.
   if (name === "embeddings") expect(!(await embeds(stage)), `${documented}, and it does: the suite's list is behind`);
   return unsupported(reason);
 }
 
-/** Whether the engine itself returns vectors, or the agent would offer its model for embeddings. */
+/** Returns whether the engine itself returns vectors, or the agent would offer its model for embeddings. */
 async function embeds({ engine, model, host, url }: Stage): Promise<boolean> {
   if (engine.start === undefined) {
     const { code } = await host.ask(["elect", ...engine.elect(model, url), "--models", "tiny-3b,embed-m3"]);

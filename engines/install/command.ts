@@ -1,7 +1,10 @@
 /** Runs a command and returns its output and exit status. */
 import { spawn } from "node:child_process";
 
-/** Only ends a command that hangs: some download gigabytes, or compile for almost an hour. */
+/**
+ * The timeout in milliseconds for a command that hangs. It is long, because some commands download gigabytes or compile
+ * for almost an hour.
+ */
 const HANG_LIMIT_MS = 2 * 60 * 60_000;
 
 interface Said {
@@ -34,7 +37,7 @@ export async function runCommand(
   });
 }
 
-/** The line of the output that best explains the failure. */
+/** Returns the line of the output that best explains the failure. */
 export function failureReason({ output }: Said): string {
   const lines = output
     .split("\n")

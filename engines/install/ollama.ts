@@ -1,6 +1,6 @@
 /**
- * Builds Ollama from its Go module. The module lacks three folders of headers: two are in Debian packages
- * (nlohmann-json3-dev, libstb-dev), one is in another Go module.
+ * Builds Ollama from its Go module. The module lacks three folders of C++ headers: two come from Debian packages
+ * (nlohmann-json3-dev, libstb-dev), one from another Go module.
  */
 import { existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
@@ -18,7 +18,7 @@ const HEADERS = {
 const HOME = join(CACHE, `ollama-${OLLAMA_VERSION}`);
 export const OLLAMA = join(HOME, "bin", "ollama");
 
-/** Returns why it cannot be built; undefined once it is. */
+/** Builds Ollama. Returns why that is not possible; undefined once it is built. */
 export async function installOllama(): Promise<string | undefined> {
   if (existsSync(OLLAMA)) return undefined;
   const missing = Object.entries(HEADERS).filter(([, file]) => !existsSync(file));

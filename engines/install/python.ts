@@ -1,6 +1,6 @@
 /**
- * Makes a virtual environment for each engine from PyPI on first use. Engines are started as modules, because the
- * scripts in an environment contain its absolute path and would fail if the cache is moved.
+ * Makes a virtual environment with packages of PyPI for each engine on first use. Engines are started as modules
+ * (`python -m`): scripts in an environment contain its absolute path, and would fail after the cache is moved.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,14 +11,14 @@ import { failureReason, runCommand } from "./command.ts";
 const UV = "uv==0.13.7";
 
 interface PythonPackages {
-  /** The folder of the engine's environment. */
+  /** The name of the folder with the engine's environment. */
   name: string;
   packages: string[];
-  /** Versions to install whatever the packages require. */
+  /** Versions to install even if the packages require others. */
   overrides?: string[];
 }
 
-/** Returns why it cannot be installed; undefined once it is. */
+/** Installs the packages. Returns why that is not possible; undefined once they are installed. */
 export async function installPython({ name, packages, overrides = [] }: PythonPackages): Promise<string | undefined> {
   const home = join(CACHE, name);
   const stamp = join(home, ".tollgate-install");
@@ -41,7 +41,7 @@ export async function installPython({ name, packages, overrides = [] }: PythonPa
   return undefined;
 }
 
-/** Environments share packages through uv's cache, so that PyTorch is on the disk only once. */
+/** Environments share packages through the cache of the installer uv, so that PyTorch is on the disk only once. */
 async function ensureUv(): Promise<{ command: string } | { missing: string }> {
   const home = join(CACHE, "uv");
   const command = join(home, "bin", "uv");

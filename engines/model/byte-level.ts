@@ -1,4 +1,4 @@
-/** The printable character for each byte in a byte-level vocabulary. */
+/** Spells bytes as a byte-level vocabulary does: with one printable character for each. */
 const SPELLINGS: string[] = [];
 let next = 256;
 for (let byte = 0; byte < 256; byte++) {

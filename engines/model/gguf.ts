@@ -1,4 +1,4 @@
-/** Writes the model in llama.cpp's file format, which Ollama and the agent's own engine also read. */
+/** Writes the model in GGUF, llama.cpp's file format, which Ollama and the agent's own engine also read. */
 import { halvesOf } from "./safetensors.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { SHAPE, type Tensor } from "./weights.ts";
@@ -47,7 +47,10 @@ export function ggufOf(tensors: readonly Tensor[], tokenizer: Tokenizer, name: s
   return Buffer.concat([head, padding(head.length), ...parts]);
 }
 
-/** llama.cpp rotates neighbouring channels of a head, the published form channels half a head apart. */
+/**
+ * Reorders the rows of a tensor: llama.cpp rotates neighboring channels of a head, the published format channels half a
+ * head apart.
+ */
 function rotated(tensor: Tensor): Tensor {
   if (!/\.(q|k)_proj/.test(tensor.name)) return tensor;
   const { headWidth, width } = SHAPE;

@@ -1,11 +1,10 @@
 /**
- * Decides what the model is likely to generate. Its weights are random, except for one channel that adds a constant to
- * each token's score, so that tests know the kind of output:
- * - mostly plain words with a space before them. A tokenizer divides any sequence of these into the same tokens again,
- * so the gateway's count of an answer equals the number of tokens that the engine generated;
- * - sometimes a smiley, in two tokens that are not characters by themselves;
- * - nothing else, and no end: an answer stops where a limit ends it. Only if a grammar allows no words are there braces
- * and quotes, closing ones first, and then the end.
+ * Decides which tokens the model is likely to generate. Its weights are random, except for one channel that adds a
+ * constant to each token's score, so that tests can rely on the kind of output. Most tokens are plain words with a
+ * space before them: a tokenizer divides their text into the same tokens again, so the gateway's count equals the
+ * engine's. Sometimes there is a smiley, in two tokens that are not characters by themselves. An answer has no other
+ * tokens and never ends by itself; a limit ends it. Braces, quotes and the end token occur only if a grammar allows no
+ * words: closing ones first, then the end.
  */
 import { spellBytes } from "./byte-level.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -16,14 +15,14 @@ const WORDS = `able above air all along animal answer apple around ask autumn aw
   easy evening every family farm father field find fire fish flower follow forest four fresh friend garden gentle give glass
   gold grass great green ground group grow half hand happy harbour hear heart heavy help high hill home hope horse house
   idea island keep kind king kitchen lake land large last late laugh lead leaf learn leave left letter light line listen`;
-/** The first three bytes of sixty-four smileys with a space before them, and their fourth bytes. */
+/** The first three bytes of 64 smileys with a space before them. Each smiley has its own fourth byte. */
 const SMILEY_START = spellBytes(Buffer.from(" \u{1F600}").subarray(0, 4));
 const SMILEY_ENDS = Array.from({ length: 64 }, (_, i) => spellBytes([0x80 + i]));
 
 const SMILEY_SCORE = 2;
 const OTHER_SCORE = -20;
 const NEVER_SCORE = -30;
-/** The scores of words are around 0. */
+/** The scores of groups of tokens, relative to those of words, which are around 0. */
 const SCORES = new Map([
   ["}", -6],
   ["]", -6.5],
@@ -36,11 +35,11 @@ const SCORES = new Map([
 ]);
 
 export interface Likelihood {
-  /** The number that is added to each token's score. */
+  /** The constant that is added to each token's score. */
   scores: Float32Array;
-  /** The tokens whose scores depend on the tokens before them. */
+  /** The tokens whose scores depend on the preceding tokens. */
   moved: Set<number>;
-  /** The first token of smileys; exactly one of `smileyEnds` follows it. */
+  /** The first token of every smiley. Exactly one of `smileyEnds` follows it. */
   smileyStart: number;
   smileyEnds: number[];
 }
@@ -56,7 +55,8 @@ export function likelihoodOf({ tokens, specialFrom }: Tokenizer): Likelihood {
   const words = idsOf(WORDS.split(/\s+/).map((word) => `Ġ${word}`));
   for (const id of words) scores[id] = 0;
   const [smileyStart] = idsOf([SMILEY_START]);
-  // Leaves out smileys that are a single token, because they would be counted as one.
+  // True for smileys that the vocabulary also has as a single token. They are left out, because the gateway would count
+  // them as one.
   const isOneToken = (end: string): boolean => idOf.has(SMILEY_START + end) || idOf.has(SMILEY_START.slice(1) + end);
   const smileyEnds = idsOf(SMILEY_ENDS.filter((end) => !isOneToken(end)));
   if (smileyStart === undefined || smileyEnds.length === 0)

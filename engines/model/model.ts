@@ -1,6 +1,6 @@
 /**
- * The model for every engine: the tokenizer and the chat template of Llama 3.2 with random weights. It is generated
- * deterministically and cached until one of its sources changes.
+ * The model that every engine runs: the tokenizer and the chat template of Llama 3.2 with random weights. It is
+ * generated deterministically, and cached until one of its sources changes.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,14 +13,14 @@ import { safetensorsOf } from "./safetensors.ts";
 import { fetchTokenizer, type Tokenizer } from "./tokenizer.ts";
 import { makeWeights, SHAPE } from "./weights.ts";
 
-/** Engines report this name, by which the agent finds the model in the catalogue. */
+/** The name that engines report. The agent finds the model in the catalogue by it. */
 export const MODEL_NAME = "Llama-3.2-3B-Instruct";
 
-/** The defaults of the published model. */
+/** The sampling defaults of the published model. */
 const USUAL_SAMPLING = { do_sample: true, temperature: 0.6, top_p: 0.9 };
 
 export interface TinyModel {
-  /** The folder with the model in the published form. */
+  /** The folder with the model in the published format (safetensors). */
   folder: string;
   /** The model in a single GGUF file. */
   gguf: string;

@@ -1,4 +1,7 @@
-/** Writes weights in the format of transformers, vLLM and MLX: a JSON header with offsets, then the numbers. */
+/**
+ * Writes weights in the format safetensors, which transformers, vLLM and MLX read: a JSON header with offsets, then the
+ * numbers.
+ */
 import type { Tensor } from "./weights.ts";
 
 export function safetensorsOf(tensors: readonly Tensor[]): Buffer {

@@ -1,4 +1,6 @@
-/** Downloads the published tokenizer of Llama 3.2, from which the gateway's own vocabulary was made. */
+/**
+ * Downloads the published tokenizer of Llama 3.2. The gateway's vocabulary of this model was made from the same one.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,12 +13,12 @@ const FILES = {
 };
 
 export interface Tokenizer {
-  /** Every token as the vocabulary spells it, by ID; special tokens come last. */
+  /** Every token in the vocabulary's spelling, by ID. Special tokens come last. */
   tokens: string[];
   merges: string[];
   specialFrom: number;
   chatTemplate: string;
-  /** The files for engines that read the published form, by name. */
+  /** The tokenizer's files for engines that read the published format, by name. */
   files: Record<keyof typeof FILES, Buffer>;
 }
 

@@ -1,4 +1,7 @@
-/** Generates a Llama model of fixed random weights, small enough that two cores generate hundreds of tokens a second. */
+/**
+ * Generates a Llama model with fixed random weights, small enough that two processor cores generate hundreds of tokens
+ * a second.
+ */
 import type { Likelihood } from "./likelihood.ts";
 
 export const SHAPE = {
@@ -6,7 +9,7 @@ export const SHAPE = {
   width: 64,
   heads: 2,
   keyValueHeads: 1,
-  /** The head width that engines with their own kernels support; few support a smaller one. */
+  /** The smallest width of an attention head that engines with their own kernels support. */
   headWidth: 32,
   inner: 128,
   contextTokens: 8192,
@@ -17,17 +20,17 @@ export const SHAPE = {
 export interface Tensor {
   /** The name in published models. */
   name: string;
-  /** The dimensions, rows first. */
+  /** The dimensions of the tensor: rows, then columns. */
   shape: number[];
   values: Float32Array;
 }
 
 const SEED = 20_260_913;
-/** The first channel is the same for every token; through it the last layer adds each token's own score. */
+/** The first channel has this value for every token. Through it, the last layer adds each token's own score. */
 const CONSTANT = 4;
 const SPREAD = 1.5;
 const FOLLOWS = 60;
-/** The size of a layer's contribution relative to a token's own vector. */
+/** The size of a layer's contribution, relative to a token's embedding. */
 const LAYER = 0.4;
 
 export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likelihood): Tensor[] {
@@ -40,7 +43,7 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
   const embedding = random(vocabulary, width, 1);
   for (let id = 0; id < vocabulary; id++) embedding[id * width] = CONSTANT;
 
-  // The factor by which the last norm scales a token's own vector.
+  // The factor by which the last norm scales a token's embedding.
   const scale = Math.sqrt(width / (CONSTANT ** 2 + width - 1));
   const head = random(vocabulary, width, SPREAD / (scale * Math.sqrt(width - 1)));
   for (let id = 0; id < vocabulary; id++) {
@@ -65,7 +68,7 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
       });
     const matrix = (name: string, rows: number, columns: number): void =>
       add(name, rows, columns, random(rows, columns, 1 / Math.sqrt(columns)));
-    /** A matrix that writes to the residual stream, except to the constant channel. */
+    /** Adds a matrix that writes to the residual stream, except to the constant channel. */
     const into = (name: string, columns: number): void => {
       const values = random(width, columns, LAYER / Math.sqrt(columns));
       add(name, width, columns, values.fill(0, 0, columns));
@@ -85,7 +88,7 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
   return tensors;
 }
 
-/** Normally distributed numbers, by mulberry32 and Box and Muller. */
+/** Returns a generator of normally distributed numbers (mulberry32 and the Box-Muller transform). */
 function gaussians(seed: number): () => number {
   let state = seed;
   const uniform = (): number => {

@@ -1,4 +1,4 @@
-/** Settings for engines that use the model hub: they must neither contact it nor use the user's downloads. */
+/** Settings for engines that use the Hugging Face hub: they must neither contact it nor use the user's downloads. */
 import { join } from "node:path";
 import { CACHE } from "../install/cache.ts";
 

@@ -1,4 +1,4 @@
-/** The agent's own engine, llama.cpp in its process: with a file of the host's, and with the demo model. */
+/** The agent's own engine, llama.cpp inside its process: with a model file of the host, and with the demo model. */
 import { readFileSync } from "node:fs";
 import type { EngineUnderTest } from "../engine.ts";
 

@@ -1,4 +1,6 @@
-/** llama.cpp's server. With `--embeddings --pooling mean` it may serve generation and embeddings together. */
+/**
+ * The server of llama.cpp. With `--embeddings --pooling mean`, it may serve generation and embeddings at the same time.
+ */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";

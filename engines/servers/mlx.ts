@@ -1,4 +1,4 @@
-/** MLX's server on the CPU. It lists its model by the folder that it was started with. */
+/** The server of MLX, on the CPU. It lists its model by the folder with which it was started. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";

@@ -1,6 +1,6 @@
 /**
- * Ollama with its own folder. The model has the complete template of Llama 3.2, because the one in Ollama's library has
- * no date.
+ * Ollama with a data folder of its own. The model has Llama 3.2's complete chat template, because the one in Ollama's
+ * library lacks the date.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -59,11 +59,11 @@ export const ollama: EngineUnderTest = {
     return server;
   },
   known: /^ollama at /,
-  // Found through OLLAMA_HOST, as on a host's machine.
+  // `elect` finds Ollama through OLLAMA_HOST, as on a host's machine.
   elect: () => ["--slots", String(SLOTS)],
   env: (url) => ({ OLLAMA_HOST: new URL(url).host }),
   slots: SLOTS,
-  // Matched to the catalogue's model by name only, because Ollama has no endpoint for tokenising.
+  // Matched to the catalogue's model by name only, because Ollama has no endpoint for tokenizing.
   embeds: { model: "embed-m3", width: SHAPE.width },
   cannot: {},
   promptTokens: async (url: string, messages: Message[]) => {

@@ -1,4 +1,4 @@
-/** Reads the prompt tokens that an OpenAI-compatible engine counts itself. */
+/** Reads the prompt tokens that an OpenAI-compatible engine reports in its usage. */
 import type { Message } from "../engine.ts";
 import { askJson } from "./server.ts";
 

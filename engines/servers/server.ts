@@ -1,4 +1,7 @@
-/** An engine's process on loopback, in a session of its own, so that all its processes can be stopped and measured. */
+/**
+ * Runs an engine's server on loopback in a process session of its own, so that all of its processes can be stopped and
+ * measured.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -13,13 +16,13 @@ interface Command {
 
 export interface Server {
   url: string;
-  /** The process session that all its processes belong to. */
+  /** The ID of the process session to which all of the engine's processes belong. */
   session: number;
   /** Kills all processes of the session with SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** `isReady`: whether the engine answers yet. */
+/** Starts the server. `isReady` returns whether the engine answers yet. */
 export async function startServer(
   command: Command,
   { url, log, isReady }: { url: string; log: string; isReady: (url: string) => Promise<boolean> },

@@ -1,8 +1,8 @@
-/** Measures the CPU time of all processes of a session, and stops them. Uses Linux's /proc. */
+/** Measures the processor time of all processes of a session, and stops them. Uses Linux's /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const TICKS_PER_SECOND = 100;
-/** Fields of /proc/PID/stat after the name, which may contain any character. */
+/** The positions of fields in /proc/PID/stat, counted after the process name, which may contain any character. */
 const [SESSION, USER_TICKS, SYSTEM_TICKS] = [3, 11, 12];
 
 interface Member {
@@ -25,7 +25,7 @@ function statOf(name: string): string[] | undefined {
     const text = readFileSync(`/proc/${name}/stat`, "utf8");
     return text.slice(text.lastIndexOf(")") + 2).split(" ");
   } catch (error) {
-    // The process ended meanwhile.
+    // The process ended before its file was read.
     if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }

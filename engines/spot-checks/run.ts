@@ -1,8 +1,8 @@
 /**
- * `npm run engines:spot-checks`: runs spot checks between two engines of one model, llama.cpp inside the agent and
- * llama.cpp's server. Two hosts run each engine, and the gateway's own checker checks every answer: one engine scores a
- * given text, the other only reports candidates for the next token. Exits with 1 if an honest node is barred, or if a
- * cheating node, which answers another prompt than its own, is not barred.
+ * `npm run engines:spot-checks`: runs spot checks between two engines with the same model: llama.cpp inside the agent,
+ * which can score a given text, and llama.cpp's server, which only reports candidates for the next token. Two honest
+ * hosts run each engine, and a third one cheats by answering another prompt. The gateway's own checker checks every
+ * answer. Exits with 1 if an honest node would be quarantined, or a cheating one would not.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,10 @@ const GGUF = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", impor
 const OUTPUT_TOKENS_MAX = 96;
 const PROMPT_TOKENS = [20, 60, 200];
 const TEMPERATURES = [0, 0.8];
-/** All answers of a run fall within one day, the unit of the setting. */
+/**
+ * A day in milliseconds, the period of the spot checks' settings. The answers checked by one method are spread over one
+ * day.
+ */
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
 const CONTROL_ANSWERS_MAX = 100;
@@ -71,7 +74,7 @@ interface Host {
   engine: Engine;
   kind: "text" | "next";
 }
-/** Two honest hosts of each engine, and one of each that cheats. */
+/** Two honest hosts for each engine, and one cheating host for each. */
 const hosts: Host[] = await Promise.all([0, 1, 0, 1, 0, 1].map(async (index) => openHost(engines[index] as Engine)));
 let verdicts: Record<string, number> = {};
 const barred: string[] = [];
@@ -86,7 +89,7 @@ for (const engine of engines) await engine.close();
 await server.kill();
 process.exit(failed ? 1 : 0);
 
-/** Whether checks by this method bar no honest node and bar those that answer other prompts. */
+/** Returns whether spot checks by this method quarantine every cheating node and no honest one. */
 async function passes(method: "text" | "next"): Promise<boolean> {
   for (const { node, kind } of hosts) node.scores = kind === method ? { [MODEL]: kind } : {};
   const honest = hosts.slice(0, 4);
@@ -129,7 +132,7 @@ async function openHost(engine: Engine): Promise<Host> {
   return { engine, kind, node: Object.assign(node, { models: new Set([MODEL]), slots: 8 }) };
 }
 
-/** One request of a builder, answered by this host, with its check. */
+/** Sends a builder's request to this host's node, and waits for the spot check of the answer. */
 async function give({ node, engine }: Host, { cheats = false } = {}): Promise<void> {
   const [asked, other] = [askedOf(), askedOf()];
   const job: GenerationJob = {

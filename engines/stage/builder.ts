@@ -1,4 +1,4 @@
-/** A builder that sends requests to the gateway's API as any client does, and reads the answers. */
+/** A builder that sends requests to the gateway's API, as any client does, and reads the answers. */
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import { NotAsPromised } from "../outcome.ts";
 

@@ -1,4 +1,4 @@
-/** A host's machine: runs `tollgate-host` commands, and the agent that serves. */
+/** A host's machine: runs `tollgate-host` commands and the agent. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ interface How {
 }
 
 interface Said {
-  /** Null: the command hung and was killed. */
+  /** The exit code; null if the command hung and was killed. */
   code: number | null;
   out: string;
   err: string;
@@ -35,7 +35,7 @@ export class Host {
     return out;
   }
 
-  /** Runs a command that may fail. */
+  /** Runs a command that may fail, and returns its exit code and output. */
   async ask(args: string[], { env = {}, input = "" }: How = {}): Promise<Said> {
     const child = this.#spawn(args, env, { timeout: HANG_LIMIT_MS });
     let [out, err] = ["", ""];
@@ -67,7 +67,7 @@ export class Host {
     return this.#serving?.child.exitCode === null && this.#serving.child.signalCode === null;
   }
 
-  /** The process session of the running agent. */
+  /** The process session of the running agent, which contains all of its processes. */
   get session(): number {
     const pid = this.#serving?.child.pid;
     if (pid === undefined) throw new Error("the agent does not run");

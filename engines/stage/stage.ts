@@ -1,7 +1,7 @@
 /**
- * One engine with a whole platform: the engine, a gateway, and a host's machine with the agent between them. The
- * gateway sends no canaries and has no maximum speed, because the tiny model is not in the catalogue; the catalogue
- * gets one more model, for its vectors.
+ * A whole platform with one engine: the engine, a gateway, and a host's machine with the agent between them. The
+ * gateway sends no canaries and enforces no maximum speed, because the tiny model is not the one in the catalogue. An
+ * additional model in the catalogue serves the tiny model's embeddings.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,11 +24,11 @@ export interface Stage {
   hostToken: string;
   host: Host;
   builder: Builder;
-  /** The engine's URL; empty for one inside the agent. */
+  /** The engine's URL; empty for an engine inside the agent. */
   url: string;
   /** The agent's environment, in addition to what `elect` stored. */
   upEnv: Record<string, string>;
-  /** The process session that runs the model. */
+  /** Returns the process session that runs the model. */
   engineSession(): number;
   killEngine(): Promise<void>;
   startEngine(): Promise<void>;
@@ -86,7 +86,9 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   };
 }
 
-/** The gateway's own catalogue, with the tiny model's properties where they differ from the real one's. */
+/**
+ * Writes a copy of the gateway's catalogue, with the tiny model's properties where they differ from the real model's.
+ */
 async function writeCatalogue(dataDir: string, { embeds }: EngineUnderTest): Promise<string> {
   const unasked = { canaries: [], tps_max: SPEED_NOBODY_REACHES };
   const builtIn = new URL("../../gateway/catalogue/models.json", import.meta.url);

@@ -1,6 +1,7 @@
 /**
- * Puts a gateway together from its ports: the program, the HTTP tests, the stage and the simulator all call this. What was opened is
- * closed in reverse order, also when a later step fails, so nothing is left half-started.
+ * Assembles a gateway from its ports (interfaces to the outside world). The program, the HTTP tests, the stage (a
+ * platform for tests) and the simulator all use it. Opened parts are closed in reverse order, even if a later step
+ * fails.
  */
 import type { AccountParts } from "./accounts/parts.ts";
 import { type AccountSettings, openAccountParts } from "./assemble/accounts.ts";
@@ -33,37 +34,43 @@ export interface Settings
     SiteSettings,
     UpkeepSettings,
     HealthSettings {
-  /** The default duration of a drain. */
+  /** The durations of a drain (orderly shutdown) if none are given. */
   drain: DrainTimes;
 }
 
 interface RunningGateway {
-  /** The request path: what `inference/serve.ts` is called with. */
+  /** Serves requests; `inference/serve.ts` is called with it. */
   gateway: Gateway;
   ledger: Ledger;
   fleet: Fleet;
   newId: NewId;
-  /** The ID of the deployment that the database belongs to. */
+  /** The ID of the deployment to which the database belongs. */
   deployment: string;
-  /** Resolves when the node (`node_…`) accepts requests. */
+  /** Resolves when the node with this ID (`node_…`) accepts requests. */
   nodeOnline: (nodeId: string) => Promise<void>;
-  /** Reports not ready, lets requests in flight end, and resolves when none is left. Runs once; `close` includes it. */
+  /**
+   * Reports not ready, waits for requests in flight, and resolves when none is left. Runs once, even if called again;
+   * `close` includes it.
+   */
   drain: (times?: DrainTimes) => Promise<void>;
-  /** Drains, then closes everything, including the ports. */
+  /** Drains the gateway, then closes everything, including the ports. */
   close: () => Promise<void>;
 }
 
-/** A gateway with listeners. */
+/** A gateway that listens for connections. */
 export interface ServedGateway
   extends RunningGateway,
     AccountParts,
     KeyParts,
     Pick<Servers, "port" | "internalPort" | "warm"> {
-  /** What the routes use. */
+  /** The parts of the gateway that routes use. */
   parts: Parts;
 }
 
-/** With a listener, serves the API, the console and the internal port. Without one, only callers of `serve` are served. */
+/**
+ * With a listener, the gateway serves the API, the console and the internal port. Without one, it serves only callers
+ * of `serve`.
+ */
 export function assemble(ports: Ports & { listener: Listener }, settings: Settings): Promise<ServedGateway>;
 export function assemble(ports: Ports, settings: Settings): Promise<RunningGateway>;
 export async function assemble(ports: Ports, settings: Settings): Promise<RunningGateway | ServedGateway> {
@@ -75,7 +82,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
   try {
     const front = listener && (await openFront(context, settings, { ...ports, listener }));
     const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
-    // Nodes get messages only once the plane is known to belong to this database.
+    // No node gets messages before the plane is known to belong to this database.
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
     const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });
@@ -85,7 +92,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const parts = await openSite(context, settings, ports, { ...front, serving, trust });
     const upkeep = await openUpkeep(context, settings, { ports, parts, ...front });
     const health = openHealth(context, settings, { ports, serving, upkeep, files: parts.door.files, ...front });
-    // Earlier requests would be refused although nodes that have not reported yet could serve them.
+    // Waits, because requests would be refused until nodes that can serve them have reported.
     await serving.nodesReported;
     const doors = await openServers(context, { ...ports, ...front, parts, health, onClosed });
     const { port, internalPort, warm } = doors;
@@ -108,7 +115,7 @@ interface Front {
   notifying: NotificationParts;
 }
 
-/** Parts that only connections need: sign-in and metrics. */
+/** Opens parts that only a listening gateway needs: sign-in and metrics. */
 async function openFront(
   context: Context,
   settings: AccountSettings & NotificationSettings,
@@ -118,7 +125,7 @@ async function openFront(
   return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports), notifying };
 }
 
-/** Without a listener no one reads metrics. */
+/** Counts nothing, because without a listener the metrics cannot be read. */
 const NOBODY_COUNTS: Pick<Traffic, "watch" | "limitsUnavailable"> = {
   watch: { ended() {}, withheld() {}, refused() {} },
   limitsUnavailable() {},
@@ -169,7 +176,7 @@ function running(
   };
 }
 
-/** Closes everything in reverse order, continues after failures, then throws the first. */
+/** Closes everything in reverse order. After a failure it continues, and then throws the first error. */
 async function closeAll(stack: Stop[]): Promise<void> {
   const failures: unknown[] = [];
   for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) {

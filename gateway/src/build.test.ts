@@ -1,4 +1,4 @@
-/** A gateway built from settings: outages of its database, and a machine with a wrong clock. */
+/** Tests a gateway built from settings: database outages, and a machine with a wrong clock. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ describe("a gateway whose database becomes unreachable during start", () => {
       log,
       onLost: (error) => assert.fail(error),
       anyInternalPort: true,
-      // The database is migrated, but the prices are not stored yet.
+      // At this point the database is migrated, but the prices are not stored yet.
       progress(what) {
         if (what === "loading the tokenizers" && cuts.length === 0) cuts.push(proxy.refuse());
       },
@@ -130,7 +130,7 @@ const HOUR_MS = 60 * 60 * 1000;
 describe("a gateway whose machine's clock is a day ahead of the database's", () => {
   let database: TestDatabase;
   let directory: string;
-  /** The clock error of the second gateway's machine. */
+  /** How far the clock of the second gateway's machine is ahead. */
   let aheadMs = DAY_MS;
   let right: BuiltGateway;
   let ahead: BuiltGateway;

@@ -1,4 +1,7 @@
-/** Turns the configuration into ports and settings, and calls `assemble`. Nothing else knows which adapter is behind a port. */
+/**
+ * Creates ports and settings from the configuration, and calls `assemble`. No other code depends on the implementation
+ * behind a port.
+ */
 import { developmentMail, type Mail, smtpMail } from "./accounts/mail.ts";
 import type { Stop } from "./assemble/context.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
@@ -26,11 +29,11 @@ import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
 export interface BuiltGateway extends ServedGateway {
-  /** Null unless the database is the private one. */
+  /** The process ID of the private PostgreSQL; null if another database is configured. */
   postgresPid: number | null;
 }
 
-/** Waits for an unreachable database, also for one that becomes unreachable during the start. */
+/** Builds a gateway. Waits for an unreachable database, even if it becomes unreachable during the start. */
 export async function build(options: BuildOptions): Promise<BuiltGateway> {
   const { config, clock: machine = systemClock, random = systemRandom() } = options;
   const log = options.log.child({ version: VERSION });
@@ -70,7 +73,7 @@ async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, starte
   const { config, development, newId, worker } = common;
   const gatewayId = suffixOf(newId());
   const { onClose, close } = openStack();
-  // Several gateways may log to one place.
+  // Log lines name the gateway, because several may write to the same place.
   const log = common.log.child({ instance: gatewayId });
   const opened = await openPorts({ ...common, log, gatewayId, onClose }, started, close).catch(async (error) => {
     await close();
@@ -94,7 +97,7 @@ function openStack(): { onClose: (stop: Stop) => void; close: () => Promise<void
 
 async function openPorts(context: BuildContext, { time, listener, tellMissing }: Started, close: () => Promise<void>) {
   const { config, clock, random, newId, gatewayId, log } = context;
-  // Read before anything starts, so that a mistake leaves nothing to clean up.
+  // The catalog is read before anything starts, so that an error leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const tracing = await openTracing(context);
@@ -107,7 +110,7 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
     await shared.belongs();
     return id;
   });
-  // `assemble` awaits it; if an earlier step fails, that error is reported instead.
+  // Handled by `assemble`, which awaits it. If an earlier step fails, only that error is reported.
   deployment.catch(() => undefined);
   const ports: Ports & { listener: Listener } = {
     clock,

@@ -43,7 +43,7 @@ test("all mistakes are reported at once with their variables", () => {
   );
 });
 
-test("the memory for large bodies fits at least one body, and an account gets a quarter but at least one body", () => {
+test("reserves memory for at least one large body, and a quarter of it, but at least one body, per account", () => {
   const MiB = 1024 * 1024;
   const budgetOf = (BODY_BUDGET_MB?: string) => parseConfig({ BODY_BUDGET_MB }).bodyBudget;
   assert.deepEqual(budgetOf(), { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });

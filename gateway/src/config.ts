@@ -1,6 +1,6 @@
 /**
- * Parses the environment once and reports every mistake. Nothing else reads process.env. Each folder declares its settings in its own
- * `config.ts`; this file joins them and checks rules across folders.
+ * Parses the environment once, and reports every mistake. No other code reads process.env. Each folder declares its
+ * settings in its own `config.ts`. This file joins them, and checks rules that concern several folders.
  */
 import { join, resolve } from "node:path";
 import { z } from "zod";
@@ -26,7 +26,7 @@ import { site } from "./site/config.ts";
 import { trust } from "./trust/config.ts";
 import { workers } from "./workers/config.ts";
 
-/** In the order of docs/operators/settings.md. */
+/** All domains of settings, in the order of docs/operators/settings.md. */
 const ALL = [
   ...([http, workers, database, limits, keys, accounts, plane, catalogue, inference, dispatch, ledger, drain] as const),
   ...([fleet, trust, payments, operators, history, site, logs, traces] as const),
@@ -42,7 +42,7 @@ const SECRETS = declared.filter(([, { secret }]) => secret === true).map(([name]
 const RETIRED: Record<string, string> = Object.assign({}, ...DOMAINS.map(({ retired }) => retired));
 const Environment = z.object(Object.fromEntries(declared.map(([name, { parser }]) => [name, parser])));
 
-/** The names of all variables. */
+/** The names of all environment variables. */
 export const SETTINGS: string[] = [...declared.map(([name]) => name), ...SECRETS.map((name) => `${name}_FILE`)];
 
 export type Config = ReturnType<typeof configOf>;
@@ -56,7 +56,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** For commands that need only the database: DATABASE_URL, or the content of DATABASE_URL_FILE. */
+/** Finds the database's URL for commands that need nothing else: DATABASE_URL, or the content of DATABASE_URL_FILE. */
 export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Variables): string {
   const given = {
     ...(DATABASE_URL !== "" && { DATABASE_URL }),
@@ -70,7 +70,7 @@ export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Var
 }
 
 export function parseConfig(env: Variables): Config {
-  // An empty variable counts as not set, because container files write it that way.
+  // An empty variable counts as not set, because container configurations write unset variables that way.
   const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
   const { variables, mistakes } = withSecretFiles(Object.fromEntries(set), SECRETS);
   for (const [name, now] of Object.entries(RETIRED)) {
@@ -84,7 +84,7 @@ export function parseConfig(env: Variables): Config {
   return configOf(data as Environment);
 }
 
-/** Rules between settings of different folders. */
+/** Checks rules between settings of different folders. */
 function mistakesAcross(variables: Variables, e: Environment | undefined): string[] {
   const mistakes: string[] = [];
   if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {
@@ -92,7 +92,8 @@ function mistakesAcross(variables: Variables, e: Environment | undefined): strin
       "KEY_PEPPER must be set when DATABASE_URL is set: all gateways share it, and losing it invalidates all keys",
     );
   }
-  // Links and redirects use this URL; the Host header of a request would let its sender choose where they lead.
+  // Links and redirects use PUBLIC_URL: if they used a request's Host header, its sender could redirect users
+  // elsewhere.
   for (const name of ["SMTP_URL", "OIDC_PROVIDERS"]) {
     if (variables[name] !== undefined && variables.PUBLIC_URL === undefined) {
       mistakes.push(`PUBLIC_URL must be set when ${name} is set`);

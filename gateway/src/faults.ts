@@ -1,4 +1,4 @@
-/** A refused request's error. api/src/faults.ts has the codes and their texts. */
+/** The error of a refused request. api/src/faults.ts lists the codes and their messages. */
 import {
   brokenRule,
   compressedBody,
@@ -16,7 +16,7 @@ import {
 
 export type { FaultCode } from "@tollgate/api/faults.ts";
 
-/** The parts of a fault; they can be sent between threads. */
+/** The fields of a fault as a plain object, which can be sent between threads. */
 export interface FaultParts extends Omit<Refusal, "code" | "extra"> {
   code?: FaultCode | undefined;
   extra?: Record<string, unknown>;
@@ -25,15 +25,15 @@ export interface FaultParts extends Omit<Refusal, "code" | "extra"> {
   about?: About | undefined;
 }
 
-/** Stored with a refused request beside its code, never sent to the client. */
+/** Facts that are stored with a refused request, but never sent to the client. */
 interface About {
   /** The requested model. */
   model?: string;
-  /** Stored instead of the message if that repeats user input. */
+  /** Stored instead of the message, if the message repeats the user's input. */
   message?: string;
 }
 
-/** Internal details belong in `cause`, which is only logged. */
+/** An error whose message is sent to the client. Internal details belong in `cause`, which is only logged. */
 export class Fault extends Error implements Refusal {
   override name = "Fault";
   readonly status: number;
@@ -59,13 +59,13 @@ export class Fault extends Error implements Refusal {
     return envelopeOf(this);
   }
 
-  /** A copy with these headers added. */
+  /** A copy of the fault with these headers added. */
   withHeaders(headers: Record<string, string>): Fault {
     const { message, cause } = this;
     return new Fault({ ...this, message, cause, headers: { ...this.headers, ...headers } });
   }
 
-  /** A copy that names the request's model. */
+  /** A copy of the fault that names the requested model. */
   ofModel(model: string): Fault {
     const { message, cause } = this;
     return new Fault({ ...this, message, cause, about: { ...this.about, model } });
@@ -81,27 +81,30 @@ export interface FaultOptions {
   about?: About;
 }
 
-/** No model ID is longer, but a request can contain any text. */
+/** How much of a model's name is shown. Model IDs are shorter, but a request can contain any text. */
 const MODEL_CHARS_SHOWN = 100;
 
-/** Creates a fault of the catalogue. */
+/** Creates a fault with a code of the catalog. */
 export function fault(code: FaultCode, { message, ...more }: FaultOptions = {}): Fault {
   return new Fault({ ...refusal(code, message), ...more });
 }
 
-/** 404: one error for a model that does not exist, is announced, has the wrong kind, or is not allowed for the key. */
+/**
+ * A 404. The same error for a model that does not exist, is only announced, has the wrong kind, or is not allowed for
+ * the key.
+ */
 export function modelNotFound(id: string): Fault {
   const shown = JSON.stringify(id.slice(0, MODEL_CHARS_SHOWN));
   const message = `Model ${shown} does not exist, or cannot be used with this key and endpoint. GET /v1/models lists the available models.`;
   return fault("model_not_found", { message, about: { model: id, message: faults.model_not_found.text } });
 }
 
-/** 400: names the field and the rule it broke. */
+/** A 400 that names the field and the rule that it violates. */
 export function invalidRequest(param: string | null, message: string, cause?: unknown, about?: About): Fault {
   return new Fault({ ...wrongField(param, message), cause, about });
 }
 
-/** 400: `"from" must be …`. */
+/** A 400 such as `"from" must be …`. */
 export const breaksRule = (field: string, rule: string): Fault => new Fault(brokenRule(field, rule));
 
 export function notFound(message: string): Fault {
@@ -109,11 +112,11 @@ export function notFound(message: string): Fault {
 }
 
 export function unsupportedEncoding(encoding: string, header?: string): Fault {
-  const about = { message: "The request body is encoded in a way that the gateway does not read." };
+  const about = { message: "The request body has a content encoding that the gateway does not support." };
   return new Fault({ ...compressedBody(encoding, header), about });
 }
 
-/** For a body that arrives too slowly. Closes the connection, because the rest may still arrive. */
+/** For a body that arrives too slowly. Closes the connection, because the rest of the body may still arrive. */
 export function tooSlow(): Fault {
   return new Fault({ ...slowBody(), headers: { connection: "close" } });
 }

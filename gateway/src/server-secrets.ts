@@ -1,7 +1,7 @@
 /**
- * The secrets that a gateway cannot lose: the pepper of all key hashes, and the seeds that sign nodes' credentials and receipts. Each comes
- * from the environment, or is generated at the first start and stored in the data directory with mode 0600. A replaced secret is kept
- * beside its successor as long as something depends on it.
+ * The secrets that a gateway must not lose: the pepper of all key hashes, and the seeds for signing nodes' credentials
+ * and receipts. Each comes from the environment, or is generated at the first start and stored in the data directory
+ * with mode 0600. A replaced secret is kept beside its successor while something depends on it.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -21,12 +21,12 @@ type SecretsFile = z.infer<typeof SecretsFile>;
 
 export interface ServerSecrets {
   pepper: string;
-  /** During a replacement of the pepper: the previous or the next one. */
+  /** Set while the pepper is being replaced: the previous or the next pepper. */
   pepperOld: string | undefined;
   pepperNext: string | undefined;
-  /** 32 bytes, base64url. */
+  /** The seed that signs receipts: 32 bytes in base64url. */
   receiptSeed: string;
-  /** Undefined until the plane has generated one. */
+  /** Undefined until the plane has generated its seed. */
   planeSeed: string | undefined;
   planeSeedOld: string | undefined;
   keepPlaneSeed(seed: string): Promise<void>;
@@ -45,7 +45,7 @@ interface Configured {
 export async function serverSecrets(configured: Configured): Promise<ServerSecrets> {
   const { keyPepper, keyPepperOld, keyPepperNext: pepperNext, receiptSeed, plane } = configured;
   if (keyPepper !== undefined && receiptSeed !== undefined && plane.seed !== undefined) {
-    // The file is read only if the configuration lacks a secret.
+    // Reads the file only if the configuration lacks a secret.
     const given = { pepper: keyPepper, pepperOld: keyPepperOld, pepperNext, receiptSeed };
     return { ...given, planeSeed: plane.seed, planeSeedOld: plane.seedOld, keepPlaneSeed: async () => {} };
   }
@@ -88,14 +88,14 @@ export async function replaceKept(dataDir: string, which: KeptSecret): Promise<v
   const { plane_seed: planeSeed, ...others } = stored;
   const replaced: Record<KeptSecret, () => SecretsFile> = {
     pepper: () => ({ ...stored, key_pepper: drawn(), key_pepper_old: stored.key_pepper }),
-    // The plane generates its own seed at the next start.
+    // Removes the seed, so that the plane generates a new one at the next start.
     plane: () => ({ ...others, ...(planeSeed !== undefined && { plane_seed_old: planeSeed }) }),
     receipts: () => ({ ...stored, receipt_seed: drawn() }),
   };
   await write(file, replaced[which]());
 }
 
-/** Removes the replaced secret. Returns false if there is none. */
+/** Removes a replaced secret. Returns false if there is none. */
 export async function forgetReplaced(dataDir: string, which: "pepper" | "plane"): Promise<boolean> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
@@ -112,12 +112,12 @@ async function read(file: string): Promise<SecretsFile | undefined> {
   const text = await readIfExists(file);
   if (text === undefined) return undefined;
   const stored = SecretsFile.safeParse(parse(text));
-  // A new pepper would invalidate every key, so the start fails instead.
+  // Generating a new pepper would invalidate every key, so the start fails instead.
   if (!stored.success) throw new Error(`${file} is damaged. Restore it from a backup: all keys depend on it.`);
   return stored.data;
 }
 
-/** Written atomically: half a file would invalidate every key. */
+/** Written atomically, because an incomplete file would invalidate every key. */
 async function write(file: string, secrets: SecretsFile): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });

@@ -1,7 +1,7 @@
 /**
- * Generates `gateway/catalogue/tokenizers/*.bin` from published packages and prints each SHA-256, which `src/metering/tokenizers.ts` pins.
- * Run it to add or update a vocabulary, and commit the output: `npx node gateway/tools/convert-tokenizers.ts`. The same packages and the
- * same Node give the same bytes. Needs npm, tar and git.
+ * Generates `gateway/catalogue/tokenizers/*.bin` from published packages, and prints each file's SHA-256, which
+ * `src/metering/tokenizers.ts` pins. To add or update a vocabulary, run `npx node gateway/tools/convert-tokenizers.ts`
+ * and commit the output. The same packages and Node version produce the same bytes. Needs npm, tar and git.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ const BPE = [
   },
 ];
 
-/** llama.cpp's test vocabulary for a model with the same XLM-RoBERTa tokenizer as BGE-M3. */
+/** llama.cpp's vocabulary for tests. BGE-M3 uses the same XLM-RoBERTa tokenizer. */
 const XLM_ROBERTA = {
   spec: "node-llama-cpp@3.22.1",
   bundle: "llama/gitRelease.bundle",

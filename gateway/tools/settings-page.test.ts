@@ -15,16 +15,16 @@ const filesOf = (...patterns: string[]): string[] =>
 
 /** Names in deploy/ and the operators' guides that look like settings of the gateway but are not. */
 const OTHERS = [
-  // Variables of Node and the C library.
+  // Environment variables of Node and the C library.
   ...["NODE_ENV", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "MALLOC_ARENA_MAX"],
-  // Variables of the host's agent.
+  // Environment variables of the host agent.
   ...["TOLLGATE_HOST_TOKEN", "TOLLGATE_HOST_FLAGS"],
-  // Variables of other images, Envoy and systemd.
+  // Variables of other container images, Envoy and systemd.
   ...["POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE", "TOLLGATE_VERSION", "STRICT_DNS", "LEAST_REQUEST"],
   ...["AF_INET", "AF_INET6", "AF_UNIX"],
   // OpenTelemetry variables that its packages read themselves.
   ...["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_EXPORTER_OTLP_HEADERS"],
-  // Arguments in usage lines.
+  // Placeholders in usage lines.
   ...["GATE_NAME", "PLANE_NAME", "ROUTE_HOST"],
 ];
 

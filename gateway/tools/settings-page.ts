@@ -52,7 +52,7 @@ ${secrets.join(", ")}.
 
 const retiredSection = (retired: [string, string][]): string => `## Retired settings
 
-A gateway does not start if a retired setting is set. The error says what to do.
+A gateway does not start if a retired setting is set. The error message says what to do.
 
 | Variable | What holds now |
 |---|---|

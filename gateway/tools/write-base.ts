@@ -1,6 +1,6 @@
 /**
- * Writes gateway/sql/base.sql, the schema after all current migrations: `npx node gateway/tools/write-base.ts`. New databases are created
- * from it. Uses PostgreSQL 15 and its pg_dump, so that every supported version can read the file.
+ * Writes gateway/sql/base.sql, the schema after all current migrations, from which new databases are created: `npx node
+ * gateway/tools/write-base.ts`. Uses PostgreSQL 15 and its pg_dump, so that every supported version can read the file.
  */
 import { execFileSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
@@ -11,14 +11,16 @@ import { openTestDatabase } from "../src/db/testing.ts";
 
 const OLDEST_POSTGRES = "15";
 
-/** Created by functions/, or by the program. */
+/** Excluded, because functions/ or the program creates them. */
 const OTHERS = /^(migration|function_file)\b/;
-/** Monthly partitions, created at the database's first start. */
+/** Monthly partitions, which are created at the database's first start. */
 const MONTHS = /\brequest_\d{4}_\d{2}(?!\d)/;
-/** The functions that create them; functions/ replaces them with the current ones. */
+/**
+ * Functions that create the first monthly partitions. Afterwards functions/ replaces them with the current versions.
+ */
 const NEEDED_FUNCTIONS = /^(uuid_floor|history_make_partitions)\(/;
 
-/** The first rows and monthly partitions of a database. Tests compare them with the result of migrations. */
+/** The first rows and monthly partitions of a database. Tests compare them with the result of the migrations. */
 const BEGINNING = `insert into hold_sweep (at) values (now());
 insert into deployment default values;
 insert into rollup_turn default values;

@@ -1,6 +1,6 @@
 /**
- * Writes down what a release's gateways need of the database: `npx node gateway/tools/write-release.ts COMMIT`, run with the release
- * checked out when it is made (gateway/sql/README.md).
+ * Records what a release's gateways need from the database: `npx node gateway/tools/write-release.ts COMMIT`. Run it
+ * with the release checked out when the release is made (gateway/sql/README.md).
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

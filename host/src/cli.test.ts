@@ -13,7 +13,7 @@ import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 const BIN = fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url));
 const TOKEN = "tht_live_abc_def";
 
-/** Handles none of this process's signals. */
+/** A supervisor that handles none of this process's signals. */
 const supervisor = (): Supervisor => ({
   hasParent: false,
   stopRequested: new Promise(() => {}),
@@ -24,7 +24,7 @@ const supervisor = (): Supervisor => ({
 interface Run {
   child: ChildProcess;
   output: () => string;
-  /** Resolves when the output matches. */
+  /** Resolves when the output matches the pattern. */
   said: (pattern: RegExp) => Promise<void>;
   exit: Promise<number | null>;
 }
@@ -53,7 +53,7 @@ function start(t: TestContext, args: string[], ipc: boolean): Run {
   return { child, output: () => output, said, exit: once(child, "close").then(([code]) => code) };
 }
 
-/** A stub gateway and a plane, enough for a node to come online. */
+/** A stub gateway and a stub of the dispatch plane, enough for a node to come online. */
 async function platform(t: TestContext): Promise<{ gateway: string; nats: StubNats; calls: string[] }> {
   const nats = await stubNats(t);
   const calls: string[] = [];
@@ -87,20 +87,20 @@ test("exits with code 2 for wrong arguments and 1 for failures, and says what to
   }
 });
 
-test("exits with the command's code and writes errors to standard error", async (t) => {
+test("exits with the command's exit code and writes errors to standard error", async (t) => {
   const { exit, output } = start(t, ["statsu"], false);
   assert.equal(await exit, 2);
   assert.match(output(), /^error: there is no command 'statsu'; did you mean 'status'\? Next: tollgate-host --help\n$/);
 });
 
-test("writes a failure as an object with --json", async (t) => {
+test("writes a failure as a JSON object with --json", async (t) => {
   const { exit, output } = start(t, ["status", "--json"], false);
   assert.equal(await exit, 1);
   const error = { message: "this machine is not logged in", code: null, next: "tollgate-host login" };
   assert.deepEqual(JSON.parse(output()), { error });
 });
 
-test("prints help for every command in any argument order, and the version", async () => {
+test("prints help for every command wherever --help stands, and prints the version", async () => {
   const said = async (...args: string[]): Promise<string> => {
     const terminal = new FakeTerminal();
     assert.equal(await run(args, { terminal }), 0, args.join(" "));
@@ -122,7 +122,7 @@ test("prints help for every command in any argument order, and the version", asy
   assert.equal(await said("status", "--version"), await said("-V"));
 });
 
-test("does not repeat a token that was passed in the wrong place", async () => {
+test("does not repeat a token that the user passed in the wrong place", async () => {
   for (const args of [
     ["login", TOKEN],
     [TOKEN],
@@ -138,13 +138,13 @@ test("does not repeat a token that was passed in the wrong place", async () => {
   }
 });
 
-test("lists its commands without arguments", async () => {
+test("lists its commands when called without arguments", async () => {
   const terminal = new FakeTerminal();
   assert.equal(await run([], { terminal }), 2);
   assert.match(terminal.text, /^Usage: tollgate-host COMMAND/);
 });
 
-test("reports online once over IPC, and a stop message ends it cleanly", async (t) => {
+test("reports once over IPC that the node is online, and ends cleanly on a stop message", async (t) => {
   const { gateway, calls } = await platform(t);
   const { child, exit, output } = start(t, scripted(gateway), true);
   const [message] = await once(child, "message");
@@ -169,7 +169,7 @@ test("ends when its parent process disconnects the IPC channel", async (t) => {
   assert.deepEqual(await exit, [0, null]);
 });
 
-test("reports a failed start with the reason over IPC", async (t) => {
+test("reports the reason of a failed start over IPC", async (t) => {
   const dead = await deadAddress();
   const { child, exit, output } = start(t, scripted(dead), true);
   const [message] = await once(child, "message");
@@ -179,7 +179,7 @@ test("reports a failed start with the reason over IPC", async (t) => {
   assert.match(output(), new RegExp(`error: ${reason}\\. Next: .*\n$`));
 });
 
-test("reports a lost connection and reconnects until SIGTERM ends the process", async (t) => {
+test("up reports a lost connection and reconnects until SIGTERM ends the process", async (t) => {
   const { gateway, nats } = await platform(t);
   const { child, exit, output, said } = start(t, scripted(gateway), true);
   await once(child, "message");

@@ -29,7 +29,7 @@ import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
 import { findAbsences, findEngines } from "./engines/detect.ts";
 
-/** In the order in which a host needs them. */
+/** Sorted by when a host needs them. */
 const COMMANDS: Record<string, Command> = {
   login,
   register,
@@ -98,7 +98,7 @@ function realContext(args: string[]): CommandContext {
   };
 }
 
-/** Loaded on first use, because the NATS client takes much of a command's start. */
+/** The NATS client is loaded on first use, because loading it takes much of a command's start time. */
 const dial: Dial = async (credentials, name) => {
   const { dialNats } = await import("./agent/nats.ts");
   return dialNats(credentials, name);

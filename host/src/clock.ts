@@ -1,4 +1,4 @@
-/** The agent's clock, with waits. */
+/** The agent's clock, with functions to wait. */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 
 export type Clock = AnyClock;

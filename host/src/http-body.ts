@@ -1,4 +1,4 @@
-/** Reads a whole response up to a limit, so that the server cannot exhaust our memory. */
+/** Reads a whole response up to a size limit, so that the server cannot exhaust our memory. */
 export async function readText(response: Response, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -10,7 +10,7 @@ export async function readText(response: Response, bytesMax: number): Promise<st
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Undefined for invalid JSON, which every schema refuses. */
+/** Returns undefined for invalid JSON. Every schema refuses undefined. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

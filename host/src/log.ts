@@ -14,7 +14,10 @@ export function createLog(level: string, paint: Paint): Log {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-/** An unexpected error without its message, which may quote input (as `JSON.parse` does): its kind and stack. */
+/**
+ * Describes an unexpected error by its kind and stack. The message is left out because it may quote input, as
+ * `JSON.parse` does.
+ */
 export function withoutMessage(error: unknown): { error: string; at: string[] } {
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const at = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

@@ -1,14 +1,14 @@
-/** The clock as a parameter of gateway and agent, so that tests and the simulator can control it. */
+/** The interface of the clock that gateway and agent use. Tests and the simulator pass in their own clocks. */
 export interface Clock {
-  /** Wall time in milliseconds since 1970. For records and ids; it may jump. */
+  /** Wall-clock time in milliseconds since 1970, for records and IDs. The time may jump. */
   now(): number;
-  /** Milliseconds that only grow. For durations and deadlines. */
+  /** Milliseconds that never decrease, for durations and deadlines. */
   monotonic(): number;
-  /** Runs `task` once after `delayMs`; the returned function cancels it. */
+  /** Runs `task` once after `delayMs`. Returns a function that cancels this. */
   after(delayMs: number, task: () => void): () => void;
   /** Runs `task` every `periodMs` until cancelled. Does not keep the process alive. */
   every(periodMs: number, task: () => void): () => void;
-  /** Runs `task` once, after the event loop has processed what is pending, including data in sockets. */
+  /** Runs `task` once, after the event loop has processed all pending work, including data in sockets. */
   soon(task: () => void): void;
 }
 

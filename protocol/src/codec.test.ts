@@ -74,7 +74,7 @@ describe("frames", () => {
     });
   }
 
-  test("encode a job's parts without copying, within the frame limit", () => {
+  test("are encoded in two parts without copying a job's piece, within the frame limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
       const [head, piece] = encodeApart(frame);
       assert.equal(piece, frame.piece);
@@ -83,38 +83,38 @@ describe("frames", () => {
     }
   });
 
-  test("leave the 1.0 header unchanged when fields of 1.1 are absent", () => {
+  test("have the same job header as in version 1.0 if the fields of 1.1 are absent", () => {
     const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;
     const bytes = encode({ kind: "job", header: { ...header, times: true }, piece });
     assert.deepEqual(plain(decode(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));
   });
 
-  test("refuse a log-probability above zero", () => {
+  test("are refused if they contain a log-probability above zero", () => {
     assert.throws(() => decode(encode({ kind: "scored", job: JOB, seq: 0, logprobs: [0.1] })), FrameError);
   });
 
-  test("decode optional state fields of 1.3 unchanged", () => {
+  test("keep the optional state fields of version 1.3 when decoded", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const added = { accepts_early: true, scores: { "tiny-3b": "next" as const }, schema_keywords: ["type", "minimum"] };
     const frame: Sendable = { kind: "state", state: { ...state, ...added } };
     assert.deepEqual(decode(encode(frame)), frame);
   });
 
-  test("decode and bound optional state fields of 1.4", () => {
+  test("keep the optional state fields of version 1.4 when decoded, within their bounds", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const frame: Sendable = { kind: "state", state: { ...state, slots_max: 64 } };
     assert.deepEqual(decode(encode(frame)), frame);
     assert.throws(() => decode(encode({ kind: "state", state: { ...state, slots_max: 4_097 } })), FrameError);
   });
 
-  test("refuse a delta whose end is before its start", () => {
+  test("are refused if a delta ends before it starts", () => {
     const [, delta] = (GOLDEN.timed as Extract<Frame, { kind: "timed" }>).deltas;
     assert.ok(delta);
     const back = encode({ kind: "timed", deltas: [{ ...delta, firstMs: 71, lastMs: 70 }] });
     assert.throws(() => decode(back), FrameError);
   });
 
-  test("report the place of a mistake without quoting the frame", () => {
+  test("are refused with the place of the mistake, without quoting the frame", () => {
     const marker = "MARKER-of-a-prompt";
     const bodies = [
       marker,
@@ -143,15 +143,15 @@ describe("frames", () => {
     );
   });
 
-  test("distinguish a kind of a later minor version from a broken frame", () => {
+  test("of a kind that a later minor version adds are decoded as unknown, not refused", () => {
     assert.deepEqual(decode(Buffer.from([1, 200, 1, 2, 3])), { kind: "unknown", code: 200 });
   });
 
-  test("refuse another major version", () => {
+  test("of another major version are refused", () => {
     assert.throws(() => decode(Buffer.from([2, 3])), FrameError);
   });
 
-  test("drop fields that the schema does not know, such as a node's own token count", () => {
+  test("lose fields that the schema does not define, such as a node's own token count", () => {
     const claim = Buffer.from(
       `\x01\x15${JSON.stringify({ job: JOB, seq: 0, finish: "stop", tokens: 1e9, usage: {} })}`,
       "latin1",
@@ -159,7 +159,7 @@ describe("frames", () => {
     assert.deepEqual(decode(claim), { kind: "done", job: JOB, seq: 0, finish: "stop" });
   });
 
-  test("refuse input that is truncated, too long or out of bounds", () => {
+  test("are refused if they are truncated, too long or out of bounds", () => {
     for (const bytes of [GOLDEN.deltas, GOLDEN.timed].map((frame) => encode(frame as Sendable))) {
       for (let length = 0; length < bytes.length; length++)
         assert.throws(() => decode(bytes.subarray(0, length)), FrameError);
@@ -171,7 +171,7 @@ describe("frames", () => {
     assert.throws(() => decode(vectors), FrameError);
   });
 
-  test("limit the size of JSON parts and of the text in a deltas frame", () => {
+  test("are refused if JSON parts or the text of deltas exceed their limits", () => {
     const json = (kind: number, body: object): Buffer =>
       Buffer.from(`\x01${String.fromCharCode(kind)}${JSON.stringify(body)}`);
     const pad = (bytes: number): string => "x".repeat(bytes);
@@ -187,7 +187,7 @@ describe("frames", () => {
       () => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })),
       /exceeds the limit of 49152/,
     );
-    // The longest allowed names in a state, and the longest failure message, fit within these limits.
+    // A state with the longest allowed names and a failure with the longest message fit within these limits.
     const models = Array.from({ length: 256 }, (_, i) => String(i).padStart(64, "m"));
     assert.equal(decode(encode({ kind: "state", state: { ...state, models, json_schema: models } })).kind, "state");
     const message = "\u0001".repeat(FAILURE_MESSAGE_CHARS_MAX);
@@ -202,7 +202,7 @@ describe("frames", () => {
     assert.throws(() => decode(encode(deltas(2, DELTAS_TEXT_BYTES_MAX / 2 + 1))), /deltas of 32770 bytes exceed/);
   });
 
-  test("raise FrameError, and nothing else, for hostile bytes", () => {
+  test("cause only FrameError when their bytes are random or damaged", () => {
     const kinds = fc.constantFrom(1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 99);
     fc.assert(
       fc.property(kinds, fc.uint8Array({ maxLength: 300 }), (kind, rest) => {
@@ -214,7 +214,7 @@ describe("frames", () => {
       }),
       { numRuns: 3000 },
     );
-    // Valid frames with a few changed bytes reach more edge cases than random bytes.
+    // Valid frames with a few changed bytes reach more edge cases than random bytes do.
     const valid = fc.constantFrom(...Object.values(GOLDEN).map((frame) => encode(frame)));
     const changes = fc.array(fc.tuple(fc.nat(200), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 });
     fc.assert(
@@ -232,7 +232,7 @@ describe("frames", () => {
   });
 });
 
-/** Buffers and typed arrays compare by content. */
+/** Makes frames comparable, because buffers and typed arrays with the same content are not deeply equal. */
 function plain(frame: Frame): unknown {
   return JSON.parse(JSON.stringify(frame, (_key, value) => (value instanceof Uint8Array ? [...value] : value)));
 }

@@ -1,8 +1,8 @@
 /**
- * Encodes and decodes frames. Layout: byte 0 is the protocol's major version, byte 1 the kind, then the kind's payload; integers are
- * little-endian. `decode` trusts nothing: lengths are checked, text must be valid UTF-8, JSON must match its schema. It throws only
- * `FrameError`, which names a position and a kind of mistake but never quotes the frame, because errors are logged and a frame can contain
- * a prompt.
+ * Encodes and decodes frames. Byte 0 is the protocol's major version, byte 1 the kind of frame, and the rest depends on
+ * the kind. Integers are little-endian. `decode` trusts nothing: it checks lengths, requires valid UTF-8, and matches
+ * JSON against its schema. It throws only `FrameError`, which names a position and a kind of mistake. Errors never
+ * quote the frame, because they are logged and a frame may contain a prompt.
  */
 import type { z } from "zod";
 import {
@@ -53,7 +53,7 @@ const KIND = {
   scored: 25,
 } as const;
 
-/** Kinds with a smaller limit than other frames. */
+/** The size limits of kinds that have a smaller limit than other frames. */
 const BYTES_MAX: Record<number, number> = {
   [KIND.cancel]: CONTROL_FRAME_BYTES_MAX,
   [KIND.accepted]: CONTROL_FRAME_BYTES_MAX,
@@ -78,7 +78,7 @@ export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   return bytes;
 }
 
-/** The same bytes in two parts, so that a large piece need not be copied. */
+/** Encodes a frame in two parts, so that a large piece does not have to be copied. */
 export function encodeApart(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
   const head = headOf(frame, 0);
   checkSize(frame.kind, head.length + frame.piece.length);
@@ -123,7 +123,7 @@ function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   }
 }
 
-/** The bytes before a job's piece, with room for this many more. */
+/** The bytes before a job's piece, with `room` free bytes after them. */
 function headOf(frame: JobFrame, room: number): Buffer {
   if (frame.kind === "job") {
     const header = Buffer.from(JSON.stringify(frame.header));
@@ -151,7 +151,10 @@ function encodeJson(kind: number, body: object): Buffer {
   return out;
 }
 
-/** Per delta: job id, seq, channel, for a timed one its two times, the text's length, the text. */
+/**
+ * Each delta consists of job ID, sequence number, channel, two times (timed deltas only), the text's length, and the
+ * text.
+ */
 function encodeDeltas(kind: number, deltas: (Delta | TimedDelta)[]): Buffer {
   const times = kind === KIND.timed ? TIMES_BYTES : 0;
   const head = JOB_ID_BYTES + 4 + 1 + times + 4;
@@ -192,7 +195,8 @@ export function decode(bytes: Uint8Array): Frame {
   if (buf.length < 2) throw new FrameError("a frame must have at least two bytes");
   const bytesMax = BYTES_MAX[buf[1] as number] ?? FRAME_BYTES_MAX;
   if (buf.length > bytesMax) throw new FrameError(`a frame of ${buf.length} bytes exceeds the limit of ${bytesMax}`);
-  if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol major ${buf[0]} is not ${PROTOCOL_MAJOR}`);
+  if (buf[0] !== PROTOCOL_MAJOR)
+    throw new FrameError(`protocol version ${buf[0]} is not supported, only version ${PROTOCOL_MAJOR}`);
   switch (buf[1]) {
     case KIND.job: {
       const reader = new Reader(buf, 2);
@@ -203,7 +207,7 @@ export function decode(bytes: Uint8Array): Frame {
       const reader = new Reader(buf, 2);
       const job = reader.jobId();
       const index = reader.u16();
-      if (index === 0 || index >= JOB_PIECES_MAX) throw new FrameError(`piece ${index} is out of range`);
+      if (index === 0 || index >= JOB_PIECES_MAX) throw new FrameError(`the piece number ${index} is out of range`);
       return { kind: "piece", job, index, piece: reader.rest() };
     }
     case KIND.cancel:

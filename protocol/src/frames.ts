@@ -1,24 +1,27 @@
 /**
- * The messages between gateway and node. Control frames are JSON checked by these schemas; the hot kinds (`piece`, `deltas`,
- * `timed`, `vectors`) are binary and laid out in codec.ts.
+ * The messages (frames) between gateway and node. Control frames are JSON that these schemas check. The most frequent
+ * kinds (`piece`, `deltas`, `timed`, `vectors`) are binary; codec.ts defines their layout.
  *
- * A job's life on the wire:
- *   gateway: job, piece*            (pieces only when the body exceeds one piece, or follows the acceptance)
- *   node:    busy                   the node will not run it; costs the request nothing
+ * The frames of one job (* means any number):
+ *   gateway: job, piece*            (pieces if the body exceeds one piece, or follows the acceptance)
+ *   node:    busy                   the node refuses the job, which costs the request nothing
  *        or  accepted, progress*, (deltas | timed | vectors)*, done | failed
- *        or  accepted, progress*, scored, done | failed     where the body holds an answer to score
+ *        or  accepted, progress*, scored, done | failed     if the body contains an answer to score
  *   gateway: cancel                 at any time; the node stops and sends nothing more for that job
  *
- * `seq` starts at 0 with the first output frame of a job and grows by one with every delta, vectors, scored, done and failed:
- * a gap means that the plane lost a message, and fails the job. A delta without text takes its number and means nothing
- * else: it is neither output nor a sign of life.
+ * `seq` (the sequence number) is 0 in a job's first output frame and grows by one with every delta, vectors, scored,
+ * done and failed. A gap proves that the plane lost a message, so the job fails. A delta without text only takes a
+ * number: it counts neither as output nor as a sign that the engine is working.
  *
- * Nothing in these frames carries a token count. The gateway counts; what a node claims has no way in.
+ * No frame contains a token count. Only the gateway counts tokens, so a node cannot influence the count.
  */
 import { z } from "zod";
 import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_MAX } from "./limits.ts";
 
-/** `<request suffix>-<attempt, two digits>`: unique per attempt, so that late frames of an abandoned attempt can be recognised. */
+/**
+ * The format of a job ID: `<request ID suffix>-<attempt, two digits>`. It is unique per attempt, so that late frames of
+ * an abandoned attempt can be recognized.
+ */
 export const JOB_ID_FORM = /^[0-9a-z]{26}-[0-9]{2}$/;
 const JobId = z.string().regex(JOB_ID_FORM);
 const Id = z.string().regex(/^[0-9A-Za-z_]{1,64}$/);
@@ -46,23 +49,29 @@ export const JobHeader = z.object({
   gateway: Id,
   model: ModelId,
   endpoint: Endpoint,
-  /** Whether the client streams. If not, an agent may send fewer and larger deltas. */
+  /** Whether the client streams. If not, the agent may send fewer and larger deltas. */
   stream: z.boolean(),
-  /** The output cap, which the gateway enforces; an engine that counts the same way may stop by itself. 0 for embeddings. */
+  /**
+   * The output cap, 0 for embeddings. The gateway enforces it. An engine whose token count is the same may stop by
+   * itself.
+   */
   output_tokens_max: z.int().min(0),
   sampling: Sampling,
-  /** The gateway understands `timed` frames. Agents of 1.0 do not know the field and send `deltas`. */
+  /** Whether the gateway understands `timed` frames. Agents of version 1.0 ignore the field and send `deltas`. */
   times: z.boolean().optional(),
   /**
-   * The body's UTF-8 length and the number of frames that carry it, including this one. If this one carries none of it, the rest follows
-   * after the node's acceptance.
+   * The body's length in UTF-8 bytes, and the number of frames that carry it, including this one. If this frame carries
+   * none of the body, the rest follows after the node's acceptance.
    */
   body_bytes: z.int().min(2).max(JOB_BODY_BYTES_MAX),
   pieces: z.int().min(1).max(JOB_PIECES_MAX),
 });
 export type JobHeader = z.infer<typeof JobHeader>;
 
-/** The form that the engine must enforce: any JSON object, or what a JSON Schema allows. It is not part of the prompt. */
+/**
+ * The output format that the engine must enforce: any JSON object, or JSON that matches a schema. It is not part of the
+ * prompt.
+ */
 export const OutputFormat = z.discriminatedUnion("type", [
   z.object({ type: z.literal("json_object") }),
   z.object({
@@ -75,9 +84,9 @@ export const OutputFormat = z.discriminatedUnion("type", [
 export type OutputFormat = z.infer<typeof OutputFormat>;
 
 /**
- * An answer to the prompt of the same body, to be scored. The node generates nothing and reports how likely its engine finds this text, in
- * one `scored` frame. `cuts`: ascending offsets into `answer` in UTF-16 units, for engines that only report the likeliest next tokens: they
- * are asked at each of them.
+ * An answer for the node to score: the node generates nothing and reports in a `scored` frame how likely its engine
+ * finds this answer to the prompt. `cuts`: ascending positions in `answer`, in UTF-16 code units. Engines that can only
+ * report the likeliest next tokens do so at each of them.
  */
 export const Score = z.object({
   answer: z.string(),
@@ -85,12 +94,12 @@ export const Score = z.object({
 });
 export type Score = z.infer<typeof Score>;
 
-/** The body of a job by endpoint: JSON, joined from its pieces. */
+/** The body of a job, one schema per endpoint. It is JSON, joined from its pieces. */
 export const ChatBody = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string() })),
-  /** Only for nodes that announced the model under `json_schema`; others do not know the field. */
+  /** Only sent to nodes that announced the model under `json_schema`. Other nodes do not know the field. */
   format: OutputFormat.optional(),
-  /** Only for nodes that announced the model under `scores`. */
+  /** Only sent to nodes that announced the model under `scores`. */
   score: Score.optional(),
 });
 export const CompletionBody = z.object({
@@ -106,20 +115,23 @@ export type JobBody = ChatBody | CompletionBody | EmbeddingBody;
 
 export const Accepted = z.object({ job: JobId });
 export const Busy = z.object({ job: JobId });
-/** Prefill progress: the engine is reading the prompt. Counts as a sign of life, within limits. */
+/**
+ * The fraction of the prompt that the engine has read. Within limits, gateways accept this as proof that the engine is
+ * working.
+ */
 export const Progress = z.object({ job: JobId, fraction: z.number().min(0).max(1) });
 export const Done = z.object({ job: JobId, seq: Seq, finish: z.enum(["stop", "length"]) });
 export const Failed = z.object({
   job: JobId,
   seq: Seq,
-  /** `engine`: the engine broke; `prompt`: the engine cannot take this prompt; `agent`: the agent itself failed. */
+  /** `engine`: the engine failed. `prompt`: the engine cannot process this prompt. `agent`: the agent itself failed. */
   cause: z.enum(["engine", "prompt", "agent"]),
-  /** For debugging an agent. Gateways drop it unread, because they cannot know whether it contains a prompt. */
+  /** A message for debugging an agent. Gateways discard it unread, because it might contain a prompt. */
   message: z.string().max(FAILURE_MESSAGE_CHARS_MAX),
 });
 /**
- * Natural logarithms of probabilities: of each token of the answer, or, if the engine only reports the likeliest next tokens, of the token
- * after each cut. Null for a token that is not among those.
+ * Natural logarithms of probabilities: of each token of the answer, or, with `cuts`, of the token after each cut. Null
+ * for a token that is not among the likeliest.
  */
 export const Scored = z.object({
   job: JobId,
@@ -127,27 +139,33 @@ export const Scored = z.object({
   logprobs: z.array(z.number().max(0).nullable()).max(SCORES_MAX),
 });
 export const Cancel = z.object({ job: JobId });
-/** How an engine scores a given text: the likelihood of all its tokens, or the likeliest next tokens. */
+/**
+ * How an engine scores an answer. `text`: it computes the probabilities of all tokens. `next`: it reports the likeliest
+ * next tokens at given positions.
+ */
 export const ScoringKind = z.enum(["text", "next"]);
 export type ScoringKind = z.infer<typeof ScoringKind>;
 export const NodeState = z.object({
-  /** `major.minor` of this protocol that the agent speaks. */
+  /** The version of this protocol that the agent implements, as `major.minor`. */
   protocol: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
   agent: z.string().max(64),
   slots: z.int().min(0).max(4096),
-  /** The number of requests its engine accepts. Present if the agent gives it fewer, because it left long pauses between tokens. */
+  /**
+   * The number of requests that the node's engine accepts. Only present if the agent offers fewer slots, because of
+   * long pauses between tokens.
+   */
   slots_max: z.int().min(0).max(4096).optional(),
   busy: z.int().min(0).max(4096),
   models: z.array(ModelId).max(256),
-  /** The models whose engine has passed the test for output formats since it started. */
+  /** The models whose engine has passed the format check (it enforces output formats) since it started. */
   json_schema: z.array(ModelId).max(256).optional(),
-  /** The JSON Schema keywords that every engine behind `json_schema` enforces. Absent: not reported. */
+  /** The JSON Schema keywords that the engines of all models in `json_schema` enforce. Absent if they are unknown. */
   schema_keywords: z.array(z.string().min(1).max(40)).max(100).optional(),
-  /** The models whose engine can score a text, and how. */
+  /** The models whose engine can score an answer, and how. */
   scores: z.record(ModelId, ScoringKind).optional(),
-  /** The agent accepts a job at its first frame, and then waits for the rest of the body. */
+  /** Whether the agent accepts a job at its first frame and then waits for the rest of the body. */
   accepts_early: z.boolean().optional(),
-  /** The agent finishes running jobs and refuses new ones. */
+  /** Whether the agent only finishes running jobs and refuses new ones. */
   draining: z.boolean(),
 });
 export type Done = z.infer<typeof Done>;
@@ -163,8 +181,8 @@ export interface Delta {
   text: string;
 }
 /**
- * A delta with the node's own times of its first and last token, in milliseconds since its acceptance of the job. An agent never joins
- * tokens across a pause of more than a second, so no relevant pause is hidden.
+ * A delta with the times of its first and last token, measured by the node in milliseconds since it accepted the job.
+ * An agent does not join tokens across a pause of more than a second, so deltas hide no pause that matters.
  */
 export interface TimedDelta extends Delta {
   firstMs: number;
@@ -186,5 +204,5 @@ export type Frame =
   | ({ kind: "failed" } & Failed)
   | ({ kind: "scored" } & Scored)
   | { kind: "state"; state: NodeState }
-  /** A kind of a later minor version, to be ignored. */
+  /** A kind of frame that a later minor version defines. Receivers ignore it. */
   | { kind: "unknown"; code: number };

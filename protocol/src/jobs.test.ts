@@ -18,13 +18,13 @@ const first = (frames: Frame[]) => frames[0] as Extract<Frame, { kind: "job" }>;
 const rest = (frames: Frame[]) => frames.slice(1) as Extract<Frame, { kind: "piece" }>[];
 
 describe("jobs in pieces", () => {
-  test("use one frame for a small job", () => {
+  test("need only one frame if the job is small", () => {
     const frames = cutJob(header, { prompt: "hi" });
     assert.equal(frames.length, 1);
     assert.deepEqual(new JobJoiner(first(frames)).body(), { prompt: "hi" });
   });
 
-  test("decode a large job unchanged, over the wire and across character boundaries", () => {
+  test("are joined to an unchanged job after encoding and decoding, even if a cut is within a character", () => {
     const body = { prompt: "日本😀".repeat(100_000) };
     const frames = cutJob(header, body).map((frame) => decode(encode(frame)));
     assert.ok(frames.length > 3);
@@ -40,7 +40,7 @@ describe("jobs in pieces", () => {
     );
   });
 
-  test("send the whole body after the first frame, for any length", () => {
+  test("carry the whole body after an empty first frame, for any length", () => {
     for (const length of [1, JOB_PIECE_BYTES - 13, JOB_PIECE_BYTES * 2]) {
       const body = { prompt: "x".repeat(length) };
       const frames = cutJob(header, body, { later: true }).map((frame) => decode(encode(frame)));
@@ -52,13 +52,13 @@ describe("jobs in pieces", () => {
     }
   });
 
-  test("carry an answer to score", () => {
+  test("carry an answer that the node has to score", () => {
     const score = { answer: "it is 12", cuts: [0, 3] };
     const [frame] = cutJob(header, { prompt: "hi", score });
     assert.deepEqual(new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), { prompt: "hi", score });
   });
 
-  test("refuse pieces out of order, missing, repeated or too many", () => {
+  test("are refused if they are out of order, missing, repeated or too many", () => {
     const frames = cutJob(header, { prompt: "x".repeat(JOB_PIECE_BYTES * 3) });
     const [second, third] = rest(frames);
     assert.ok(second && third);
@@ -71,13 +71,13 @@ describe("jobs in pieces", () => {
     assert.throws(() => new JobJoiner({ ...lying, header: { ...lying.header, body_bytes: 5 } }), FrameError);
   });
 
-  test("carry the output format", () => {
+  test("carry the output format of a request", () => {
     const format = { type: "json_schema" as const, name: "city", schema: { type: "object" }, strict: true };
     const [frame] = cutJob(header, { prompt: "hi", format });
     assert.deepEqual(new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), { prompt: "hi", format });
   });
 
-  test("refuse a body that does not fit its endpoint", () => {
+  test("are refused if the joined body does not match its endpoint", () => {
     const [frame] = cutJob(header, { input: ["a"] });
     assert.throws(() => new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), FrameError);
   });

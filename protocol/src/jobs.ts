@@ -1,4 +1,4 @@
-/** Splits jobs into pieces (gateway) and joins them (node). */
+/** Splits jobs into pieces (in the gateway) and joins them (in the node). */
 import { FrameError } from "./codec.ts";
 import { ChatBody, CompletionBody, EmbeddingBody, type Frame, type JobBody, type JobHeader } from "./frames.ts";
 import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES } from "./limits.ts";
@@ -7,7 +7,9 @@ const SCHEMAS = { chat: ChatBody, completion: CompletionBody, embedding: Embeddi
 
 type JobFrame = Extract<Frame, { kind: "job" } | { kind: "piece" }>;
 
-/** `body` may be encoded already: JSON in UTF-8. `later`: the first frame carries none of it. */
+/**
+ * Splits a job into frames. `body` may already be JSON in UTF-8. `later`: the first frame carries nothing of the body.
+ */
 export function cutJob(
   header: Omit<JobHeader, "body_bytes" | "pieces">,
   body: JobBody | Uint8Array,
@@ -27,7 +29,7 @@ export function cutJob(
   return frames;
 }
 
-/** Joins the pieces of one job, which arrive in order on one subject. */
+/** Joins the pieces of one job. They arrive in order, because they are sent on one subject. */
 export class JobJoiner {
   readonly header: JobHeader;
   readonly #pieces: Uint8Array[] = [];
@@ -61,7 +63,7 @@ export class JobJoiner {
     this.#bytes += piece.length;
     if (this.#pieces.length >= this.header.pieces || this.#bytes > this.header.body_bytes)
       throw new FrameError(`job ${this.header.job} has more bytes than it declared`);
-    // A copy: the transport may reuse its buffer.
+    // The piece is copied, because the transport may reuse its buffer.
     this.#pieces.push(Uint8Array.from(piece));
   }
 }

@@ -58,7 +58,7 @@ describe("JSON Schema validation", () => {
     assert.equal(readSchema({ $ref: "#/$defs/a~1b%20c", $defs: { "a/b c": true } }).isValid, true);
   });
 
-  test("agrees with the meta-schema of 2020-12", () => {
+  test("agrees with the official meta-schema of JSON Schema 2020-12", () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
     const value = fc.oneof(
       ...[fc.constantFrom<unknown>(true, "string", "number", null, 0, -1, 2, 1.5, {}, [], ["a"], ["a", "a"])],
@@ -99,7 +99,7 @@ describe("JSON Schema validation", () => {
         schema: fc.dictionary(fc.constantFrom(...keywords), many, { maxKeys: 4 }),
       };
     });
-    // A list under `items` belongs to an older draft.
+    // A list under `items` is only valid in older drafts of JSON Schema.
     const isOlder = (one: unknown): boolean =>
       typeof one === "object" &&
       one !== null &&
@@ -115,7 +115,7 @@ describe("JSON Schema validation", () => {
 });
 
 describe("JSON Schema expansion", () => {
-  /** Each definition references the next one twice. */
+  /** A schema in which each definition references the next one twice. */
   const doubling = (levels: number, link: (next: Schema) => Schema): Schema => {
     const $defs = Object.fromEntries(
       Array.from({ length: levels }, (_, i) => [`d${i}`, link({ $ref: `#/$defs/d${i + 1}` })]),
@@ -154,7 +154,7 @@ describe("JSON Schema expansion", () => {
     assert.equal(readSchema(object({ type: "string", maxLength: 9_000 })).isValid, true);
   });
 
-  test("counts the parts of a pattern, with groups multiplied", () => {
+  test("counts the parts of a regular expression, multiplying repeated groups", () => {
     for (const [pattern, steps] of [
       ["^abc$", 5],
       ["a{3}", 3],
@@ -168,7 +168,7 @@ describe("JSON Schema expansion", () => {
       assert.equal(patternSteps(pattern), steps, pattern);
   });
 
-  test("never takes more steps than allowed, for any references", () => {
+  test("never takes more steps than the limit, whatever the references", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const link = fc.oneof(
       fc.constantFrom(...names).map((name): Schema => ({ $ref: `#/$defs/${name}` })),
@@ -192,7 +192,7 @@ describe("JSON Schema expansion", () => {
 });
 
 describe("JSON Schema keywords", () => {
-  test("lists what an engine must enforce, with its first use", () => {
+  test("lists the keywords that an engine must enforce, with their first use", () => {
     const reading = readSchema({
       type: "object",
       title: "t",

@@ -1,25 +1,32 @@
 /**
- * Checks the JSON Schema of an output format before an engine builds a grammar of it: its validity, the size of its expansion, and the
- * keywords that an engine must enforce. Gateway and agent use the same rules. Validation visits every part once. Expansion follows
- * references like a grammar and stops at its limit, so no schema takes more than `SCHEMA_STEPS_MAX` steps.
+ * Checks the JSON Schema of an output format before an engine builds a grammar from it: its validity, its size after
+ * expansion, and the keywords that an engine must enforce. Gateway and agent use the same rules. Validation visits
+ * every part once. Expansion follows references as a grammar does and stops at a limit, so no schema takes more than
+ * `SCHEMA_STEPS_MAX` steps.
  */
 
-/** The maximum number of parts after the expansion of references and repetitions. */
+/** The maximum number of parts after references and repetitions are expanded. */
 export const SCHEMA_STEPS_MAX = 10_000;
 const DEPTH_MAX = 100;
 const PLACE_CHARS_MAX = 200;
-/** Limits `{1000,2000}` in a regular expression; longer bounds are too large anyway. */
+/**
+ * The maximum number of characters between the braces of a repetition such as `{1000,2000}` in a regular expression.
+ * Longer bounds are too large anyway.
+ */
 const BOUNDS_CHARS_MAX = 20;
 
-/** The keywords assumed for a node that announces output formats without listing keywords. */
+/** The keywords to assume if a node announces output formats but does not list keywords. */
 export const PROVEN_KEYWORDS: readonly string[] = ["type", "properties", "required", "additionalProperties", "enum"];
 
-/** A keyword that an engine must enforce, and where the schema first uses it. */
+/** A keyword that an engine must enforce, and the place where the schema first uses it. */
 export interface KeywordUse {
-  /** The name that a node announces for it: the keyword, or one way to use it (`minimum:number`, `format:date`). */
+  /**
+   * The name under which nodes announce it: the keyword, or one way to use the keyword (`minimum:number`,
+   * `format:date`).
+   */
   needs: string;
   keyword: string;
-  /** A JSON pointer: `#/properties/age`. */
+  /** The place in the schema as a JSON pointer, such as `#/properties/age`. */
   place: string;
 }
 
@@ -29,7 +36,7 @@ type SchemaReading =
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** A subschema, with those below it that describe the same value or its parts. */
+/** A subschema. The subschemas below it describe the same value or parts of the value. */
 export interface SchemaPart {
   schema: SchemaObject | boolean;
   /** The part's subschemas by keyword. */
@@ -64,7 +71,7 @@ const names = holds(
   "must be an array of different strings",
 );
 
-/** Keywords without subschemas, with the check of their values. */
+/** Keywords without subschemas, each with a check of its value. */
 const VALUES: Readonly<Record<string, Check>> = {
   type: holds(
     (value) =>
@@ -103,7 +110,7 @@ const VALUES: Readonly<Record<string, Check>> = {
   description: text,
 };
 
-/** Keywords with subschemas: one, a list, or one for each name. `items` may be a list in older drafts. */
+/** Keywords with subschemas: a single one, a list, or one per name. In older drafts, `items` may be a list. */
 const BELOW: Readonly<Record<string, "one" | "list" | "named" | "one or list">> = {
   properties: "named",
   patternProperties: "named",
@@ -128,10 +135,10 @@ const BELOW: Readonly<Record<string, "one" | "list" | "named" | "one or list">> 
   definitions: "named",
 };
 const DEFINITIONS = ["$defs", "definitions"];
-/** The subschemas of these keywords describe the same value, not a part of it. */
+/** Keywords whose subschemas describe the same value, not a part of it. */
 const SAME_VALUE = ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas"];
 
-/** The types to which a keyword applies; it has no effect on others. */
+/** The types to which a keyword applies. For values of other types, the keyword has no effect. */
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   string: ["minLength", "maxLength", "pattern", "format"],
@@ -148,13 +155,15 @@ const TYPE_OF = new Map(
   ),
 );
 const RANGE = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
-/** These keywords define the value completely: with another keyword beside them an engine would have to enforce both. */
+/**
+ * These keywords define the value completely. If another keyword is next to one of them, an engine has to enforce both.
+ */
 const ALONE = ["$ref", "anyOf", "oneOf", "allOf", "enum", "const", "not", "if"];
 const REPETITIONS = [
   ["minItems", "maxItems"],
   ["minLength", "maxLength"],
 ] as const;
-/** The formats that JSON Schema defines; others have no effect. */
+/** The formats that JSON Schema defines. Other formats have no effect. */
 const FORMATS: readonly unknown[] = [
   ...[
     "date-time",
@@ -264,11 +273,14 @@ class Reader {
     return part;
   }
 
-  /** Visits all parts of the schema that describe the value, and records each keyword at its first occurrence. */
+  /** Visits all parts that describe a value, following references, and records the first use of each keyword. */
   expand(root: SchemaPart): KeywordUse[] {
     const uses = new Map<string, KeywordUse>();
     const seen = new Set<SchemaPart>();
-    /** The depth of each part on the current path, and since when the path describes the same value. */
+    /**
+     * The depth of each part on the current path. `sameSince` is the depth from which on the path describes the same
+     * value.
+     */
     const way = new Map<SchemaPart, number>();
     const visit = (part: SchemaPart, sameSince: number): void => {
       this.steps += part.steps;
@@ -288,7 +300,7 @@ class Reader {
       for (const [keyword, parts] of part.below) {
         if (DEFINITIONS.includes(keyword)) continue;
         const since = SAME_VALUE.includes(keyword) ? sameSince : depth + 1;
-        // For a boolean directly below a keyword, the keyword's own need is enough.
+        // If a keyword's subschema is just a boolean, recording the keyword itself is enough.
         const isOne =
           BELOW[keyword]?.startsWith("one") && typeof parts[0]?.part.schema === "boolean" && parts[0].name === "";
         if (!isOne) for (const { part: inner } of parts) visit(inner, since);
@@ -297,7 +309,7 @@ class Reader {
       const again = target && way.get(target);
       if (target !== undefined && again === undefined) visit(target, sameSince);
       this.isRecursive ||= again !== undefined;
-      // A part that is its own alternative has no beginning in a grammar.
+      // A part that references itself without a step into the value would be an endless rule in a grammar.
       if (again !== undefined && again >= sameSince)
         throw new Problem(part, "$ref", "must not contain endless references to itself");
       way.delete(part);
@@ -316,7 +328,7 @@ const RULES = {
 
 const isSchema = (value: unknown): value is SchemaObject | boolean => isObject(value) || typeof value === "boolean";
 
-/** The keywords of a subschema that an engine must enforce. */
+/** The keywords of a subschema that an engine must enforce, without their place. */
 function usesOf({ schema }: SchemaPart): Omit<KeywordUse, "place">[] {
   if (typeof schema === "boolean") return schema ? [] : [{ needs: "false", keyword: "false" }];
   const types = schema.type === undefined ? [] : [schema.type].flat();
@@ -329,7 +341,7 @@ function usesOf({ schema }: SchemaPart): Omit<KeywordUse, "place">[] {
   return alone !== undefined && beside !== undefined ? [...uses, { needs: "allOf", keyword: beside.keyword }] : uses;
 }
 
-/** `type` may stand beside `enum` or `const`. */
+/** Whether a keyword may be next to one that defines the value completely: `type` next to `enum` or `const`. */
 const isBeside = (keyword: string, alone: string | undefined): boolean =>
   keyword === "type" && (alone === "enum" || alone === "const");
 
@@ -348,7 +360,8 @@ function needOf(keyword: string, schema: SchemaObject, types: readonly unknown[]
   if (type === undefined) return keyword;
   const isTyped = types.includes(type) || (type === "number" && types.includes("integer"));
   if (types.length > 0 && !isTyped) return undefined;
-  // Most grammars match whole values, so only anchored patterns are supported.
+  // Most grammars match whole values. A pattern without anchors matches parts of a value and is therefore a need of its
+  // own.
   if (keyword === "pattern" && !/^\^.*\$$/s.test(value as string)) return "pattern:part";
   if (keyword === "format") return FORMATS.includes(value) ? `format:${value}` : undefined;
   if (keyword === "required" && !(value as string[]).every((name) => isNamed(schema, name))) return "required:unnamed";
@@ -390,9 +403,9 @@ function regexRule(pattern: string): string | undefined {
   }
 }
 
-/** The number of parts of a regular expression after the expansion of its repetitions, in one pass. */
+/** The number of parts of a regular expression after its repetitions are expanded, counted in one pass. */
 export function patternSteps(pattern: string): number {
-  /** The sums of each open group, with the last part, which a repetition multiplies. */
+  /** For each open group, the sum of its parts and its last part, which a following repetition multiplies. */
   const groups: { sum: number; last: number }[] = [{ sum: 0, last: 0 }];
   const top = (): { sum: number; last: number } => groups.at(-1) as { sum: number; last: number };
   const add = (steps: number): void => {

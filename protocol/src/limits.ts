@@ -1,29 +1,35 @@
-/** Limits that both sides enforce. A larger frame is its sender's error. */
+/** Limits that gateway and agent enforce. A larger frame is an error of its sender. */
 
-/** A large job travels in pieces of this size, below the 1 MB payload limit of a NATS server. */
+/** The size of the pieces into which a large job is split. It is below the 1 MB payload limit of a NATS server. */
 export const JOB_PIECE_BYTES = 256 * 1024;
-/** No frame is larger than this. */
+/** The maximum size of any frame. */
 export const FRAME_BYTES_MAX = 512 * 1024;
-/** A request body is at most 10 MiB, and what a job carries is a part of it (JSON escapes can only shrink). */
+/**
+ * The maximum size of a job's body. A request's body is limited to 10 MiB. The job contains only a part of it, and
+ * escaping JSON again can only shrink it.
+ */
 export const JOB_BODY_BYTES_MAX = 12 * 1024 * 1024;
-/** One more than the body needs, because the first frame may carry none of it. */
+/** One piece more than the body needs, because the first frame may carry none of the body. */
 export const JOB_PIECES_MAX = 1 + Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
-/** The limit for JSON frames (acceptance, failure, state). Parsing takes time, so peers must not be able to send more. */
+/**
+ * The maximum size of JSON frames (acceptance, failure, state). Parsing takes time, so a peer must not be able to send
+ * more.
+ */
 export const CONTROL_FRAME_BYTES_MAX = 8 * 1024;
 export const STATE_FRAME_BYTES_MAX = 48 * 1024;
 export const SCORED_FRAME_BYTES_MAX = 16 * 1024;
 /**
- * The text of one delta, and of all deltas of a frame; agents split longer text. Counting the worst text takes about 0.3 ms per KiB, which
- * blocks other requests.
+ * The maximum text of one delta, and of all deltas in a frame. Agents split longer text. In the worst case, counting
+ * the tokens of a text takes about 0.3 ms per KiB, which blocks other requests.
  */
 export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
 export const DELTAS_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;
 export const DELTAS_PER_FRAME_MAX = 1024;
-/** An agent does not join tokens into one delta over a longer pause. */
+/** An agent does not join tokens into one delta if the pause between them is longer than this. */
 export const JOINED_PAUSE_MS_MAX = 1_000;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
-/** The number of vectors in a frame. Must match the agent's. */
+/** The number of vectors in a frame. It must match the number that agents send. */
 export const VECTORS_PER_FRAME_MAX = 64;
 /** The maximum number of scored tokens in a frame. */
 export const SCORES_MAX = 512;

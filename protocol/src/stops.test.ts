@@ -14,7 +14,7 @@ function cut(stops: string[], pieces: string[]): { text: string; stopped: boolea
   return { text: text + matcher.end(), stopped: false };
 }
 
-/** A simple and slow implementation of the rule. */
+/** A simple but slow implementation of the same rule, to compare with. */
 function expected(stops: string[], text: string): { text: string; stopped: boolean } {
   for (let end = 1; end <= text.length; end++) {
     const found = stops.filter((stop) => text.slice(0, end).endsWith(stop)).map((stop) => stop.length);
@@ -27,7 +27,7 @@ describe("stop strings", () => {
   for (const [stops, pieces, text, stopped] of [
     [["END"], ["a b END c"], "a b ", true],
     [["END"], ["a E", "N", "D c"], "a ", true],
-    // The character that breaks one match begins another.
+    // The character that breaks one match begins another match.
     [["END"], ["a EN", "E", "ND"], "a EN", true],
     [["END"], ["a EN"], "a EN", false],
     [["END"], ["END"], "", true],
@@ -43,7 +43,7 @@ describe("stop strings", () => {
     });
   }
 
-  test("end the output before the first complete match, however it is split into deltas", () => {
+  test("end the output before their first complete match, however the output is split into deltas", () => {
     const unit = fc.constantFrom("a", "b", "ab", "\n", "😀");
     const words = (length: number) => fc.array(unit, { minLength: 1, maxLength: length }).map((all) => all.join(""));
     fc.assert(
@@ -58,7 +58,7 @@ describe("stop strings", () => {
     );
   });
 
-  test("hold back only text that begins a stop string", () => {
+  test("cause only text to be held back that begins a stop string", () => {
     const matcher = new StopMatcher(["\n\nUser:", "END"]);
     for (const [piece, shown] of [
       ["Hello", "Hello"],
@@ -74,7 +74,7 @@ describe("stop strings", () => {
     assert.equal(matcher.end(), "");
   });
 
-  test("continue after held-back text was taken out", () => {
+  test("are still found after held-back text was taken out", () => {
     const matcher = new StopMatcher(["END"]);
     assert.deepEqual(matcher.push("an EN"), { text: "an ", stopped: false });
     assert.equal(matcher.end(), "EN");
@@ -82,7 +82,7 @@ describe("stop strings", () => {
     assert.deepEqual(matcher.push("x END"), { text: "x ", stopped: true });
   });
 
-  test("need work in proportion to the output, for any stop strings", () => {
+  test("need work in proportion to the length of the output, whatever the stop strings", () => {
     const almost = `${"a".repeat(2_047)}b`;
     const stops = [
       almost,

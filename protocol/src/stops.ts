@@ -1,34 +1,36 @@
 /**
- * Cuts output before the first completed stop string. The agent does this for engines that do not, and the gateway always. If two are
- * completed by the same character the longer one counts, which leaves less text. Each character advances every matcher once
- * (Knuth-Morris-Pratt), so the work is linear in the output. Only an end of the text that may begin a stop string is held back.
+ * Cuts output before the first completed stop string. The gateway always does this, and the agent for engines that do
+ * not. If one character completes two stop strings, the longer one counts, which leaves less text. Each character
+ * advances every matcher once (Knuth-Morris-Pratt), so the work is linear in the output. Only an end of the text that
+ * may begin a stop string is held back.
  */
 
 interface Cut {
   /** The text to pass on. */
   text: string;
-  /** A stop string was completed, so the output ends. */
+  /** Whether a stop string was completed, so that the output ends. */
   stopped: boolean;
 }
 
 interface Pattern {
   stop: string;
-  /** For each matched length, the next shorter prefix that is also a suffix of it. */
+  /** For each matched length, the length of the longest shorter prefix that is also a suffix of the match. */
   shorter: Uint16Array;
 }
 
 export class StopMatcher {
   readonly #patterns: readonly Pattern[];
-  /** The matched length of each stop string at the end of the text. */
+  /** For each stop string, how much of it matches the end of the text. */
   readonly #matched: Uint16Array;
-  /** Text that may begin a stop string. */
+  /** Held-back text, which may begin a stop string. */
   #held = "";
   #stopped = false;
-  /** The steps of all matchers so far, as a measure of work. */
+  /** The total number of steps of all matchers, as a measure of work. */
   steps = 0;
 
   constructor(stops: readonly string[] = []) {
-    // Output is well-formed, so a stop string with an unpaired surrogate could only match within a character.
+    // A stop string with an unpaired surrogate could only match within a character. Output never contains such a half,
+    // so the stop string is ignored.
     this.#patterns = stops.filter((stop) => stop !== "" && stop.isWellFormed()).map(patternOf);
     this.#matched = new Uint16Array(this.#patterns.length);
   }
@@ -49,7 +51,7 @@ export class StopMatcher {
     return { text: seen.slice(0, seen.length - begun), stopped: false };
   }
 
-  /** The output ended, so the held-back text is not part of a stop string. */
+  /** Returns the held-back text at the end of the output, because it is not part of a stop string. */
   end(): string {
     const rest = this.#held;
     this.#held = "";
@@ -57,7 +59,7 @@ export class StopMatcher {
     return rest;
   }
 
-  /** The length of the longest stop string that this character completes; 0 if it completes none. */
+  /** Advances all matchers by one character. Returns the length of the longest completed stop string, or 0. */
   #step(unit: number): number {
     let complete = 0;
     for (let i = 0; i < this.#patterns.length; i++) {

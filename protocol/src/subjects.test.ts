@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gatewayInbox, nodePermissions, nodeState, senderOf, toGateway, toNode } from "./subjects.ts";
 
-test("parses the sender from our subjects, and from no other", () => {
+test("parses the sending node from our own subjects, and returns undefined for other subjects", () => {
   assert.equal(senderOf(toGateway("gw1", "node_a")), "node_a");
   assert.equal(senderOf(nodeState("node_a")), "node_a");
   for (const foreign of ["tg.n.node_a", "tg.g.gw1", "tg.g.gw1.node_a.x", "other.s.node_a", ""]) {
@@ -10,7 +10,7 @@ test("parses the sender from our subjects, and from no other", () => {
   }
 });
 
-test("lets a node publish to any gateway and subscribe to its own subjects only", () => {
+test("lets a node publish to any gateway, and subscribe only to its own subjects", () => {
   assert.deepEqual(nodePermissions("node_a"), {
     publish: ["tg.g.*.node_a", "tg.s.node_a"],
     subscribe: ["tg.n.node_a", "tg.q"],

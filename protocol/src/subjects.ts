@@ -1,22 +1,22 @@
 /**
- * The NATS subjects of frames: one per direction and pair, so that NATS keeps the order of a node's messages to a gateway. A node's
- * credentials allow exactly `nodePermissions`.
+ * The NATS subjects of frames. There is one subject per direction and pair of gateway and node, so NATS keeps the order
+ * of a node's messages to a gateway. A node's credentials allow exactly `nodePermissions`.
  */
 
-/** Gateway to node: jobs and cancellations. */
+/** From a gateway to a node: jobs and cancellations. */
 export const toNode = (nodeId: string): string => `tg.n.${nodeId}`;
-/** Node to one gateway: everything about that gateway's jobs. */
+/** From a node to one gateway: all messages about that gateway's jobs. */
 export const toGateway = (gatewayId: string, nodeId: string): string => `tg.g.${gatewayId}.${nodeId}`;
-/** Node to every gateway: its state. */
+/** From a node to all gateways: the node's state. */
 export const nodeState = (nodeId: string): string => `tg.s.${nodeId}`;
 
-/** A gateway's subscription. */
+/** The subscription with which a gateway receives messages about its jobs. */
 export const gatewayInbox = (gatewayId: string): string => `tg.g.${gatewayId}.*`;
 export const ALL_NODE_STATES = "tg.s.*";
-/** A gateway that just started asks every node for its state here. */
+/** A gateway that has just started asks all nodes on this subject to report their state. */
 export const STATE_REQUEST = "tg.q";
 
-/** The node in a subject that a gateway received on; undefined for other subjects. */
+/** The sending node of a subject on which a gateway received a message. Undefined for other subjects. */
 export function senderOf(subject: string): string | undefined {
   const parts = subject.split(".");
   if (parts[0] !== "tg") return undefined;

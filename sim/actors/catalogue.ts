@@ -1,7 +1,4 @@
-/**
- * The models on offer in the simulated world. Every reload of the catalogue changes every price and the version of the
- * prices.
- */
+/** The catalogue of models in the simulated world. Every reload changes all prices and the version of the prices. */
 import { type Catalogue, parseCatalogue } from "../../gateway/src/metering/catalogue.ts";
 
 interface Prices {
@@ -19,7 +16,7 @@ export const VECTOR_WIDTH = 64;
 interface Traits {
   class: string;
   prices: [least: number, most: number];
-  /** Whether gateways send nodes canaries (questions with known answers). */
+  /** Whether gateways send the model's nodes canaries (questions with known answers). */
   asksCanaries?: boolean;
 }
 
@@ -30,7 +27,7 @@ const MODELS: Record<string, Traits> = {
   [EMBEDDING_MODEL]: { class: "embed", prices: [10_000, 0], asksCanaries: true },
 };
 
-/** Prices in picodollars per token, as the catalogue publishes them. */
+/** Returns a model's prices in picodollars per token, as the catalogue publishes them. */
 export function pricesOf(model: string, version: number): Prices {
   const [least, most] = (MODELS[model] as Traits).prices;
   const rise = 1_000 * (version - 1);
@@ -58,12 +55,12 @@ function catalogueOf(version: number): Catalogue {
         ...(id === THINKING_MODEL && { reasoning: THINKING_TAGS }),
         ...(isEmbedding && { vector_width: VECTOR_WIDTH }),
       },
-      // Without a list, gateways use only the canaries that they make up; with an empty list they use none.
+      // Without a list, gateways use only canaries that they generate themselves; with an empty list they use none.
       ...(!asksCanaries && { canaries: [] }),
     };
   });
   return parseCatalogue(JSON.stringify({ price_version: version, models }), "simulated");
 }
 
-/** Every catalogue version that a world can reach by reloads. */
+/** The catalogue in every version that a simulated world can reach by reloads. */
 export const CATALOGUES = Array.from({ length: VERSIONS }, (_, i) => catalogueOf(i + 1));

@@ -21,18 +21,18 @@ interface Usage {
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
-/** What a client observed of its request. */
+/** Everything that a client observed of its request. */
 export interface ClientObservation {
   id: Uuid;
   ask: RequestPlan;
   gateway: string;
   machine: number;
   askedMs: number;
-  /** When the last byte arrived or the connection ended. */
+  /** When the last byte arrived or the connection ended, in virtual milliseconds. */
   endedMs: number | null;
   /**
-   * `answered`: the client got the whole answer, or the whole stream with its [DONE]. `refused`: it got an error, as a
-   * status or as the stream's last event.
+   * How the request ended for the client. `answered`: the whole answer arrived, or the whole stream with its [DONE].
+   * `refused`: an error arrived, as a status or as the stream's last event.
    */
   end: "answered" | "refused" | "left" | "connection lost" | null;
   status: number | null;
@@ -41,7 +41,7 @@ export interface ClientObservation {
   reasoning: string;
   vectors: number[][];
   usage: Usage | null;
-  /** When the process of the request's gateway ended, by a crash or after a drain; null while it runs. */
+  /** When the process of the request's gateway ended, by a crash or after a drain; null while the process runs. */
   gatewayEndedMs: number | null;
   /** Whether the gateway sent anything after the end of the answer. */
   saidAfterEnd: boolean;
@@ -147,7 +147,7 @@ export function sendRequest(
   return sight;
 }
 
-/** Status and error code that the HTTP layer would answer (`http/call.ts`). */
+/** Returns the status and error code that the HTTP layer would send (`http/call.ts`). */
 function refusalOf(error: unknown): [number, string | null] {
   if (error instanceof Fault) return [error.status, error.code ?? null];
   if (error instanceof Away || isStorageTrouble(error)) return [503, "no_capacity"];
@@ -174,12 +174,12 @@ const generationBody = (order: RequestPlan): object => ({
 
 const embeddingBody = (order: RequestPlan): object => ({
   model: order.model,
-  // Each text begins with a different word.
+  // Each of the texts begins with a different word.
   input: Array.from({ length: order.texts }, (_, i) => sentence(i, order.promptWords)),
 });
 
 interface WholeAnswer {
-  /** A chat answer has messages, a completion has texts. */
+  /** A chat's choices have messages, a completion's choices have texts. */
   choices?: { message?: { content: string; vendor_reasoning_content?: string }; text?: string }[];
   data?: { index: number; embedding: number[] }[];
   usage: Usage;
@@ -200,7 +200,7 @@ interface Chunk {
   error?: { code: string };
 }
 
-/** Returns whether the event was the stream's terminal error. */
+/** Reads one event of the stream. Returns whether it was the error that ends the stream. */
 function readEvent(sight: ClientObservation, data: string): boolean {
   const { choices, usage, error } = JSON.parse(data) as Chunk;
   if (error !== undefined) {

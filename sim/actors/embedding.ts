@@ -1,7 +1,10 @@
 /** The vector that an honest engine returns for a text to embed. */
 import { VECTOR_WIDTH } from "./catalogue.ts";
 
-/** Texts that share words get similar vectors. The numbers are whole, so that sums are exact. */
+/**
+ * Returns the vector of a text. Texts that share words get similar vectors. The numbers are whole, so that sums are
+ * exact.
+ */
 export function embeddingOf(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {

@@ -1,6 +1,6 @@
 /**
- * A gateway: the real one, assembled by `assemble`, on simulated ports. It has no listener: clients call `serve`. Only
- * its machine's disk survives when the gateway dies.
+ * A simulated gateway: the product's own code, assembled by `assemble`, with simulated clock, network, database and
+ * disk. There is no listener: clients call `serve`. Only the machine's disk survives when the gateway dies.
  */
 
 import type { Ports } from "../../gateway/src/assemble/ports.ts";
@@ -29,7 +29,7 @@ export const PEPPER = "a pepper of the simulated world";
 const SPOOL = "/data/spool";
 const SETTINGS = testSettings({ pepper: { current: PEPPER }, dispatchDeadlineMs: 10_000, jobMsMax: 120_000 });
 
-/** What all gateways of a deployment share. */
+/** The values that all gateways of a deployment share. */
 export interface Deployment {
   world: World;
   limitsWhenAway: "refuse" | "local";
@@ -55,7 +55,7 @@ interface Machine {
   number: number;
   skewMs: number;
   disk: SimDisk;
-  /** How often this machine's gateway was started. Each start is a new process. */
+  /** How often this machine's gateway was started. Each start creates a new process. */
   starts: number;
 }
 
@@ -89,7 +89,10 @@ export async function startGateway(
   };
 }
 
-/** Random numbers come from a separate stream for each purpose: one for IDs, one for everything else in the gateway. */
+/**
+ * Creates the gateway's simulated surroundings. Random numbers come from one stream for IDs and one for everything
+ * else, so that one purpose does not change the other's numbers.
+ */
 function portsOf(
   { world, limitsWhenAway, catalogue, meter }: Deployment,
   { name, machine, life }: { name: string; machine: Machine; life: ProcessLife },

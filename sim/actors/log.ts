@@ -1,4 +1,4 @@
-/** A gateway's log, written into the trace, because what a gateway logs is part of what happened. */
+/** Writes a gateway's log into the trace of the simulated world, and reports errors that no fault explains. */
 import type { Log } from "../../gateway/src/base/log.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import { PLANE_UNREACHABLE } from "../world/network.ts";
@@ -7,15 +7,18 @@ import type { World } from "../world/world.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
 
-/** The one loss that the platform accepts: neither database nor disk could be written to (ledger/settling.ts). */
+/**
+ * The only log line about a loss that the platform accepts: neither database nor disk could be written to
+ * (ledger/settling.ts).
+ */
 const UNSAFE = "request answered, but its settlement is only in memory";
 
 export function gatewayLog(world: World, life: ProcessLife, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {
-      // A process that ended writes no log lines. `hears` is checked and not `mayAct`, because a log line has no effect
-      // on the world and must not use up the fuse.
+      // A process that ended writes no log lines. The check uses `hears` instead of `mayAct`, because a log line has no
+      // effect on the world and must not count as a use that could make the process crash.
       if (!life.hears || !isWritten(level)) return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);
@@ -28,10 +31,10 @@ export function gatewayLog(world: World, life: ProcessLife, name: string): Log {
   return Object.assign(log, { child: () => log, isLevelEnabled: isWritten }) as unknown as Log;
 }
 
-/** The default log level of a gateway. */
+/** Whether a line of this level is written, as with a gateway's default log level. */
 const isWritten = (level: string): boolean => level !== "debug";
 
-/** Errors that the simulated world causes; any other error is a bug of the gateway. */
+/** Returns whether the simulated faults cause this error; any other error is a bug of the gateway. */
 const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_UNREACHABLE;
 
 const plain = (fields: object): object =>

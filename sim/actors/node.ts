@@ -1,6 +1,6 @@
 /**
- * A node: an agent that speaks the real frames, with an engine that behaves as its kind and the request's script say.
- * The node records what it really did with each job, for the auditor.
+ * A simulated node: an agent that speaks the real frames, with an engine that behaves as its kind and the request's
+ * script define. The node records what it did with each job, so that the auditor can check charges and blame.
  */
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
@@ -24,22 +24,26 @@ export interface JobFacts {
   thought: string;
   said: string;
   vectors: Float32Array[];
-  /** The output contains white space only, so it cannot be counted in words. */
+  /** Whether the output can be counted in words; false if it contains white space only. */
   isCountable: boolean;
-  /** The request asked for an output format. */
+  /** Whether the request asked for an output format. */
   isFormatted: boolean;
-  /** A client sent the request; false for the platform's own jobs. */
+  /** Whether a client sent the request; false for the platform's own jobs. */
   isRequest: boolean;
-  /** The job was a canary (a question with a known answer). */
+  /** Whether the job was a canary (a question with a known answer). */
   isCanary: boolean;
-  /** When the node accepted the job: how many other requests it was running, and its standing in its record. */
+  /**
+   * The state when the node accepted the job: how many other requests it was running, and its standing in the database.
+   */
   beside: number;
   standing: "trusted" | "on probation" | "barred";
-  /** The node caused the failure. */
+  /** Whether the node caused the failure. */
   isAtFault: boolean;
-  /** The node said that it cannot take the prompt, which is not held against the node. */
+  /**
+   * Whether the node refused the prompt as too difficult for its engine, which does not count as a failure of the node.
+   */
   refusedPrompt: boolean;
-  /** When the node last showed a sign of life: by accepting the job or by sending output. */
+  /** When the node last accepted the job or sent output for it. */
   aliveMs: number;
   endedMs: number | null;
   end: "done" | "failed" | "broken" | "silent" | "dropped" | "cancelled" | "busy" | "running";
@@ -61,15 +65,15 @@ interface Running {
 }
 
 interface Knowing {
-  /** The script of a request, found by the 26 characters of the request's ID; undefined for other jobs. */
+  /** Returns the script of a request, found by the 26 characters of the request's ID; undefined for other jobs. */
   scriptOf: (request: string) => AnswerScript | undefined;
-  /** The node's standing in its record. */
+  /** Returns the node's standing in the database. */
   standing: () => JobFacts["standing"];
 }
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
-/** A probe has no script of its own: the node answers it with this short one. */
+/** The script for probes (health checks), which have none of their own: a short answer. */
 const PROBE: AnswerScript = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
 const REPORT_EVERY_MS = 5_000;
 const TOLD_MS = 60;
@@ -104,12 +108,12 @@ export class SimNode {
     world.scheduler.every(REPORT_EVERY_MS, () => this.#tell());
   }
 
-  /** Whether the node runs no client's request. */
+  /** Whether the node runs no client's request at the moment. */
   get isIdle(): boolean {
     return ![...this.#running.keys()].some((job) => this.#isRequest(job));
   }
 
-  /** False for the platform's own jobs. */
+  /** Returns whether a client sent the job's request; false for the platform's own jobs. */
   #isRequest(job: string): boolean {
     return this.#scriptOf(job.slice(0, 26)) !== undefined;
   }
@@ -121,7 +125,7 @@ export class SimNode {
     this.#report();
   }
 
-  /** The node's process ends and starts again after `downMs`. */
+  /** Ends the node's process, which starts again after `downMs`. */
   crash(downMs: number): boolean {
     if (!this.#isUp) return false;
     this.#comeBackMs = downMs;
@@ -156,7 +160,10 @@ export class SimNode {
     this.#comeBackMs = 1_000;
   }
 
-  /** Jobs that ended a moment ago are lost with the connection too if their last frames are still in flight. */
+  /**
+   * Marks jobs as failed by the node that ended a moment ago: if their last frames are still in flight, the
+   * connection's end loses them too.
+   */
   #takeAlong(): void {
     const { scheduler, network } = this.#world;
     for (const facts of this.jobs.values()) {
@@ -164,7 +171,7 @@ export class SimNode {
     }
   }
 
-  /** Sends one report within a moment, however often the state changes meanwhile. */
+  /** Sends one state report after a short delay, however often the state changes meanwhile. */
   #tell(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -201,7 +208,7 @@ export class SimNode {
     this.#offered(joiner.header, joiner.body() as JobText);
   }
 
-  /** A job whose body comes in a later message is accepted before the body arrives. */
+  /** Reads an offered job. If the body comes in a later message, the node accepts the job before the body arrives. */
   #consider(joiner: JobJoiner): void {
     const { job, gateway } = joiner.header;
     if (!joiner.complete) {
@@ -258,8 +265,8 @@ export class SimNode {
     facts.accepted = true;
     if (early === undefined) say({ kind: "accepted", job });
     this.#tell();
-    // Jobs of the platform itself are answered honestly by all nodes except those that say nothing and those that say
-    // always the same.
+    // All kinds of nodes answer the platform's own jobs honestly, except those that send empty output and those that
+    // always send the same answer.
     const isHonest = script === undefined && this.plan.kind !== "empty" && this.plan.kind !== "constant";
     this.#begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
   }
@@ -302,7 +309,10 @@ export class SimNode {
     else this.#after(running, script.ttftMs, () => this.#speak(running, script, vectors));
   }
 
-  /** Sends wrong vectors, a different mistake each time: too few, too many, a wrong width, or values that are not numbers. */
+  /**
+   * Sends wrong vectors, with a different mistake for each job: too few, too many, a wrong width, or values that are
+   * not numbers.
+   */
   #sendBadVectors(running: Running, vectors: Float32Array[]): void {
     running.facts.isAtFault = true;
     const turn = this.jobs.size % 4;
@@ -349,7 +359,7 @@ export class SimNode {
     running.stop = this.#world.scheduler.after(ms, run);
   }
 
-  /** Sends all output or vectors, and ends the job as the script says. */
+  /** Sends all output or vectors, and ends the job as the script defines. */
   #speak(running: Running, script: AnswerScript, vectors?: Float32Array[]): void {
     const attempt = Number(running.header.job.slice(-2));
     const { fault, perDelta } = script;
@@ -453,5 +463,5 @@ const answer = (text: string): OutputPiece => ({ channel: "answer", text, though
 /** The kinds of nodes that break the protocol or fail after some output. */
 const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
-/** A script with more output than the request allows. */
+/** Returns a script with more output than the request allows. */
 const overrunning = (script: AnswerScript): AnswerScript => ({ ...script, words: script.words + 400, fault: null });

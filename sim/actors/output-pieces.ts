@@ -1,4 +1,4 @@
-/** An engine's output for a job, divided into the pieces that its agent sends. */
+/** Divides an engine's output for a job into the pieces that its agent sends. */
 import type { AnswerScript } from "../plan.ts";
 import { countWords, sentence, textBeforeStop } from "../world/words.ts";
 import { THINKING_TAGS } from "./catalogue.ts";
@@ -6,13 +6,13 @@ import { THINKING_TAGS } from "./catalogue.ts";
 export interface OutputPiece {
   channel: "answer" | "reasoning";
   text: string;
-  /** The part of the piece that is thinking, and the part that is the answer. */
+  /** The part of the piece that is thinking. */
   thought: string;
   said: string;
 }
 
 interface Manner {
-  /** How thinking is separated from the answer; null when the model does not think. */
+  /** How thinking is separated from the answer; null if the model does not think. */
   thinks: "by tags" | "by channel" | null;
   /** The stop string at which the engine ends the answer. */
   stop: string | null;
@@ -34,7 +34,7 @@ export function outputPieces(script: AnswerScript, { thinks, stop, wordsMax }: M
   return pieces;
 }
 
-/** Sends the tag in two halves, so that the gateway has to join them to recognise it. */
+/** Returns the tag in two halves, so that the gateway has to join them to recognise it. */
 function tag(text: string): OutputPiece[] {
   const half = { channel: "answer", thought: "", said: "" } as const;
   return [

@@ -1,6 +1,7 @@
 /**
- * The payment provider: takes payments, refunds them, lets them be disputed, and sends gateways signed events late, repeatedly and in any
- * order until one is accepted. It records the true state of every payment.
+ * The simulated payment provider: takes payments, refunds them, lets them be disputed, and sends gateways signed
+ * events. Events come late, repeatedly and in any order, until a gateway accepts them. The provider records the true
+ * state of every payment.
  */
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
@@ -13,7 +14,7 @@ import { EPOCH_MS } from "../world/process-life.ts";
 type PaymentItem = Extract<PlanItem, { do: "payment" }>;
 
 const PICO_PER_CENT = 10_000_000_000n;
-/** The maximum delay of an event, and the time between two steps in the life of a payment. */
+/** The maximum delay of an event, and the time between two steps in the life of a payment, in milliseconds. */
 const NEWS_MS_MAX = 8_000;
 const STEP_MS = 4_000;
 
@@ -55,7 +56,7 @@ export function simulatePayment(stage: Stage, item: PaymentItem): void {
       for (const news of told)
         tell(stage, { id: `evt_${world.newId()}`, type: news.kind, live: true, occurredAt, news });
     });
-  // Counts as an open errand until all events are sent, so that the world does not end before.
+  // Counts as an unfinished action until all events are sent, so that the simulated world does not end before.
   stage.errandsUnderWay += 1;
   world.scheduler.after(steps.length * (item.stepMs ?? STEP_MS), () => {
     stage.errandsUnderWay -= 1;

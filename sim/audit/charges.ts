@@ -1,6 +1,6 @@
 /**
- * The charge and the payee of each ending: the rules of decisions §9 implemented a second time, from what clients
- * received and what nodes did. Shares no code with the gateway.
+ * Checks the charge and the payee of each ended request. Implements the rules of decisions §9 a second time, from what
+ * clients received and what nodes did, without code of the gateway.
  */
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
@@ -8,20 +8,20 @@ import type { JobFacts } from "../actors/node.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 import { countWords, textBeforeStop } from "../world/words.ts";
 
-/** Everything known about a finished request. */
+/** The data about a finished request that the rules need. */
 interface Case {
   sight: ClientObservation;
   record: RequestRecord;
   promptTokens: number;
   /** Every job that nodes ran for the request, in order. */
   jobs: JobFacts[];
-  /** The jobs that the node named in the record ran. */
+  /** The jobs of the request that the node in the record ran. */
   served: JobFacts[];
   /** The host that owns that node. */
   host: string | null;
 }
 
-/** The minimum and maximum number of output tokens that may be billed. */
+/** The minimum and maximum number of output tokens that may be billed, and who gets the host's share. */
 interface Bill {
   least: number;
   most: number;
@@ -65,7 +65,7 @@ export function describeWrongCharge(known: Case): string | undefined {
   return undefined;
 }
 
-/** The words of a job's output that can be billed: thinking, and the answer up to its stop string. */
+/** Returns how many words of a job's output can be billed: thinking, and the answer up to its stop string. */
 const outputOf = ({ thought, said }: JobFacts, { ask }: ClientObservation): number =>
   countWords(thought) + countWords(textBeforeStop(said, ask.stop));
 
@@ -77,7 +77,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   const last = served.findLast(({ accepted }) => accepted);
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
-  // Thinking reaches a client of this endpoint only with the end of the answer.
+  // On this endpoint a client receives thinking only when the answer is complete.
   const answered = Math.min(cap, last === undefined ? 0 : countWords(textBeforeStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
@@ -88,7 +88,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
       return FREE;
     case "upstream_failed":
       if (last === undefined) return "it failed upstream, and no node had accepted it";
-      // No one pays for an output format that no grammar can be built from. From outside, that looks like any failure
+      // A request is free if no grammar can be built from its output format. From outside, that looks like any failure
       // of such a request.
       if (isFailure && last.isFormatted && last.thought + last.said === "" && record.charge === 0n) return FREE;
       // The node reported a failure or broke the protocol.
@@ -104,7 +104,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
     case "client_closed":
       if (sight.end !== "left") return `the client had not left: ${sight.end}`;
       if (!jobs.some(({ accepted }) => accepted)) return FREE;
-      // The node may have accepted the job at the moment in which its client left.
+      // The node may have accepted the job at the moment when its client left.
       if (record.charge === 0n && record.node === null) return FREE;
       return { least: delivered, most: said, share: record.completionTokens > 0 ? "paid" : "either" };
     default:
@@ -113,8 +113,8 @@ function billOf(known: Case): Bill | typeof FREE | string {
 }
 
 /**
- * A client that lost its connection did not see all that was sent: the delivered output that may be billed lies between
- * nothing and everything that the node sent.
+ * Returns the bill if the client lost its connection, and so did not receive everything that was sent. The billed
+ * output may be anything between nothing and everything that the node sent.
  */
 function partlySeen({ sight, record }: Case, said: number, share: Share): Bill | typeof FREE {
   const sawLess = sight.end === "connection lost" || sight.end === "left";
@@ -127,7 +127,8 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   if (sight.end === "answered") {
     const { usage } = sight;
     const toldThought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
-    // A completion does not return its thinking, so only the node knows how much thinking there was.
+    // A completion does not return its thinking to the client, so only the node's record shows how much thinking there
+    // was.
     const isHidden = sight.ask.endpoint === "completion";
     const thought = isHidden ? toldThought : countWords(sight.reasoning);
     const read = thought + countWords(sight.text);
@@ -141,8 +142,8 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     if (read > 0) return { least: read, most: read, share: "paid" };
     const blanks = jobs.filter((job) => isComplete(job, sight) && outputOf(job, sight) === 0).length;
     if (blanks === 0) return "an empty answer, and no node had given one";
-    // The prompt is due if two nodes returned empty answers, or if one answer began with a stop string. A single empty
-    // answer costs nothing.
+    // The prompt is billed if two nodes returned empty answers, or if one answer began with a stop string. A single
+    // empty answer costs nothing.
     const isStopped = served.some(({ said }) => said !== "" && countWords(textBeforeStop(said, sight.ask.stop)) === 0);
     if (record.charge + record.short === 0n) return isStopped ? "an answer that a stop string ended was free" : FREE;
     return blanks >= 2 || isStopped ? { least: 0, most: 0, share: "paid" } : "one empty answer was billed";
@@ -151,23 +152,27 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   return { least: 0, most: said, share: "paid" };
 }
 
-/** The node sent its whole answer, or a stop string, after which nothing counts. */
+/** Whether the node sent its whole answer, or a stop string, after which no output counts. */
 const isComplete = ({ end, said }: JobFacts, { ask }: ClientObservation): boolean =>
   end === "done" || textBeforeStop(said, ask.stop) !== said;
 
-/** White space contains no words: the auditor knows only that no more is billed than the request allows. */
+/**
+ * Returns the bill for white space, which contains no words to count: at most what the request allows may be billed.
+ */
 function uncountableBill({ sight, record }: Case): Bill | typeof FREE {
   if (record.charge + record.short === 0n) return FREE;
   const share = record.host !== null ? "paid" : record.withheld !== null ? "withheld" : "none";
   return { least: 0, most: sight.ask.maxTokens, share };
 }
 
-/** The only billable input of an embedding is its texts: the full prompt is due, or nothing. */
+/**
+ * Returns the bill of an embedding. Its only billable input is its texts: either the full prompt is billed, or nothing.
+ */
 function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FREE | string {
   const isFree = record.charge + record.short === 0n;
   const paid = { least: 0, most: 0, share: "paid" } as const;
   const hadOutput = served.some(({ vectors }) => vectors.length > 0);
-  // Output of an earlier attempt that the plane lost does not count for the attempt that failed.
+  // If the plane lost an earlier attempt, that attempt's output does not count for the attempt that failed.
   const failed = served.findLast(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":

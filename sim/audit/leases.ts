@@ -1,20 +1,26 @@
 /**
- * A living request does not lose its hold: while its gateway lives, the gateway renews the hold's lease, whether the
- * request is answered and settled yet or not. The exception is a gateway that does not reach the database while others
- * do: it cannot renew, and requests whose leases expire are settled late.
+ * Checks that a living request keeps its hold: while its gateway lives, the gateway renews the hold's lease, whether
+ * the request is answered and settled yet or not. The exception is a gateway that does not reach the database while
+ * others do. It cannot renew, and requests whose leases expire are settled late.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { ClientObservation } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 
-/** A lease lasts one minute, and a gateway renews it at least every quarter of a minute. */
+/**
+ * How long a gateway must lack the database before leases can expire, in milliseconds. A lease lasts one minute, and a
+ * gateway renews it at least every 15 s.
+ */
 const RENEWED_BEFORE_MS = 40_000;
-/** A gateway that reaches the database again renews at once, but another gateway's sweep may come first. */
+/**
+ * How long after the database is back a lease may still expire. The gateway renews at once, but another gateway's sweep
+ * may come first.
+ */
 const RENEWED_AGAIN_MS = 5_000;
 
 export class LeasesAudit {
   readonly #stage: Stage;
-  /** Requests that are already known to have lost their holds. */
+  /** Requests that were already reported or excused for losing their holds. */
   readonly #seen = new Set<Uuid>();
 
   constructor(stage: Stage) {
@@ -25,7 +31,7 @@ export class LeasesAudit {
     const { world, sights } = this.#stage;
     for (const sight of sights) {
       if (sight.gatewayEndedMs !== null || this.#seen.has(sight.id)) continue;
-      // The hold of a refused request may wait to be released; such a request is dispatched to no node.
+      // A refused request may still have a hold that waits to be released; no node ran such a request.
       if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
       this.#seen.add(sight.id);
       if (!this.#wasCutOff(sight))

@@ -1,11 +1,11 @@
-/** The invariants of the ledger after every statement of the database, computed from the tables alone. */
+/** Checks the invariants of the ledger after every statement of the database, computed from the tables alone. */
 import type { LedgerEntry, LedgerModel } from "../world/store/ledger-model.ts";
 import type { World } from "../world/world.ts";
 
 export class LedgerAudit {
   readonly #world: World;
   readonly #ledgerModel: LedgerModel;
-  /** How many entries were already checked. */
+  /** How many ledger entries were already checked. */
   #entriesSeen = 0;
 
   constructor(world: World) {

@@ -1,6 +1,7 @@
 /**
- * Limits hold at every moment. A request that has a hold and no answer yet occupies a slot of its key, so there are
- * never more of those than the key may have in flight. A key that was revoked more than a minute ago starts no request.
+ * Checks that limits hold at every moment. A request with a hold and without an answer occupies a slot of its key, so
+ * there are never more of these than the key may have in flight. A key that was revoked more than a minute ago starts
+ * no request.
  */
 import type { ClientObservation } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -8,25 +9,28 @@ import { EPOCH_MS } from "../world/process-life.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 
 /**
- * Where gateways do not hear of a revocation, it takes effect within a minute (decisions §13); the rest is for requests
- * in flight.
+ * The maximum time after which a revocation takes effect for gateways that miss its notification: a minute (decisions
+ * §13), plus time for requests in flight.
  */
 const REVOKED_MS_MAX = 62_000;
-/** The maximum where every gateway hears of the revocation. */
+/** The maximum time if every gateway gets the notification of the revocation. */
 const TOLD_MS_MAX = 1_000;
 
-/** The slots of a model that every account may use, however small the fleet is. */
+/** The number of slots of a model that every account may use, however small the fleet is. */
 const PLACES_MIN = 8;
-/** How long the slots of a dead gateway stay taken. */
+/** How long the slots of a dead gateway stay occupied. */
 const LEASE_MS = 62_000;
 const MINUTE_MS = 60_000;
-/** An account that asked for a model counts as sharing it for 10 s; the rest is time on the way to the count. */
+/**
+ * An account that requested a model counts as sharing the model for 10 s; the remaining time covers the delay until the
+ * request is counted.
+ */
 const SHARING_MS_MAX = 10_000 + 15_000;
 const COUNTED_MS_MAX = 100;
 
 /**
- * How long after an outage of the limits server every gateway has recovered: it has reported its requests in flight,
- * and signed off those that ended meanwhile (it retries every second).
+ * How long after an outage of the limits server every gateway has recovered. By then it has reported its requests in
+ * flight, and those that ended meanwhile (it retries every second).
  */
 const BACK_MS = 5_000;
 /** How long a slow database may take to look up a key. */
@@ -35,8 +39,8 @@ const SLOWLY_COUNTED_MS_MAX = 4_000;
 const UNANSWERED_MS_MAX = 1_600;
 
 /**
- * Checks at the end that requests were refused only because of other requests, and that none exceeded the limit of a
- * minute.
+ * Checks at the end of a simulated world that requests were refused only because of other requests, and that no key
+ * exceeded its limits per minute.
  */
 export function auditMinuteLimits(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
@@ -50,7 +54,7 @@ export function auditMinuteLimits(stage: Stage, { storeWasWell }: { storeWasWell
     const beside = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight));
     const rivals = beside.length;
     const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
-    // A gateway that counts alone applies its share of every limit.
+    // A gateway that cannot reach the limits server applies only its share of every limit.
     const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
     const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
     // While several accounts ask for a model, each has an equal share of its slots.
@@ -87,8 +91,8 @@ function auditCounts({ world, sights, builders }: Stage): void {
 }
 
 /**
- * Checks that a key that used up its tokens of a minute is refused in that minute, and that no other key is. Tokens are
- * counted before the client gets the end of the answer.
+ * Checks that a key is refused in the minute in which it used up its tokens, and that no other key is refused for that
+ * reason. Tokens are counted before the client gets the end of the answer.
  */
 function auditTokens({ world, sights, builders }: Stage): void {
   for (const sight of sights) {
@@ -111,7 +115,10 @@ function auditTokens({ world, sights, builders }: Stage): void {
   }
 }
 
-/** A request whose client left or lost its connection may be processed and counted a little longer. */
+/**
+ * Whether the other request may still be counted later: its client left or lost its connection, or it has not ended
+ * yet.
+ */
 const isAfloat = (other: ClientObservation, { ask, askedMs }: ClientObservation): boolean =>
   other.ask.account === ask.account &&
   other.askedMs <= askedMs &&
@@ -126,7 +133,10 @@ const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE
 
 const DEFAULT_IN_FLIGHT = 64;
 
-/** Whether the limits server was unreachable in that period, or so shortly before that ended requests may still be counted. */
+/**
+ * Whether the limits server was unreachable in the period, or so shortly before that ended requests may still count as
+ * in flight.
+ */
 const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
   world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
@@ -134,8 +144,8 @@ const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
 function overlaps(stage: Stage, other: ClientObservation, sight: ClientObservation): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
-  // A request whose client left is processed a moment longer. A dead gateway's slots stay taken until their leases
-  // expire, and so do those of a gateway that ends while the limits server is unreachable.
+  // A request continues for a moment after its client left. The slots of a dead gateway stay occupied until their
+  // leases expire, and so do those of a gateway that ends while the limits server is unreachable.
   const isLeft = other.gatewayEndedMs !== null && wasAway(stage, other.askedMs, other.gatewayEndedMs);
   const isGone = other.end === "left" || other.end === "connection lost";
   const isKept = isGone || isLeft || wasAway(stage, sight.askedMs, refusedMs);
@@ -143,15 +153,15 @@ function overlaps(stage: Stage, other: ClientObservation, sight: ClientObservati
 }
 
 /**
- * Whether the limits server must have counted the request and still know it: the server was well when it was asked, and
- * after an outage gateways report again what it may have forgotten.
+ * Whether the limits server must have counted the request and still have it in memory. That is so if the server was
+ * well when the request came, because after an outage gateways report their requests again.
  */
 const isCountedThere = ({ world }: Stage, { askedMs }: ClientObservation, enteredMs: number): boolean =>
   !world.limitsServer.outages.some(({ fromMs, toMs }) => askedMs >= fromMs - enteredMs && askedMs <= toMs + BACK_MS);
 
 /**
- * Whether the gateway must have counted the request alone: the server was unreachable from before the request until
- * long after.
+ * Whether the gateway must have counted the request without the limits server, which was unreachable from before the
+ * request until long after.
  */
 const isCountedAlone = ({ world }: Stage, { askedMs }: ClientObservation, enteredMs: number): boolean =>
   world.limitsServer.outages.some(
@@ -159,9 +169,9 @@ const isCountedAlone = ({ world }: Stage, { askedMs }: ClientObservation, entere
   );
 
 /**
- * How many requests beyond a limit may be in flight after the limits server was unreachable: a server that lost its
- * memory counts from zero, and slots whose leases expired are taken again. Gateways that count alone allow the limit
- * once more between them, and at least one request each.
+ * Returns how many requests beyond a limit may be in flight after the limits server was unreachable. A server that lost
+ * its memory counts from zero, and slots whose leases expired are used again. Gateways that count alone together allow
+ * the limit once more, and at least one request each.
  */
 function beyond({ world, machines }: Stage, limit: number): number {
   if (world.limitsServer.outages.length === 0) return 0;
@@ -176,7 +186,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
   const open = new Map<number, ClientObservation[]>();
   for (let i = sights.length - 1; i >= 0; i--) {
     const sight = sights[i] as (typeof sights)[number];
-    // Older requests have ended: none lasts that long.
+    // Stops at requests so old that they must have ended.
     if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
     if (sight.end !== null || !world.ledgerModel.holds.has(sight.id)) continue;
     const beside = open.get(sight.ask.account);

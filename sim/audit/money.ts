@@ -1,7 +1,7 @@
 /**
- * Balances computed a second time: a builder has the payments minus the charges. A host has its shares (except those
- * paid with credit that was granted to the host's owner) minus its payouts. An owner's debt is deducted from the
- * owner's earnings before a payout.
+ * Computes balances a second time and compares them: a builder has the payments minus the charges. A host has its
+ * shares (except those paid with credit that was granted to the host's owner) minus its payouts. An owner's debt is
+ * deducted from the owner's earnings before a payout.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -25,7 +25,10 @@ export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
   }
 }
 
-/** Runs when a batch is created: the hosts of an owner in debt have no balance beyond what earlier batches promise them. */
+/**
+ * Runs when a payout batch is created. Checks that the hosts of an owner in debt have no balance beyond the amounts
+ * that earlier batches will pay them.
+ */
 export function auditSetOffs({ world, hosts }: Stage): void {
   const { payouts } = world.store.tables;
   const nowMs = EPOCH_MS + world.scheduler.nowMs;
@@ -45,7 +48,7 @@ export function auditSetOffs({ world, hosts }: Stage): void {
   }
 }
 
-/** Runs at the end of a world. */
+/** Runs once at the end of a simulated world. */
 export function auditMoney(stage: Stage): void {
   const { world, builders, hosts, credited } = stage;
   const { payouts } = world.store.tables;

@@ -1,11 +1,17 @@
-/** Checks that an honest node is never quarantined and that a cheating node is quarantined within 20 jobs. */
+/**
+ * Checks that an honest node is never quarantined for others' faults, and that a cheating node is quarantined within 20
+ * jobs.
+ */
 import type { NodeKind } from "../plan.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 
 /** These kinds of nodes fail every job. */
 const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice", "bad vectors"];
-/** The minimum number of a node's own failures for each reason; an honest node is never quarantined for another reason. */
+/**
+ * The minimum number of a node's own failures before it may be quarantined, by reason; no other reason may quarantine
+ * an honest node.
+ */
 const LEAST: Record<string, number> = { failures: 5, refused_prompts: 10 };
 const JOBS_MAX = 20;
 /**
@@ -14,28 +20,28 @@ const JOBS_MAX = 20;
  */
 const WRONG_ENOUGH = 12;
 /**
- * The maximum number of wrong answers that one gateway hears before it bars a node: for two models, and again after a
- * release.
+ * The maximum number of wrong answers that one gateway gets before it bars a node: for two models, and again after a
+ * release from quarantine.
  */
 const WRONG_MAX = 4 * WRONG_ENOUGH;
 
 export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, nodes, records, machines } = stage;
-  // Each gateway asks its own canaries and bars a node only by the answers that it got itself; it forgets them when it
-  // ends.
+  // Each gateway sends its own canaries and judges a node only by the answers that it received itself. These results
+  // are lost when the gateway ends.
   const gateways = machines.reduce((sum, { starts }) => sum + starts, 0);
   for (const [i, node] of nodes.entries()) {
     const { quarantine } = records[i] as NodeRecord;
     const jobs = [...node.jobs.values()].filter(({ accepted }) => accepted);
     for (const { job, standing, beside } of storeWasWell ? jobs.filter(({ isRequest }) => isRequest) : []) {
       if (standing === "barred") world.fail("who is barred is asked nothing", `${job} was offered to ${node.id}`);
-      // Each gateway gives a node on probation one request at a time; requests of a gateway that died may still run
-      // there.
+      // Each gateway sends a node on probation one request at a time; requests of a gateway that died may still run on
+      // the node.
       if (standing === "on probation" && beside >= gateways)
         world.fail("who is new has one request at a time", `${job} beside ${beside} others on ${node.id}`);
     }
     if (stage.isHonest(node.id) && quarantine?.by === "platform") {
-      // Failures of its own engine or process count against the node; prompts that it refuses are counted apart.
+      // Failures of the node's own engine or process count against it; refused prompts are counted separately.
       const refused = jobs.filter(({ refusedPrompt }) => refusedPrompt).length;
       const failed = jobs.filter(({ isAtFault }) => isAtFault).length - refused;
       const least = LEAST[quarantine.reason] ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * The rules for finished requests: each has one ending, which matches the answer and the charge, and its answer comes
- * from one attempt.
+ * Checks the rules for finished requests: each has one outcome, which matches the answer and the charge, and its answer
+ * comes from one attempt.
  */
 
 import type { Uuid } from "../../gateway/src/base/ids.ts";
@@ -18,14 +18,17 @@ import { describeWrongCharge } from "./charges.ts";
 interface Facts {
   stage: Stage;
   tokens: TokenCounting;
-  /** No gateway lost the plane, and no node lost it more often than gateways accept without blame. */
+  /**
+   * Whether connections to the plane were stable: no gateway lost the plane, and no node lost it more often than
+   * gateways excuse.
+   */
   calmPlane: boolean;
   diskWasFull: boolean;
-  /** Requests for which a hold was taken, whatever happened to it later. */
+  /** Requests for which a hold was taken, also if it was released later. */
   held: ReadonlySet<Uuid>;
 }
 
-/** The answers that are possible for each outcome. */
+/** The answers that a client may get, by the outcome in the record. */
 const TOLD: Record<string, string[]> = {
   ok: ["answered"],
   upstream_failed: ["upstream_failed"],
@@ -37,10 +40,13 @@ const TOLD: Record<string, string[]> = {
 /** Statuses that leave no record: nothing was held, or the hold was voided without a record. */
 const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 
-/** A cancellation takes a moment to reach the node. A gateway counts silence from 2.3 s on and notices it a moment later. */
+/**
+ * The maximum delays: of a cancellation on its way to the node, and of a gateway that notices a silent node (silence
+ * counts from 2.3 s on).
+ */
 const STOPPED_MS_MAX = 1_000;
 const SILENCE_MS_MAX = 4_000;
-/** A longer job ends as a stall, and the node is not blamed. */
+/** A job that takes longer ends as a stall, for which the node is not blamed. */
 const JOB_MS_MAX = 119_000;
 
 export function auditRequests(facts: Facts): void {
@@ -64,7 +70,8 @@ export function auditRequests(facts: Facts): void {
     if (facts.calmPlane) auditJobs(world, sight, of);
     const record = world.ledgerModel.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
-    // If the database became unreachable after it wrote the record, the client got a 503 instead.
+    // If the database became unreachable after it wrote the record, the client got a 503 instead of the recorded
+    // refusal.
     const isRecorded = refusal !== undefined;
     if (sight.end === "refused" && sight.status !== 503 && (sight.status === 429) !== isRecorded)
       world.fail("every 429 is recorded, and nothing else as one", `${sight.id}: ${sight.status}, recorded ${refusal}`);
@@ -111,7 +118,7 @@ function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObservation, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
-  // The hold was voided as if nothing had been dispatched. That is correct only if nothing was dispatched.
+  // The hold was released as if no node had received the request. That is correct only if no node accepted it.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
   if (isTold && jobs.some(({ accepted }) => accepted))
     world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
@@ -121,7 +128,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObserva
     world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
 }
 
-/** Checks that no node works longer for a client that left, and that no client waits for a silent node. */
+/** Checks that no node continues to work for a client that left, and that no client waits for a silent node. */
 function auditJobs(world: World, sight: ClientObservation, jobs: JobFacts[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {
@@ -139,11 +146,11 @@ interface Outcome {
 }
 
 /**
- * Checks that no record blames a node for what it did not do. A node whose connection the plane loses repeatedly is
- * excused three times.
+ * Checks that no record blames a node for a failure that it did not cause. A node whose connection the plane loses
+ * repeatedly is excused three times.
  */
 function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, jobs: JobFacts[]): void {
-  // The platform quarantined the node and closed its connection while the offer was in flight.
+  // The platform quarantined the node, and closed its connection while an offer was in flight.
   const isCut = stage.records.some(({ id, quarantine }) => id === node && quarantine?.by === "platform");
   if (jobs.length === 0 && isCut) return;
   if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
@@ -155,9 +162,9 @@ function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, job
 
 function auditTold({ stage: { world }, diskWasFull }: Facts, sight: ClientObservation, outcome: string): void {
   if (sight.end === "left" || sight.end === "connection lost") return;
-  // The request was refused, and its gateway died before it could void a hold that the database may have made.
+  // The request was refused, and its gateway died before it could release a hold that the database may have created.
   if (outcome === "gateway_lost" && sight.status === 503 && sight.gatewayEndedMs !== null) return;
-  // The gateway could write to neither database nor disk, logged that, and then died.
+  // The gateway could write to neither database nor disk, logged that loss, and then died.
   const isAdmitted = diskWasFull && world.toldUnsafe.has(publicId("req", sight.id));
   if (outcome === "gateway_lost" && isAdmitted && sight.gatewayEndedMs !== null) return;
   const told = sight.end === "answered" ? "answered" : (sight.code ?? "");

@@ -1,7 +1,7 @@
 /**
- * One host's life under the platform's own rules: which answers are checked, how a check is decided, when a node is
- * barred, and which ended requests are paid. All of these are the gateway's code; only the answers, the verifiers'
- * machines and the time are simulated.
+ * Simulates one host under the platform's own rules: which answers are checked, how a check is decided, when a node is
+ * barred, and which ended requests are paid. All of these rules are the gateway's code; only the answers, the
+ * verifiers' machines and the time are simulated.
  */
 import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
@@ -25,7 +25,7 @@ import { HONEST_NOISE, type HostAction, honestAction, type Strategy } from "./st
 const FALSE_ALARMS = 1e-4;
 const SHARE = 0.7;
 const JOB_EVERY_MS = 10_000;
-/** How long a request lasts, and how long a silence. */
+/** The duration of a request in milliseconds, also if its node falls silent. */
 const JOB_MS = 3_000;
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 const LENGTHS = [12, 24, 50, 120];
@@ -36,13 +36,13 @@ export interface HostLife {
   strategy: string;
   jobs: number;
   /**
-   * Sums over all jobs, in parts of a job's price: what the host was paid and kept, what was withheld or taken back,
-   * and what its work cost.
+   * Sums over all jobs, in fractions of a job's price: amounts that the host was paid and kept, amounts that were
+   * withheld or taken back, and the costs of its work.
    */
   kept: number;
   withheld: number;
   cost: number;
-  /** For each identity that was barred: after how many jobs, and for which reason. */
+  /** For each identity of the host that was barred: after how many jobs, and for which reason. */
   barred: { after: number; by: string }[];
   checks: number;
   /** The number of tokens that verifiers read, and that the host served. */
@@ -50,7 +50,7 @@ export interface HostLife {
   tokensServed: number;
 }
 
-/** A fleet's calibration, computed from nodes in good standing of six identities. */
+/** Calibrates the checks of a fleet, from nodes in good standing of six identities. */
 export function fleetCalibration(seed: number): Calibration {
   const roll = seeded(seed);
   const calibration = new Calibration();
@@ -95,7 +95,10 @@ interface Identity {
   reliability: Reliability;
   test: TestState;
   dueAt: number;
-  /** Payments with their times. When a node is barred, those since the last check before its first bad score are taken back. */
+  /**
+   * Payments with their times. When a node is barred, the payments since the last check before its first bad score are
+   * taken back.
+   */
   paid: { at: number; amount: number }[];
 }
 
@@ -119,10 +122,10 @@ interface Job {
   friends: number;
 }
 
-/** Returns the reason if this job got the host barred. */
+/** Simulates one job. Returns the reason if the job got the host barred. */
 function serve(job: Job): string | undefined {
   const { life, identity, act, asked, now } = job;
-  // The gateway asks a node that declined last from then on, and pays it nothing.
+  // From then on the gateway offers jobs to a node that declined only after all others, and pays it nothing for them.
   if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
   const paceExplained = act.does !== "crawl" || explainsPace(crawlOf(act.wordEveryMs), MODEL_SPEED);
@@ -209,12 +212,12 @@ function logprobsOf(
 ): number[] {
   const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
   if (!cached) return answerLogprobs(own, roll);
-  // A fluent answer to another prompt: only its beginning is unlikely.
+  // A fluent answer to another prompt, of which only the beginning is unlikely.
   const opening = answerLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);
   return [...opening, ...answerLogprobs({ ...own, tokens: Math.max(0, own.tokens - OPENING) }, roll)];
 }
 
-/** An honest node's answer to the same request. */
+/** Returns the score of an honest node's answer to the same request, for comparison. */
 function controlOf(bench: VerifierBench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
   const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });

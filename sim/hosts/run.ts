@@ -1,7 +1,7 @@
 /**
- * `npm run sim:hosts -- [--jobs 100000] [--lives 20] [--seed 1]`: what each strategy of a host earns in that many jobs,
- * beside honest work, and how many jobs it lasts. Ends with an error if a strategy earns more per job than honest work
- * does.
+ * `npm run sim:hosts -- [--jobs 100000] [--lives 20] [--seed 1]`: computes for each strategy of a host how much it
+ * earns in this many jobs, compared with honest work, and after how many jobs it is barred. Exits with an error if a
+ * strategy earns more per job than honest work does.
  */
 import { parseArgs } from "node:util";
 import { fleetCalibration, type HostLife, simulateHost } from "./host-life.ts";
@@ -13,7 +13,7 @@ const { values } = parseArgs({
     /** The number of simulated hosts per strategy. The curves are averages over all; the first one runs all jobs. */
     lives: { type: "string", default: "20" },
     seed: { type: "string", default: "1" },
-    /** Part of a strategy's name: only matching strategies run, and honest work. */
+    /** Part of a strategy's name: only matching strategies and honest work are simulated. */
     only: { type: "string", default: "" },
   },
 });
@@ -25,8 +25,8 @@ const sum = (all: HostLife[], of: (life: HostLife) => number): number =>
   all.reduce((total, life) => total + of(life), 0);
 
 const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
-  // A host that is barred permanently serves few jobs, so each life gets the full number. A host that returns serves
-  // all of them, so its lives share the number.
+  // A host that is barred permanently serves few jobs, so each of its simulations gets the full number. A host that
+  // returns serves all jobs, so its simulations share the number.
   const each = strategy.returns === true ? Math.ceil(jobs / lives) : jobs;
   const all = Array.from({ length: lives }, (_, i) =>
     simulateHost(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),

@@ -1,25 +1,26 @@
 /**
- * How hosts may try to earn without work. A strategy decides what its node does with each job and what that costs the
- * host. Costs are fractions of a job's price: a host is paid 0.70, and honest work is assumed to cost 0.40.
+ * Strategies with which hosts may try to earn without work. A strategy decides what its node does with each job and how
+ * much that costs the host. Costs are fractions of a job's price: a host is paid 0.70, and honest work is assumed to
+ * cost 0.40.
  */
 import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
 
 const HONEST_COST = 0.4;
-/** Honest machines differ in hardware and in builds of the same quantisation. */
+/** The noise in scores of honest machines, which differ in hardware and in builds of the same quantisation. */
 export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 
 export type HostAction =
-  /** The job ends well. `served` says how the answer was produced. */
+  /** The node completes the job. `served` describes how it produced the answer. */
   | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
-  /** The job breaks off after some output: the node falls silent, reports a failure, or closes its connection. */
+  /** The node ends the job after some output: it falls silent, reports a failure, or closes its connection. */
   | { does: "stall" | "fail" | "disconnect"; cost: number }
   /** The node sends a word every `wordEveryMs`, until the client leaves. */
   | { does: "crawl"; wordEveryMs: number; cost: number }
-  /** The node says that it is busy. */
+  /** The node reports that it is busy. */
   | { does: "decline"; cost: number };
 
 interface Moment {
-  /** The number of answers that this identity has given. */
+  /** The number of answers that this identity of the host has given. */
   answers: number;
   job: number;
   roll: Uniform;
@@ -28,9 +29,9 @@ interface Moment {
 export interface Strategy {
   name: string;
   act: (moment: Moment) => HostAction;
-  /** An honest host, which must never be barred. */
+  /** Marks an honest host, which must never be barred. */
   honest?: true;
-  /** After it is barred, the host comes back under a new identity. */
+  /** Whether the host comes back under a new identity after it is barred. */
   returns?: boolean;
   /** The chance that a verifier colludes with the host and approves everything. */
   friends?: number;
@@ -45,7 +46,7 @@ const poorlyQuantised: HostAction = { does: "answer", served: { noise: 1.2 }, co
 const cached: HostAction = { does: "answer", served: { cached: true }, cost: 0.01 };
 const stall: HostAction = { does: "stall", cost: 0.02 };
 
-/** Does `bad` with one job in `of`, chosen at random, and honest work with the others. */
+/** Returns a strategy that uses `bad` for one job in `of`, chosen at random, and honest work for the others. */
 const oneIn =
   (of: number, bad: HostAction) =>
   ({ roll }: Moment): HostAction =>

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { MUTATIONS } from "./mutations.ts";
 
-describe("each planted bug matches exactly one place in the sources", () => {
+describe("the text of each planted bug matches exactly one place in the sources", () => {
   for (const { name, file, find, replace } of MUTATIONS) {
     test(name, () => {
       const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
@@ -13,7 +13,7 @@ describe("each planted bug matches exactly one place in the sources", () => {
     });
   }
 
-  test("and each has a unique name", () => {
+  test("each planted bug has a unique name", () => {
     assert.equal(new Set(MUTATIONS.map(({ name }) => name)).size, MUTATIONS.length);
   });
 });

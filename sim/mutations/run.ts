@@ -1,12 +1,13 @@
 /**
- * `npm run sim:mutations [-- NAME…]`: plants each bug in turn, runs the worlds of CI until a rule of the auditor fails,
- * and prints which rule it was and after how many worlds. A bug that no rule notices is a gap in the auditor.
+ * `npm run sim:mutations [-- NAME…]`: plants each bug in turn, runs the simulated worlds of CI until a rule of the
+ * auditor fails, and prints which rule it was and after how many worlds. A bug that breaks no rule is a gap in the
+ * auditor.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { MUTATIONS } from "./mutations.ts";
 
-/** Every bug must be noticed within this many worlds, the ones that CI runs every time. */
+/** Every bug must break a rule within this many worlds, the number that CI runs every time. */
 const SEEDS_MAX = 250;
 const WORLDS = ["--seeds", `1-${SEEDS_MAX}`, "--minutes", "1", "--once", "--quiet"];
 

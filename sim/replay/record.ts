@@ -1,4 +1,7 @@
-/** Records a world's ledger: the accounts at the beginning, every statement with its answer, and the final tables. */
+/**
+ * Records the ledger of a simulated world: the accounts at the beginning, every statement with its answer, and the
+ * final tables.
+ */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Plan } from "../plan.ts";
 import { simulate } from "../simulate.ts";
@@ -26,7 +29,10 @@ export interface Recording {
   end: FinalLedger;
 }
 
-/** The final content of the ledger. Each list is sorted by its own key, so that both databases give the same order. */
+/**
+ * The final content of the ledger. Each list is sorted by a key of its own, so that simulated and real database give
+ * the same order.
+ */
 export interface FinalLedger {
   accounts: { id: string; balance: bigint; held: bigint; overdrawn: boolean; granted: bigint }[];
   requests: {
@@ -42,14 +48,18 @@ export interface FinalLedger {
   holds: { id: string; expiresMs: number }[];
 }
 
-/** Accounts that have no row in the table of accounts: their balances are the sums of their entries. */
+/**
+ * The platform's own accounts, which have no row in the table of accounts: their balances are the sums of their
+ * entries.
+ */
 const OWN = new Set(["platform", "outside", "reserve"]);
 
 export async function recordWorld(plan: Plan, tokens: TokenCounting): Promise<Recording> {
   const done: CommittedStatements[] = [];
   let world: World | undefined;
   let start: Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> | undefined;
-  // `npm run sim` reports broken rules. Such a world ends early, and its ledger can be replayed like any other.
+  // Ignores broken rules, which `npm run sim` reports: such a world ends early, and its ledger can be replayed like any
+  // other.
   await simulate(plan, tokens, {
     begun(begun) {
       world = begun;
@@ -79,7 +89,7 @@ function startOf({ ledgerModel, store }: World): Pick<Recording, "accounts" | "c
 function leftIn({ ledgerModel }: World): FinalLedger {
   return {
     accounts: [...ledgerModel.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
-      // PostgreSQL caps `granted` at the balance when the row is read, the ledger model when the credit is used.
+      // PostgreSQL caps `granted` at the balance when the row is read, but the ledger model when the credit is spent.
       return { id, balance, held, overdrawn: kind === "builder" && overdrawn, granted };
     }),
     requests: [...ledgerModel.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({

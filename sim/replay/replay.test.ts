@@ -1,4 +1,7 @@
-/** Replays the ledger operations of simulated worlds with the real SQL. `npm run sim:replay` does it for 200 worlds. */
+/**
+ * Replays the ledger operations of simulated worlds with the real SQL on PostgreSQL. `npm run sim:replay` does the same
+ * for 200 worlds.
+ */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
@@ -15,7 +18,7 @@ before(async () => {
   tokens = await loadTokens();
 });
 
-/** `planted`: a statement that changes the database before the replay. */
+/** Replays a recording on a new database. `planted`: a statement that changes the database before the replay. */
 async function replayed(recording: Recording, planted = "select"): Promise<string[]> {
   const db = await openTestDatabase();
   const client = await db.pool.connect();
@@ -36,8 +39,8 @@ describe("a recorded simulation replayed on PostgreSQL", () => {
   }
 });
 
-describe("detects a difference", () => {
-  /** Leases expire and settlements come late in this seed's world. */
+describe("a replay detects a difference", () => {
+  /** The seed of a world in which leases expire and settlements come late. */
   const SEED = 16;
   const WITHOUT_PAYOUTS = 6;
   let recording: Recording;
@@ -45,7 +48,7 @@ describe("detects a difference", () => {
     recording = await recordWorld(drawPlan(SEED, { minutes: MINUTES }), tokens);
   });
 
-  test("in an answer", async () => {
+  test("in the answer of a statement", async () => {
     const done = recording.done.map((one) => ({
       ...one,
       statements: one.statements.map((statement) =>

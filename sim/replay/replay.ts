@@ -1,7 +1,7 @@
 /**
  * Runs the statements of a simulated world once more on a real PostgreSQL, in the order in which the gateways sent
- * them, and compares every answer and the final tables. The database shows the world's time: `now()` and
- * `clock_timestamp()` are found in a schema that comes before PostgreSQL's own.
+ * them, and compares every answer and the final tables. The database shows the world's time: a schema that PostgreSQL
+ * searches before its own replaces `now()` and `clock_timestamp()`.
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
@@ -17,12 +17,12 @@ const CLOCK = `
   set search_path = world, public, pg_catalog`;
 
 /**
- * Only statements about money are replayed. The node records have a test of their own, and statements of counters
- * return nothing.
+ * Matches the statements to replay, which are those about money. The node records have a test of their own, and
+ * statements of counters return nothing.
  */
 const MONEY = /ledger_|payout/;
 
-/** Returns the first differences; an empty list if both databases agree. */
+/** Replays the recording. Returns the first differences; an empty list if both databases agree. */
 export async function replayRecording(client: pg.ClientBase, recording: Recording): Promise<string[]> {
   let shown = Number.NaN;
   const showTime = async (ms: number): Promise<void> => {
@@ -70,9 +70,9 @@ async function ask(client: pg.ClientBase, { text, values }: Statement): Promise<
 
 type Rows = Exclude<Statement["answer"], string>;
 
-/** Compares answers by their meaning where the two databases word them differently. */
+/** Converts answers into a common form where the two databases format them differently. */
 const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
-  // Only refused holds return the available credit.
+  // Compares the available credit only for refused holds, because no other answer contains it.
   [
     /from ledger_hold\(/,
     ([row]) => {
@@ -81,7 +81,8 @@ const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
     },
   ],
   [/from ledger_hold_one\(/, ([row]) => [Number(row?.code), Number(row?.code) <= 0 ? String(row?.available) : null]],
-  // Each database makes its own IDs for the lines of a batch, and its own time for the batch.
+  // Compares only the number of rows: each database creates its own IDs for the lines of a batch, and its own time for
+  // the batch.
   [/select p\.id from payout p /, (rows) => rows.length],
   [
     /from payout_batch b /,
@@ -104,7 +105,7 @@ function plainValue(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** Serialises a row with its columns sorted by name. */
+/** Serialises a row, with its columns sorted by name. */
 const textOf = (row: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -113,7 +114,7 @@ const shownAs = (answer: Statement["answer"]): string =>
 
 async function populate(client: pg.ClientBase, recording: Recording): Promise<void> {
   const { accounts, credits, keys, ownedWith, checkouts } = recording;
-  // Some worlds reach the next month, and a gateway whose clock is behind may still be in the month before.
+  // Some simulated worlds reach the next month, and a gateway whose clock is behind may still be in the previous month.
   await client.query("select history_make_partitions(1)");
   await client.query("update hold_sweep set at = now()");
   for (const { id, kind } of accounts) {
@@ -162,7 +163,7 @@ async function leftIn(client: pg.ClientBase): Promise<FinalLedger> {
   };
 }
 
-/** Kinds of operations whose IDs each database makes itself. */
+/** Kinds of operations whose IDs each database creates itself. */
 const OWN_IDS = new Set(["payout", "setoff"]);
 
 function compareLeft(real: FinalLedger, simulated: FinalLedger): string[] {
@@ -179,7 +180,7 @@ function compareLeft(real: FinalLedger, simulated: FinalLedger): string[] {
   ]);
 }
 
-/** Removes each line as often as `others` contains it. */
+/** Returns `lines` without those in `others`, each removed as often as `others` contains it. */
 function without(lines: string[], others: string[]): string[] {
   const left = Map.groupBy(others, (line) => line);
   return lines.filter((line) => left.get(line)?.pop() === undefined);

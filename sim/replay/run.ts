@@ -1,6 +1,6 @@
 /**
  * `npm run sim:replay`: replays the ledgers of simulated worlds with the ledger's SQL on a real PostgreSQL. Exits with
- * 1 if any answer or balance differs.
+ * 1 if an answer or balance differs.
  */
 import { parseArgs } from "node:util";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
@@ -37,7 +37,7 @@ for (let seed = Number(from); seed <= Number(to); seed++) {
   const db = await openTestDatabase();
   const client = await db.pool.connect();
   const differences = await replayRecording(client, recording);
-  // The connection's settings must not reach another replay, so it is closed.
+  // Closes the connection, because its settings must not affect another replay.
   client.release(true);
   await db.close();
   worlds += 1;

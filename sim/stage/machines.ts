@@ -1,4 +1,4 @@
-/** The machines that gateways run on: each has a disk, and a supervisor that restarts its gateway after a crash. */
+/** The machines that gateways run on. Each has a disk, and a supervisor that restarts its gateway after a crash. */
 import { type Deployment, type RunningGateway, startGateway } from "../actors/gateway.ts";
 import { SimDisk } from "../world/disk.ts";
 import { ProcessLife } from "../world/process-life.ts";
@@ -10,7 +10,7 @@ export class Machine {
   readonly number: number;
   readonly skewMs: number;
   readonly disk: SimDisk;
-  /** How often the machine's gateway was started. Each start is a new process. */
+  /** How often the machine's gateway was started. Each start creates a new process. */
   starts = 0;
   /** The machine's gateway, while it accepts requests. */
   running: RunningGateway | undefined;
@@ -39,7 +39,7 @@ export class Machine {
         this.running = running;
       },
       (error: Error) => {
-        // A process that cannot start ends, and the supervisor starts it again.
+        // A process that fails to start ends, and the supervisor starts it again.
         this.#say(`its gateway did not start: ${error.message}`);
         life.end();
         this.#world.scheduler.after(RESTART_AGAIN_MS, () => this.start());
@@ -47,7 +47,10 @@ export class Machine {
     );
   }
 
-  /** The gateway dies before its `fuse`-th next use of a handle; 0: now. Returns false if none runs. */
+  /**
+   * Makes the gateway die before its `fuse`-th next access to clock, plane, database or disk; 0: at once. Returns false
+   * if no gateway runs.
+   */
   crash({ fuse, powerLoss, downMs }: { fuse: number; powerLoss: boolean; downMs: number }): boolean {
     const life = this.#life;
     if (life === undefined || !life.hears) return false;
@@ -64,7 +67,7 @@ export class Machine {
   drain({ graceMs, downMs }: { graceMs: number; downMs: number }): boolean {
     const { running } = this;
     if (running === undefined) return false;
-    // The gateway accepts no more requests from now on; the next one starts when it has ended.
+    // The gateway accepts no more requests from now on; the next gateway starts when this one has ended.
     this.running = undefined;
     running.life.onEnd(() => this.#world.scheduler.after(downMs, () => this.start()));
     void running.drain(graceMs);

@@ -10,7 +10,7 @@ import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "./retry-until-done.ts";
 import type { Stage } from "./stage.ts";
 
-/** Returns false if there was nothing to strike. */
+/** The function that carries out each kind of item. Returns false if a fault found nothing to strike. */
 type Deeds = { [Do in PlanItem["do"]]: (stage: Stage, item: Extract<PlanItem, { do: Do }>) => boolean | undefined };
 
 const DEEDS: Deeds = {
@@ -36,7 +36,7 @@ const DEEDS: Deeds = {
   "store cut": (stage, { gateway, forMs }) => {
     const { store, scheduler } = stage.world;
     if (!store.cut(gateway)) return false;
-    // The cut is not healed early, because it must outlast a lease.
+    // The cut is not healed early with everything else, because it must outlast a lease.
     scheduler.after(forMs, () => store.mend(gateway));
     return true;
   },
@@ -132,7 +132,7 @@ export function performItem(stage: Stage, item: PlanItem): void {
   else if (isStruck) stage.world.faults.struck += 1;
 }
 
-/** Skipped if everything was healed before. */
+/** Runs an action later, unless everything was healed before. */
 function later(stage: Stage, ms: number, run: () => void): true {
   stage.world.scheduler.after(ms, () => {
     if (!stage.isHealed) run();
@@ -158,8 +158,8 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
 }
 
 /**
- * Creates a batch and marks every open one as paid. The list of batches must be read, because the answer to whoever
- * created one may have been lost.
+ * Creates a batch and marks every open batch as paid. The list of batches must be read first, because the answer to an
+ * earlier creation may have been lost.
  */
 function payOut(stage: Stage, minimum: bigint): void {
   const { trace, store } = stage.world;

@@ -1,4 +1,7 @@
-/** Everyone in a world: machines, nodes, hosts and accounts of the plan, and what clients observed. */
+/**
+ * The participants of a simulated world: machines, nodes, hosts and accounts of the plan, and the clients'
+ * observations.
+ */
 import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
@@ -15,7 +18,7 @@ import { Machine } from "./machines.ts";
 
 /** The maximum duration of a request, whatever happens to it. */
 const REQUEST_MS_MAX = 200_000;
-/** The number of answers that end a node's probation. */
+/** The number of answers after which a node's probation ends. */
 const TRUSTED = 20;
 const BARRED_MS_MAX = 1_000;
 const PLANE_MS = 8;
@@ -37,13 +40,13 @@ export class Stage {
   readonly sights: ClientObservation[] = [];
   readonly limitsWhenAway: Plan["limitsWhenAway"];
   priceVersion = 1;
-  /** The plan is over: no more faults happen. */
+  /** Whether the plan is over, so that no more faults happen. */
   isHealed = false;
-  /** The number of operators' and people's actions: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /** The number of actions of operators and people: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations = 0;
-  /** Actions from outside that are not completed yet. */
+  /** The number of operators' and the payment provider's actions that are not completed yet. */
   errandsUnderWay = 0;
-  /** The sum of payments minus refunds of each account once all errands are done. */
+  /** The sum of payments minus refunds of each account, as it must be once all actions are completed. */
   readonly credited: Map<Uuid, bigint> = new Map();
   readonly payoutHoldDays: number;
   readonly #scripts = new Map<string, AnswerScript>();
@@ -64,7 +67,7 @@ export class Stage {
     this.#populate(plan);
   }
 
-  /** A gateway that accepts requests: the one with this number, or the next. */
+  /** Returns a gateway that accepts requests: the one with this number, or the next. */
   gatewayFrom(number: number): RunningGateway | undefined {
     const { length } = this.machines;
     return this.machines
@@ -116,14 +119,14 @@ export class Stage {
     limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;
-      // A gateway that is down comes back at its own time. Meanwhile others end its holds, and its settlements are
-      // entered late.
+      // A gateway that is down restarts at its own time. Meanwhile other gateways end its holds, and its settlements
+      // are entered late.
       if (machine.running !== undefined) network.healGateway(machine.running.name);
     }
     for (const node of this.nodes) node.connect();
   }
 
-  /** Whether nothing can change the ledger any more: nobody waits, and nothing is owed. */
+  /** Whether nothing can change the ledger any more: no client waits, and no settlement is open. */
   isQuiet(): boolean {
     if (!this.isHealed || this.errandsUnderWay > 0 || this.world.ledgerModel.holds.size > 0) return false;
     if (this.world.store.isCutOff) return false;
@@ -146,7 +149,10 @@ export class Stage {
     return this.records.find((record) => publicNodeId(record) === nodeId)?.accountId as Uuid;
   }
 
-  /** A node that was barred a moment ago may still receive an offer that was in flight. */
+  /**
+   * Returns a node's standing. A node barred a moment ago does not count as barred yet, because an offer may have been
+   * in flight.
+   */
   #standing({ answers, quarantine }: NodeRecord): JobFacts["standing"] {
     if (quarantine !== null && this.world.scheduler.nowMs - quarantine.atMs > BARRED_MS_MAX) return "barred";
     return answers < TRUSTED ? "on probation" : "trusted";

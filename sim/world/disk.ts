@@ -1,6 +1,7 @@
 /**
- * A machine's disk, which outlives its processes. After a crash, written but unsynced data may be lost, and so may a name whose directory
- * was not synced; chance decides. The disk can be full or slow, or fail to sync.
+ * A simulated machine's disk, which survives its processes. After a crash, written but unsynced data may be lost, and
+ * so may a file's name whose directory was not synced; a random number decides. The disk can be full or slow, or fail
+ * to sync.
  */
 import { dirname } from "node:path";
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -23,11 +24,11 @@ export class SimDisk {
   #names = new Map<string, Inode>();
   /** The file names at the last sync of their directories. */
   #syncedNames = new Map<string, Inode>();
-  /** Incremented on a power loss: operations requested before it and not done are dropped. */
+  /** Incremented on a power loss: operations requested before and not carried out yet are dropped. */
   #epoch = 0;
   /** While set, every write fails. */
   isFull = false;
-  /** The number of writes that a full disk refused. */
+  /** The number of writes that failed because the disk was full. */
   refused = 0;
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -35,7 +36,7 @@ export class SimDisk {
     this.#chance = chance;
   }
 
-  /** The machine loses its power: unsynced data is kept in full, in part or not at all. */
+  /** Simulates a power loss of the machine: unsynced data is kept in full, in part or not at all. */
   crash(): void {
     this.#epoch += 1;
     const names = new Map<string, Inode>();
@@ -48,7 +49,7 @@ export class SimDisk {
     for (const inode of new Set(names.values())) {
       if (inode.now.equals(inode.synced)) continue;
       const kept = this.#chance.below(inode.now.length + 1);
-      // Keeps either the synced content, or some of what was written after it.
+      // Keeps the synced content, or also some of the data written after the sync.
       inode.now = this.#chance.oneIn(2) || kept < inode.synced.length ? inode.synced : inode.now.subarray(0, kept);
       inode.synced = inode.now;
     }
@@ -56,20 +57,19 @@ export class SimDisk {
     this.#syncedNames = new Map(names);
   }
 
-  /** Whether a non-empty file whose name has this ending exists. */
+  /** Returns whether a non-empty file exists whose name has this ending. */
   holds(ending: string): boolean {
     return [...this.#names].some(([name, { now }]) => name.endsWith(ending) && now.length > 0);
   }
 
-  /** The disk as a process uses it. */
+  /** Returns the disk for a process. After the process ends, it begins no more operations. */
   of(life: ProcessLife): Disk {
     const act = <T>(what: () => T): Promise<T> => {
       if (!life.mayAct()) return life.never();
       const epoch = this.#epoch;
       return new Promise((resolve, reject) => {
         this.#scheduler.after(this.#chance.between(1, 4), () => {
-          // An operation that a process requested is carried out even if the process dies first, but not after a power
-          // loss.
+          // Carries out an operation that a process requested even if the process has died, but not after a power loss.
           if (this.#epoch !== epoch) return;
           try {
             const result = what();
@@ -100,7 +100,7 @@ export class SimDisk {
 
   #open(path: string, flags: "r" | "wx" | "a", act: <T>(what: () => T) => Promise<T>): DiskFile {
     const known = this.#names.get(path);
-    // A directory is opened only to be synced.
+    // A directory is opened only to sync it.
     if (flags === "r" && known === undefined && !path.endsWith(".spool")) return this.#directory(act);
     if (flags === "wx" && known !== undefined) throw trouble("EEXIST", path);
     if (flags === "r" && known === undefined) throw trouble("ENOENT", path);
@@ -124,7 +124,7 @@ export class SimDisk {
     return {
       write: (bytes, offset, length, position) =>
         act(() => {
-          // A write may be partial.
+          // Sometimes writes only a part of the bytes, as real disks may.
           const bytesWritten = length > 1 && this.#chance.oneIn(8) ? this.#chance.between(1, length) : length;
           put(bytes.subarray(offset, offset + bytesWritten), position);
           return { bytesWritten };

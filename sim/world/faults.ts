@@ -1,16 +1,16 @@
 /** Counts the injected faults by kind. */
 
 export type FaultKind =
-  /** An item of the plan: a crash, drain, cut, outage, full disk or slow connection. */
+  /** An item of the plan took effect: a crash, drain, cut, outage, full disk or slow connection. */
   | "struck"
-  /** A statement whose connection was lost before or after the statement was carried out. */
+  /** A statement lost its connection before or after it was carried out. */
   | "statement lost"
-  /** A statement that got no connection, or one to a standby. */
+  /** A statement got no connection, or a connection to a standby. */
   | "connection refused"
-  /** A job that a node failed or answered dishonestly. */
+  /** A node failed a job or answered it dishonestly. */
   | "job failed"
   | "client left"
-  /** A write refused by a full disk. */
+  /** A full disk refused a write. */
   | "write refused";
 
 export type FaultCounts = Record<FaultKind, number>;

@@ -1,7 +1,7 @@
 /**
- * The simulated server counts as the limits in memory do, which other tests compare with a real server. Its outages are
- * like those of a real one: after a hang it carries out what was sent to it before, and when it dies it loses what it
- * knew.
+ * Compares the simulated limits server with the in-memory limits, which other tests compare with a real server. Outages
+ * are like those of a real one: after a hang the server carries out the commands that it received, and when it dies it
+ * loses its memory.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,7 +24,7 @@ class Bench {
   readonly life = new ProcessLife();
   readonly clock = processClock(this.life, this.scheduler);
 
-  /** Advances time until the answer is known, and a moment longer for effects that no one awaits. */
+  /** Advances time until the answer arrives, and a moment longer for effects that no caller awaits. */
   async known<T>(answer: Promise<T>): Promise<T> {
     let isKnown = false;
     const both = answer.finally(() => {
@@ -45,11 +45,12 @@ class Bench {
   }
 }
 
-/** Does one step on an adapter and returns the answer, if there is one. */
+/** Carries out one random step on an adapter of the limits and returns its answer, if it has one. */
 async function step(on: Limits, draw: { what: number; id: string; tokens: number }): Promise<unknown> {
   if (draw.what < 4) {
     const entry = await on.enter("key", draw.id, TIGHT);
-    // The time left in a minute depends on the moment of counting, which differs between the two.
+    // The time left in a minute is not compared: it depends on the moment of counting, which differs between the two
+    // adapters.
     return [
       entry.admitted,
       entry.admitted || entry.code,
@@ -64,7 +65,7 @@ async function step(on: Limits, draw: { what: number; id: string; tokens: number
 }
 
 describe("the simulated limits server", () => {
-  test("makes the same decisions as the memory limits for every history", async () => {
+  test("makes the same decisions as the in-memory limits for random histories", async () => {
     const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) {
       const chance = new Chance(`${seed} ${i}`);
@@ -79,7 +80,7 @@ describe("the simulated limits server", () => {
           await bench.pass(chance.pick([999, 7_000, 20_000]));
           continue;
         }
-        // The minute must not end between the two steps.
+        // Moves on to the next minute if the current one could end between the two steps.
         if (bench.clock.now() % 60_000 > 59_900) await bench.pass(200);
         const expected = await step(memory[which] as Limits, draw);
         const found = await bench.known(step(shared[which] as Limits, draw));
@@ -88,7 +89,7 @@ describe("the simulated limits server", () => {
     }
   });
 
-  test("replies to no one while it hangs, and executes what it received when it continues", async () => {
+  test("answers nothing while it hangs, and executes the received commands when it continues", async () => {
     const bench = new Bench();
     const [one, other] = [await bench.gateway(), await bench.gateway()];
     bench.server.hang();
@@ -99,13 +100,13 @@ describe("the simulated limits server", () => {
     });
     assert.equal(one.health.isAway, true);
     bench.server.comeBack();
-    // The slot had been taken after all. The gateway that got no answer gives it back.
+    // The hanging server had occupied the slot. The gateway that got no answer releases it again.
     await bench.pass(5_000);
     assert.equal((await bench.known(other.enter("key", "b", single))).admitted, true);
     assert.equal(one.health.isAway, false);
   });
 
-  test("forgets everything when it dies, and gateways report the requests in flight again", async () => {
+  test("loses its counts when it dies, and gateways report their requests in flight again", async () => {
     const bench = new Bench();
     const limits = await bench.gateway();
     const single = { ...DEFAULT_LIMITS, inFlight: 1 };

@@ -1,7 +1,7 @@
 /**
- * The server that counts limits, and the client that gateways reach it with. Commands take a moment and keep their
- * order, connections end, and the server hangs, or dies and restarts without its memory. Its scripts are implemented
- * here a second time; limits-server.test.ts compares them with the limits in memory.
+ * The simulated server that counts limits, and the client with which gateways reach it. Commands take a moment and keep
+ * their order, connections end, and the server hangs, or dies and restarts without its memory. Its scripts are
+ * implemented here a second time; limits-server.test.ts compares them with the limits in memory.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -34,7 +34,7 @@ export class LimitsServer {
   /** Commands that arrived while the server hung. */
   #unread: (() => void)[] = [];
   readonly #clients = new Set<Client>();
-  /** Periods in which the server was unreachable, in virtual milliseconds; the last may not be over. */
+  /** Periods in which the server was unreachable, in virtual milliseconds; the last period may still be in progress. */
   readonly outages: { fromMs: number; toMs: number }[] = [];
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -46,14 +46,14 @@ export class LimitsServer {
     return this.#state;
   }
 
-  /** The server answers nothing. It reads the commands sent meanwhile when it continues. */
+  /** Makes the server answer nothing. When it continues, it reads the commands that were sent meanwhile. */
   hang(): boolean {
     if (this.#state !== "well") return false;
     this.#goes("hangs");
     return true;
   }
 
-  /** The server stops and loses everything that it knew. */
+  /** Stops the server, which loses its memory. */
   die(): boolean {
     if (this.#state === "dead") return false;
     this.#goes("dead");
@@ -72,7 +72,7 @@ export class LimitsServer {
     for (const client of [...this.#clients]) client.greeted();
   }
 
-  /** The part of ioredis's client that the gateway's link uses. */
+  /** Returns a client with the part of ioredis's interface that the gateway uses. */
   client(life: ProcessLife, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): ScriptedRedis {
     const client = new Client({
       life,
@@ -97,7 +97,7 @@ export class LimitsServer {
     return client as unknown as ScriptedRedis;
   }
 
-  /** Carries out a command: now, when the server continues, or never. */
+  /** Carries out a command: now, after a hang, or never if the server is dead. */
   read(what: () => void): void {
     if (this.#state === "well") what();
     else if (this.#state === "hangs") this.#unread.push(what);
@@ -123,7 +123,7 @@ export class LimitsServer {
     return [verdict, requests, tokens, (minute + 1) * MINUTE_MS - now];
   }
 
-  /** The entries of a group whose leases have not expired. */
+  /** Returns the entries of a group whose leases have not expired. */
   #living(group: string, now: number): Map<string, number> {
     const leases = this.#leases.get(group) ?? new Map<string, number>();
     for (const [id, endMs] of leases) if (endMs <= now) leases.delete(id);
@@ -189,7 +189,7 @@ class Client {
   readonly stream = { writableLength: 0, destroy: (): void => this.closed() };
   readonly #options: ClientOptions;
   readonly #on = new Map<Emitted, (error: Error) => void>();
-  /** Callbacks that end the commands waiting on this connection. */
+  /** Callbacks that fail the commands waiting on this connection. */
   readonly #waiting = new Set<(error: Error) => void>();
   #sentMs = 0;
   #answeredMs = 0;
@@ -229,7 +229,7 @@ class Client {
     this.status = "end";
   }
 
-  /** The server answered the first command on the connection. */
+  /** Called when the server answers the first command on the connection. */
   greeted(): void {
     if (this.status !== "connect" || !this.#options.life.hears) return;
     this.status = "ready";
@@ -237,7 +237,7 @@ class Client {
     this.#emit("ready");
   }
 
-  /** Either side ended the connection. */
+  /** Called when either side ends the connection. */
   closed(): void {
     if (!this.#options.life.hears || this.status === "end" || this.status === "reconnecting") return;
     const error = new Error("Connection is closed.");
@@ -259,7 +259,7 @@ class Client {
       this.#waiting.add(cut);
       this.#sentMs = Math.max(this.#sentMs, scheduler.nowMs + this.#wayMs());
       scheduler.after(this.#sentMs - scheduler.nowMs, () =>
-        // The server carries out a command even if its sender no longer hears the answer.
+        // The server carries out a command even if the sender cannot receive the answer any more.
         server.read(() => {
           const answer = run();
           this.#answeredMs = Math.max(this.#answeredMs, scheduler.nowMs + this.#wayMs());
@@ -276,7 +276,7 @@ class Client {
     this.status = "reconnecting";
     this.#attempts += 1;
     scheduler.after(retryMs(this.#attempts), () => {
-      // The error was already emitted, and another attempt follows.
+      // Ignores the error: it was already emitted, and another attempt follows.
       if (life.hears && this.status === "reconnecting") this.connect().catch(() => {});
     });
   }

@@ -1,7 +1,7 @@
 /**
- * The dispatch plane and the network around it. Messages from one sender to one receiver keep their order; other
- * messages do not, as with the protocol's subjects. Delays are random. Messages in flight on a connection that ends are
- * lost. The plane never delivers twice, and never loses a message in the middle of a connection.
+ * The simulated dispatch plane and the network around it. Messages from one sender to one receiver keep their order;
+ * other messages do not, as with the protocol's subjects. Delays are random. Messages in flight on a connection that
+ * ends are lost. The plane never delivers a message twice, and never loses one in the middle of a connection.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -17,7 +17,7 @@ type Receive = (subject: string, payload: Uint8Array) => void;
 interface Subscription {
   receive: Receive;
   /**
-   * Whether the subscription's pattern matches a subject. Computed once per pattern, because each is matched thousands
+   * Whether the subscription's pattern matches a subject. The pattern is compiled once, because it is matched thousands
    * of times.
    */
   covers: (subject: string) => boolean;
@@ -30,7 +30,7 @@ interface Link {
   /** Incremented when the connection breaks: messages sent before are lost. */
   epoch: number;
   subscriptions: Set<Subscription>;
-  /** When the last message sent to each of the others arrives. */
+  /** The arrival time of the last message to each receiver, which keeps messages in order. */
   arrivesMs: Map<string, number>;
 }
 
@@ -54,7 +54,7 @@ interface NodeEntry extends Link {
   movedAtMs: number | undefined;
 }
 
-/** What went over the plane on one kind of subject: once for each sender, and once for each receiver. */
+/** The messages on one kind of subject: `published` counts each once, `delivered` once for each receiver. */
 interface Traffic {
   published: number;
   delivered: number;
@@ -62,8 +62,8 @@ interface Traffic {
 }
 
 /**
- * How soon after a loss a gateway doubts its connection, and how much later it treats the plane as unreachable. Silence
- * counts from 2 s on.
+ * How soon after a loss a gateway doubts its connection, and how much later it treats the plane as unreachable, in
+ * milliseconds. Silence counts from 2 s on.
  */
 const DOUBT_MS = 1_000;
 const KNOWN_MS = 800;
@@ -74,11 +74,11 @@ export class Network {
   readonly #chance: Chance;
   readonly #gateways = new Map<string, GatewayLink>();
   readonly #nodes = new Map<string, NodeEntry>();
-  /** The maximum delay of a message. */
+  /** The maximum delay of a message in milliseconds. */
   delayMsMax = 8;
   sent = 0;
   lost = 0;
-  /** By the second part of the subject (`protocol/src/subjects.ts`). */
+  /** Counts of messages by the second part of the subject (`protocol/src/subjects.ts`). */
   readonly traffic = new Map<string, Traffic>();
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -124,8 +124,8 @@ export class Network {
         const moved = this.#nodes.get(nodeId)?.movedAtMs;
         return moved === undefined ? undefined : moved + originMs;
       },
-      // Each node has a server of its own. That server is dead if the plane did not notice the end of the node's
-      // connection.
+      // Each node is connected to a plane server of its own. If the plane did not notice the end of the node's
+      // connection, that server counts as dead.
       movedFrom: (nodeId) => nodeId,
       answers: (server) => this.#nodes.get(server)?.movedAtMs === undefined,
       reaches: () => true,
@@ -156,8 +156,8 @@ export class Network {
   }
 
   /**
-   * Returns false if the node's credentials were revoked. `moved`: the plane did not notice the end of the former
-   * connection.
+   * Connects a node. Returns false if its credentials were revoked. `moved`: the plane did not notice the end of the
+   * former connection.
    */
   connectNode(nodeId: string, { moved = false } = {}): boolean {
     const link = this.#nodes.get(nodeId) as NodeEntry;
@@ -172,7 +172,7 @@ export class Network {
     (this.#nodes.get(nodeId) as NodeEntry).revoked = false;
   }
 
-  /** Ends the node's connection. Gateways learn of it a little later, unless the plane itself did not notice. */
+  /** Ends the node's connection. Gateways are notified a little later, unless the plane itself did not notice. */
   cutNode(nodeId: string, by: "node" | "plane", { unnoticed = false } = {}): void {
     const link = this.#nodes.get(nodeId);
     if (link === undefined || !link.isUp) return;
@@ -209,12 +209,12 @@ export class Network {
     return true;
   }
 
-  /** If the cut lasted so long that the gateway noticed, it may have missed messages. */
+  /** Heals a gateway's connection. If the gateway noticed the cut before, it may have missed messages. */
   healGateway(name: string): void {
     const link = this.#gateways.get(name);
     if (link === undefined || link.isUp || !link.life.hears) return;
     if (!link.health.isAway) {
-      // The gateway has not noticed the cut yet: it learns of it now and reconnects.
+      // The gateway has not noticed the cut yet: it notices it now and reconnects.
       link.hears = false;
       link.health.isAway = true;
       for (const run of link.away) run();

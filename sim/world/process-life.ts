@@ -1,8 +1,9 @@
 /**
  * The life of a simulated process. All its effects on the world go through handles (clock, plane, database, disk) that
  * check here first. After the process ended they do nothing: awaited answers never come and timers never fire, so its
- * code stops. A fuse ends the process after a number of uses of handles, so it can die between any two effects of its
- * code.
+ * code stops.
+ *
+ * A fuse ends the process after a number of uses of handles, so it can die between any two effects of its code.
  */
 import type { Clock } from "../../gateway/src/base/clock.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -14,7 +15,7 @@ import type { Scheduler } from "./scheduler.ts";
 export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
 
 export class ProcessLife {
-  /** The number of the machine that it runs on. */
+  /** The number of the machine that the process runs on. */
   readonly machine: number;
   #isAlive = true;
   #fuse = Number.POSITIVE_INFINITY;
@@ -24,7 +25,9 @@ export class ProcessLife {
     this.machine = machine;
   }
 
-  /** Must be called before every effect on the world. */
+  /**
+   * Returns whether the process lives, and counts a use of the fuse. Must be called before every effect on the world.
+   */
   mayAct(): boolean {
     if (this.#isAlive) {
       this.#fuse -= 1;
@@ -33,7 +36,7 @@ export class ProcessLife {
     return this.#isAlive;
   }
 
-  /** The same without using up the fuse: for what reaches the process from outside. */
+  /** Whether the process lives, without using up the fuse: for events that reach the process from outside. */
   get hears(): boolean {
     return this.#isAlive;
   }
@@ -52,19 +55,19 @@ export class ProcessLife {
     for (const run of this.#ends) run();
   }
 
-  /** The answer to an operation of a process that ended. */
+  /** Returns a promise that never settles: the answer to an operation of a process that ended. */
   never<T>(): Promise<T> {
     return new Promise<T>(() => {});
   }
 }
 
-/** The clock of a process: its wall time may be wrong, and its monotonic time starts at any value. */
+/** Returns the clock of a process: its wall time may be wrong, and its monotonic time starts at any value. */
 export function processClock(
   life: ProcessLife,
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
 ): Clock {
-  // Timers of a process that ended count as over, so the scheduler skips them.
+  // Timers of a process that ended count as cancelled, so the scheduler skips them.
   const isOver = (): boolean => !life.hears;
   const idle = (): void => {};
   return {

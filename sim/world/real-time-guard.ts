@@ -1,6 +1,6 @@
 /**
- * Ensures that nothing in the simulated world reads the real clock, uses real randomness or sets a timer of its own.
- * During a run such a call throws an error, and the run fails.
+ * Ensures that nothing in the simulated world reads the real clock, uses real randomness or sets a real timer. During a
+ * run such a call throws an error, and the run fails.
  */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
@@ -10,7 +10,7 @@ class OutsideWorld extends Error {
   override name = "OutsideWorld";
 }
 
-/** Every forbidden call, also one whose error was caught. */
+/** Records every forbidden call, also one whose error was caught. */
 interface Guard {
   readonly attempts: string[];
   lift(): void;

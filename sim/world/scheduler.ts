@@ -1,9 +1,9 @@
 /**
- * Virtual time: a queue of due events. After each event everything that can continue does (promises resolve by microtasks, and a turn of
- * the event loop begins when none are left); only then does time advance.
+ * Virtual time: a queue of due events. After each event all code that can continue does (promises resolve by
+ * microtasks, and a turn of the event loop begins when none are left); only then does time advance.
  */
 
-/** Taken before the guard forbids it: the simulated world uses nothing else of the real event loop. */
+/** Taken from the real event loop before the guard forbids access to it. */
 const { setImmediate: nextTurn } = globalThis;
 
 interface Due {
@@ -52,7 +52,9 @@ export class Scheduler {
     return () => stop();
   }
 
-  /** Runs events until `endMs`. `looked` is called after every event and its consequences; if it returns true, the run ends. */
+  /**
+   * Runs events until `endMs`. Calls `looked` after every event and its consequences; if it returns true, the run ends.
+   */
   async until(endMs: number, looked: () => boolean): Promise<void> {
     for (;;) {
       const next = this.#heap[0];

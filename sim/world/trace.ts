@@ -1,8 +1,8 @@
-/** The trace of a run: as a hash, to compare two runs of a seed, and as lines for readers. */
+/** The trace of a simulated world: as a hash, to compare two runs of a seed, and as lines for readers. */
 import { createHash } from "node:crypto";
 import type { Scheduler } from "./scheduler.ts";
 
-/** How many lines are kept for a failure if not all are asked for. */
+/** How many of the last lines are kept for a failure report, unless the run keeps all lines. */
 const LAST_LINES = 4_000;
 
 export class Trace {

@@ -1,10 +1,10 @@
 /**
- * Words that are one token each, alone and in sequence. Nodes' output consists of them, so that the auditor can count tokens without a
- * tokenizer.
+ * Words that are one token each, alone and in sequence. Simulated nodes send only these words, so that the auditor can
+ * count tokens without a tokenizer.
  */
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];
 
-/** Every word begins with a space, which makes it a token of its own. */
+/** Returns this many words. Every word begins with a space, which makes it a token of its own. */
 export function sentence(from: number, count: number): string {
   let text = "";
   for (let i = 0; i < count; i++) text += ` ${WORDS[(from + i) % WORDS.length]}`;
@@ -13,7 +13,7 @@ export function sentence(from: number, count: number): string {
 
 export const countWords = (text: string): number => text.match(/\S+/g)?.length ?? 0;
 
-/** The part of a text before its stop string. */
+/** Returns the part of a text before its stop string, or the whole text. */
 export function textBeforeStop(text: string, stop: string | null): string {
   const at = stop === null ? -1 : text.indexOf(stop);
   return at < 0 ? text : text.slice(0, at);

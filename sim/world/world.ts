@@ -1,4 +1,4 @@
-/** What a world consists of before anyone acts in it: time, randomness, the plane, the database, the trace. */
+/** The parts of a simulated world besides its participants: time, randomness, the plane, the database, the trace. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
@@ -15,7 +15,7 @@ import { PayoutModel } from "./store/payouts.ts";
 import { Store } from "./store/store.ts";
 import { Trace } from "./trace.ts";
 
-/** Thrown when a rule is broken; ends the run. */
+/** The error of a broken rule, which ends the run. */
 export class Violation extends Error {
   override name = "Violation";
   readonly rule: string;
@@ -37,14 +37,14 @@ export class World {
   /** Called after every statement that took effect. */
   committed: (text: string) => void = () => {};
   /**
-   * Requests (`req_…`) that a gateway answered although neither database nor disk took their settlement, as the gateway
-   * logged.
+   * Requests (`req_…`) that a gateway answered although it could write their settlement to neither database nor disk,
+   * as its log reported.
    */
   readonly toldUnsafe = new Set<string>();
-  /** The answers to the canaries that gateways make up, because simulated nodes have no model. */
+  /** The answers to the canaries that gateways generate. Simulated nodes have no model, so they read them here. */
   readonly answers = new AnswerBook();
   readonly faults: FaultCounts = zeroFaultCounts();
-  /** The first rule that was broken. */
+  /** The first broken rule of this run, if any. */
   violation: Violation | undefined;
 
   constructor(seed: number, { keepsTrace }: { keepsTrace: boolean }) {

@@ -1,4 +1,4 @@
-/** Tests the client's report of every way in which a request can end. */
+/** Tests that the load client reports correctly every way in which a request can end. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

@@ -2,7 +2,10 @@
 import { type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
 import type { End, Errand, Sight } from "./sight.ts";
 
-/** Longer than the longest answer with every delay: a request that takes longer is lost. */
+/**
+ * The maximum duration of a request in milliseconds, longer than any answer takes with every delay. After it the client
+ * gives up.
+ */
 const PATIENCE_MS = 60_000;
 
 export interface Sending {
@@ -57,15 +60,15 @@ function tell(end: End, { answer, text, stream }: Got): Seen {
   const status = answer?.statusCode ?? null;
   const requestId = headerOf(answer, "x-request-id");
   const facts = { requestId, status, code: null, received: "", usage: null };
-  // The balancer answers 502 for a gateway whose connection broke before it answered.
+  // The balancer answers 502 if the connection to the gateway broke before an answer.
   if (status === 502 && headerOf(answer, "x-balancer") !== null) return { ...facts, status: null, end: "lost" };
   const isStream = stream && status === 200;
   const { isWhole, ...told } = isStream ? readEvents(text) : readWhole(text, end === "complete");
-  // The gateway cuts the connection after an error event.
+  // The gateway cuts the connection after an error event, so the event counts, not the lost connection.
   if (isStream && told.code !== null && end === "lost") return { ...facts, ...told, end: "event" };
   if (end !== "complete") return { ...facts, ...told, code: null, end };
   if (status !== 200) return { ...facts, ...told, end: "refused" };
-  // An answer is incomplete if the connection only closed.
+  // A stream without its end is incomplete, even if the connection closed without an error.
   return { ...facts, ...told, end: isWhole ? "complete" : "lost" };
 }
 
@@ -95,7 +98,7 @@ function readWhole(text: string, isWhole: boolean): Told {
 
 function readEvents(text: string): Told {
   const told: Told = { code: null, received: "", usage: null, isWhole: false };
-  // Text after the last empty line is incomplete.
+  // Ignores text after the last empty line, which is an incomplete event.
   for (const event of text.split("\n\n").slice(0, -1)) {
     const data = /^data: (.*)$/m.exec(event)?.[1];
     if (data === undefined) continue;

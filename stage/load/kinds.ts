@@ -1,6 +1,6 @@
 /**
- * The kinds of requests that clients send, and how often. Together they make about twenty requests a second, with as
- * many in flight, which two cores handle easily: chaos runs test faults, not load.
+ * The kinds of requests in the steady load, and how often each is sent. Together they make about twenty requests a
+ * second, with as many in flight, which two cores handle easily: chaos runs test faults, not load.
  */
 import type { Chance } from "../chance.ts";
 import type { Errand } from "./sight.ts";
@@ -8,18 +8,18 @@ import type { Errand } from "./sight.ts";
 export interface Kind {
   name: string;
   perSecond: number;
-  /** Takes so long that recovery is judged without it. */
+  /** Marks requests that take so long that recovery from a fault is judged without them. */
   isLong?: boolean;
-  /** The request to send; undefined if a path is read instead. */
+  /** Draws the request to send; undefined if a path is read instead. */
   order?: (chance: Chance) => Order;
-  /** The path to read, and the role that reads it. */
+  /** The path to read, and the role whose credentials are used. */
   read?: { as: "builder" | "operator" | "host"; path: string };
 }
 
 interface Order extends Pick<Errand, "endpoint" | "stream"> {
   model: string;
   words: number;
-  /** The pause between two words of the engine. */
+  /** The pause between two words of the engine in milliseconds. */
   deltaMs: number;
   hangUpAfterMs?: number;
   isPoor?: boolean;
@@ -61,7 +61,10 @@ export const KINDS: Kind[] = [
   { name: "node API", perSecond: 1, read: { as: "host", path: "/node/v1/nodes" } },
 ];
 
-/** Each word, with the space before it, is one token in the vocabularies of the models used. The load checks that first. */
+/**
+ * Words that are one token each, with the space before them, in the vocabularies of the models used. The load checks
+ * that first.
+ */
 const WORDS = ["time", "people", "water", "house", "world", "hand", "part", "place", "year", "day", "line", "work"];
 
 export const textOf = (words: number, chance: Chance): string =>

@@ -1,7 +1,6 @@
 /**
- * Sends steady mixed traffic by the table of kinds. Requests start without waiting for each other: requests that a
- * fault delays accumulate, as in production, up to a limit for this machine; beyond it requests are left out and
- * counted.
+ * Sends a steady mixed load by the table of kinds. Requests start without waiting for earlier ones, so requests that a
+ * fault delays accumulate, as in production. Beyond a limit for this machine, requests are counted instead of sent.
  */
 import type { Chance } from "../chance.ts";
 import { type Sending, send } from "./client.ts";
@@ -9,7 +8,7 @@ import { KINDS, type Kind, textOf } from "./kinds.ts";
 import type { Errand, Sight } from "./sight.ts";
 
 const TICK_MS = 50;
-/** More requests than the mix ever has in flight without a fault. */
+/** The maximum number of requests in flight, more than the load ever has without a fault. */
 const UNDER_WAY_MAX = 150;
 const CAPS = { least: 200, most: 7_000 };
 const PATHS = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" };
@@ -19,9 +18,9 @@ export interface Payer {
   key: string;
 }
 
-/** The senders of requests, and where they send them. */
+/** The accounts that send requests, and where they send them. */
 export interface Customers {
-  /** The port for the next request. */
+  /** Returns the port for the next request. */
   port: (chance: Chance) => number;
   rich: Payer[];
   poor: Payer[];
@@ -32,7 +31,7 @@ export interface Customers {
 interface Load {
   sights: readonly Sight[];
   inFlight(): number;
-  /** Requests that were not sent because too many were in flight. */
+  /** Returns how many requests were not sent because too many were in flight. */
   leftOut(): number;
   /** Sends no more requests, and waits for those in flight. */
   stop(): Promise<void>;
@@ -73,7 +72,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
       const at = due[i] as number;
       if (at > seconds) continue;
       dispatch(kind);
-      // Requests are never sent twice at once to catch up: a slow machine gets fewer.
+      // Missed requests are not made up for: a slow machine gets fewer requests.
       due[i] = Math.max(at + (0.5 + chance.next()) / kind.perSecond, seconds);
     }
   }, TICK_MS);
@@ -102,7 +101,7 @@ function makeErrand(kind: Kind, { customers, chance, nextCap }: Making): { erran
   const { endpoint, model, stream, words, deltaMs, hangUpAfterMs = null, isPoor = false } = order;
   const payer = chance.pick(isPoor ? customers.poor : customers.rich);
   const text = textOf(words, chance);
-  // A poor account asks only for what it can pay.
+  // An account with little credit requests only as many tokens as it can pay for.
   const cap = endpoint === "embedding" ? null : isPoor ? words + 10 : nextCap();
   const script = `#script ${JSON.stringify({ text, delta_ms: deltaMs })}`;
   const body = {

@@ -1,28 +1,28 @@
 /**
- * One client's observation of one request, which is everything that the auditor knows of it. Clients never retry, so
- * nothing is hidden.
+ * One client's observation of one request, the only data that the auditor has about it. Clients never retry, so no
+ * failure is hidden.
  */
 
 type Endpoint = "chat" | "completion" | "embedding" | "reading";
 
-/** The request and its sender. */
+/** The request, and the account that sends it. */
 export interface Errand {
   kind: string;
   endpoint: Endpoint;
-  /** The database ID of the account that pays; null if nothing is paid. */
+  /** The database ID of the account that pays; null if the request is free. */
   account: string | null;
   model: string | null;
   stream: boolean;
   /**
-   * `max_tokens`. Concurrent requests hardly ever have the same value, so it identifies a record when the request ID is
-   * unknown.
+   * The request's `max_tokens`. Concurrent requests hardly ever have the same value, so it identifies a record when the
+   * request ID is unknown.
    */
   cap: number | null;
-  /** The answer that the prompt makes the scripted engine give. Every word is one token. */
+  /** The answer that the prompt instructs the scripted engine to give. Every word is one token. */
   text: string;
-  /** The client disconnects after this time. */
+  /** The client disconnects after this time in milliseconds; null: never. */
   hangUpAfterMs: number | null;
-  /** The account has little credit on purpose, so 402 counts as a success. */
+  /** Whether the account has little credit on purpose, so that status 402 counts as a success. */
   isPoor: boolean;
 }
 
@@ -42,12 +42,15 @@ export interface Sight extends Errand {
   status: number | null;
   /** The error code, from the body or the event. */
   code: string | null;
-  /** The output that arrived. */
+  /** The part of the output that arrived. */
   received: string;
   usage: { prompt: number; completion: number } | null;
 }
 
-/** The client's result as the tables name it: `ok`, `503 no_capacity`, `event upstream_stall`, `connection lost`. */
+/**
+ * Returns the request's end in the form used in tables: `ok`, `503 no_capacity`, `event upstream_stall`, `connection
+ * lost`.
+ */
 export function answerOf({ end, status, code, isPoor }: Sight): string {
   switch (end) {
     case "complete":

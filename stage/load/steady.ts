@@ -15,9 +15,12 @@ export const CHAT = {
   path: "/v1/chat/completions",
   body: { model: "tiny-3b", messages: [{ role: "user", content: SCRIPT }] },
 };
-/** The pause between two requests of a lane, which leaves processor time for what the test is about. */
+/**
+ * The pause between two requests of one sender, which leaves processor time for the behaviour under test. In
+ * milliseconds.
+ */
 const PAUSE_MS = 100;
-/** The requests; two lanes send each of them. */
+/** The requests of the load; two senders repeat each of them. */
 const LOAD: Asked[] = [
   CHAT,
   { ...CHAT, body: { ...CHAT.body, stream: true } },
@@ -27,7 +30,7 @@ const LOAD: Asked[] = [
   { path: "/v1/models" },
 ];
 
-/** A refusal with which a gateway asks for a retry; official clients retry automatically. */
+/** Returns whether a gateway refused a request and asked for a retry; official clients retry automatically. */
 const isToldAgain = ({ status, headers }: Awaited<ReturnType<typeof ask>>): boolean =>
   status === 503 && headers.get("x-should-retry") === "true" && !headers.has("x-balancer");
 
@@ -41,15 +44,15 @@ export async function ask(baseUrl: string, key: string, { path, body }: Asked) {
 }
 
 interface SteadyLoad {
-  /** Resolves when this many more requests were answered, or one failed. */
+  /** Resolves when this many further requests were answered, or one failed. */
   more(count: number): Promise<void>;
-  /** Stops the load and compares what clients received with the ledger. */
+  /** Stops the load and compares the clients' answers with the ledger. */
   endsWell(): Promise<void>;
 }
 
 /**
- * Nothing else may send requests meanwhile, because all later records are taken for the load's. Its clients retry if a
- * 503 asks for it, as official clients do.
+ * Starts the load. No other requests may be sent meanwhile, because all later records are attributed to the load. Like
+ * official clients, the load retries after a 503 that asks for it.
  */
 export async function startSteadyLoad({
   query,
@@ -64,7 +67,7 @@ export async function startSteadyLoad({
   let isOver = false;
   const lane = async (asked: Asked): Promise<void> => {
     const isStream = asked.body !== undefined && "stream" in asked.body;
-    // Ends after an error, and when a test that failed has closed the gateways.
+    // Ends after an error, and also when a failed test has closed the gateways.
     while (!isOver && errors.length === 0) {
       try {
         const answer = await ask(baseUrl, key, asked);
@@ -94,7 +97,7 @@ export async function startSteadyLoad({
       const charged = new Map(records.map((record) => [record.id, record]));
       const paid = [...answered].filter(([, { path }]) => path !== "/v1/models");
       for (const [id] of paid) assert.equal(charged.get(requestUuid(id))?.outcome, "ok", id);
-      // A request may fail because the machine is busy, but not because a gateway stops.
+      // A request may be refused because the machine is busy, but not because a gateway stops.
       const lost = records.filter(({ id, outcome }) => refused.has(id) && outcome === "no_capacity");
       const others = records.length - lost.length - Number(begun?.count);
       assert.equal(others, paid.length, "nothing else was charged, and nothing twice");

@@ -1,4 +1,4 @@
-/** A node as a process: `tollgate-host up` with the scripted engine. */
+/** Runs a node as a process: `tollgate-host up` with the scripted engine. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
-/** Whether a connected node supports output formats, by model, as the list of models says. */
+/** Returns for each model whether a connected node supports output formats, according to the list of models. */
 export async function formsKept({
   ready,
 }: {
@@ -21,7 +21,10 @@ export async function formsKept({
   return new Map(data.map(({ id, vendor }) => [id, vendor.structured_output]));
 }
 
-/** A node comes online before it has reported the capabilities of its engine. */
+/**
+ * Resolves when a node supports output formats for the model. A node comes online before it has reported the
+ * capabilities of its engine.
+ */
 export async function untilFormsAreKept(
   platform: { ready: Pick<Ready, "gateway_url" | "api_key"> },
   model: string,
@@ -31,18 +34,21 @@ export async function untilFormsAreKept(
 
 interface AgentOptions {
   name: string;
-  /** The gateway from which it gets its credentials. */
+  /** The URL of the gateway from which the agent gets its credentials. */
   gatewayUrl: string;
   hostToken: string;
   models: readonly string[];
   slots: number;
   logFile: string;
   env?: Record<string, string>;
-  /** Words to put before the command. */
+  /** A command and arguments to put before the agent's command, such as a wrapper that changes its network. */
   wrapper?: string[];
 }
 
-/** `tollgate-host up` with the scripted engine, not started yet. It counts as ready once it is online. */
+/**
+ * Creates the process `tollgate-host up` with the scripted engine without starting it. It counts as ready once its node
+ * is online.
+ */
 export function newAgent({
   name,
   gatewayUrl,
@@ -63,7 +69,10 @@ export function newAgent({
   return agent;
 }
 
-/** Starts a node of the platform's host with this many slots. Resolves once it is online; it ends with this process. */
+/**
+ * Starts a node of the platform's host with this number of slots. Resolves when the node is online; it ends with this
+ * process.
+ */
 export async function startNode(
   platform: { ready: Pick<Ready, "gateway_url" | "host_token"> },
   { name, model, slots }: { name: string; model: string; slots: number },

@@ -1,27 +1,31 @@
 /**
- * How hand-made nodes answer jobs. Nodes cannot tell probes from requests; these can, by `MARK`, so that a test can
- * check one rule at a time: unmarked jobs are answered honestly.
+ * Ways in which hand-made nodes (test code instead of an agent) answer jobs. A real node cannot tell probes from
+ * requests. These can, because prompts under test contain `MARK`: all other jobs are answered honestly, so that a test
+ * can check one rule at a time.
  */
 import { normalise, unitVector } from "../../host/src/engines/prose.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
 import type { Behaviour, Job } from "./hand-made.ts";
 import { pause } from "./pace.ts";
 
-/** Contained in every prompt that the behaviour under test is meant for. */
+/** The text in every prompt that the behaviour under test must answer. */
 export const MARK = "[marked]";
 export const HONEST_ANSWER = "an honest answer of a few words";
 const VECTOR_WIDTH = 1024;
 const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
-/** Short enough for several within the two seconds that a node may be silent. */
+/**
+ * The pause between empty outputs, short enough for several within the two seconds that a node may be silent. In
+ * milliseconds.
+ */
 const EMPTY_EVERY_MS = 250;
 
-/** Output as an engine generates it: cut before the first stop string and at the maximum length. */
+/** Returns the output as an engine would generate it: cut before the first stop string and at the maximum length. */
 function generated(job: Job, text: string): string {
   const cuts = (job.header.sampling.stop ?? []).map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return text.slice(0, Math.min(text.length, ...cuts));
 }
 
-/** Gives the right answer to canaries, and prose to everything else. */
+/** Gives the right answer to canaries (questions with known answers), and prose to everything else. */
 export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { delayMs = 0 } = {}): Behaviour {
   return async (job) => {
     job.accept();
@@ -44,7 +48,7 @@ export function deafToStops(text: string): Behaviour {
   };
 }
 
-/** Texts that share words get similar vectors. */
+/** Returns the vector of a text. Texts that share words get similar vectors. */
 function meaningOf(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {
@@ -58,13 +62,13 @@ export const onMarked =
   (job) =>
     job.prompt.includes(MARK) ? behaviour(job) : otherwise(job);
 
-/** Accepts the job and reports at once that it is done. */
+/** Accepts the job and immediately reports that it is done, without output. */
 export const doNothing: Behaviour = (job) => {
   job.accept();
   job.done();
 };
 
-/** Answers everything with one constant that passes every published canary. */
+/** Answers everything with one constant that passes every published canary (question with a known answer). */
 export const constantAnswer: Behaviour = (job) => {
   job.accept();
   if ("input" in job.body)
@@ -109,7 +113,7 @@ export const refusesPrompt: Behaviour = (job) => {
   job.failed("prompt", "the prompt is too long for the context");
 };
 
-/** Ways to break the protocol after a word of output, by name. */
+/** Ways to break the protocol after one word of output, by name. */
 export const BREAKS: Record<string, Behaviour> = {
   "a gap in its numbers": (job) => {
     job.accept();
@@ -140,7 +144,7 @@ export const BREAKS: Record<string, Behaviour> = {
   },
 };
 
-/** Vectors that do not match the job, by name. */
+/** Wrong vectors for an embedding job, by the name of the mistake. */
 export const WRONG_VECTORS: Record<string, Behaviour> = {
   "of another width": (job) => {
     job.accept();

@@ -1,6 +1,8 @@
 /**
- * A hand-made node: real credentials, a real NATS client, and a function instead of an engine, which does with each job
- * whatever the test needs. `enrol` alone is for peers that speak the protocol over a socket of their own.
+ * A hand-made node: a node with real credentials and a real NATS client, whose engine is a function of the test. The
+ * function answers each job as the test needs.
+ *
+ * `enrol` alone is for tests that speak the protocol over a socket of their own.
  */
 
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
@@ -14,7 +16,7 @@ import { eventually } from "../wait.ts";
 import { type KnowsAnswers, knownAnswer } from "./known-answers.ts";
 import { every } from "./pace.ts";
 
-/** The platform that the node joins, and where its earnings are read. */
+/** The platform that the node joins, with the function that reads its earnings. */
 type Platform = Pick<Stage, "baseUrl" | "balance"> & KnowsAnswers;
 
 const REPORT_EVERY_MS = 3_000;
@@ -55,7 +57,7 @@ async function must<T>(answer: Promise<ApiAnswer<T>>): Promise<T> {
   return body;
 }
 
-/** A node's description of itself at registration. */
+/** The data with which a node is registered. */
 export interface Enrolled {
   name: string;
   models: string[];
@@ -87,28 +89,30 @@ export async function credentialsOf(
 export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
-/** The behaviour and the reports of a hand-made node. */
+/** The behaviour of a hand-made node, and the state that it reports. */
 export interface Manners extends Enrolled {
   behaviour: Behaviour;
-  /** Called for a job whose body arrives only after it is accepted; `body` is empty then. Default: accepts the job. */
+  /**
+   * Called for a job whose body arrives only after the job is accepted; `body` is empty then. Default: accepts the job.
+   */
   early?: Behaviour;
-  /** Values for its state frames, instead of the true ones. */
+  /** Values in the node's state frames that replace the true ones. */
   claims?: Partial<NodeState>;
-  /** With false, `join` does not wait until the node is online. */
+  /** If false, `join` does not wait until the node is online. */
   waits?: boolean;
 }
 
-/** A job of the node, with functions to answer it well or badly. */
+/** A job of the node, with functions to answer it correctly or wrongly. */
 export class Job {
   readonly header: JobHeader;
   readonly body: JobBody;
   /** Aborted when the gateway cancels the job. */
   readonly cancelled: AbortSignal;
-  /** An honest model's answer, if the job is a canary. */
+  /** The right answer, if the job is a canary (a question with a known answer). */
   readonly known: string | undefined;
   /** The number of the next output frame. */
   seq = 0;
-  /** The job was accepted before its body arrived, so `accept` sends nothing. */
+  /** Whether the job was accepted before its body arrived, so that `accept` sends nothing. */
   isAccepted = false;
   readonly #send: (bytes: Uint8Array) => void;
 
@@ -124,7 +128,7 @@ export class Job {
     this.#send = send;
   }
 
-  /** The last message, the prompt, or the first text. */
+  /** Returns the last message, the prompt of a completion, or the first text to embed. */
   get prompt(): string {
     if ("messages" in this.body) return this.body.messages.at(-1)?.content ?? "";
     return "prompt" in this.body ? this.body.prompt : (this.body.input[0] ?? "");
@@ -138,7 +142,7 @@ export class Job {
     this.#send(bytes);
   }
 
-  /** Sends nothing if the job had to be accepted before its body arrived. */
+  /** Accepts the job. Sends nothing if the job had to be accepted before its body arrived. */
   accept(): void {
     if (!this.isAccepted) this.say({ kind: "accepted", job: this.header.job });
   }
@@ -168,7 +172,7 @@ export class HandMadeNode {
   readonly id: string;
   readonly host: Host;
   readonly line: NatsConnection;
-  /** The prompts of its jobs, including the platform's own probes. */
+  /** The prompts of all jobs, including the platform's own probes. */
   readonly prompts: string[] = [];
   readonly #stage: Platform;
   readonly #manners: Manners;
@@ -179,8 +183,8 @@ export class HandMadeNode {
   readonly #stopReports: () => void;
 
   /**
-   * Joins and waits until the platform reports that the node is online or barred (on a busy machine the test may not
-   * see it online). With `waits: false` it waits only until the node has sent its state.
+   * Joins the platform and waits until it reports that the node is online or barred (on a busy machine the test may not
+   * see it online). With `waits: false`, waits only until the node has sent its state.
    */
   static async join(stage: Platform, host: Host, traits: Manners): Promise<HandMadeNode> {
     const { id, credentials } = await enrol(stage, host, traits);
@@ -218,7 +222,7 @@ export class HandMadeNode {
     return (await this.state()) === state;
   }
 
-  /** The node's earnings: its host has no other node. */
+  /** Returns the earnings of the node's host, which has no other node. */
   earned(): Promise<bigint> {
     return this.#stage.balance(this.host.account);
   }
@@ -244,7 +248,7 @@ export class HandMadeNode {
     }
   }
 
-  /** The first frame of a job that comes in parts contains no body. */
+  /** Handles the first frame of a job that comes in several parts: this frame contains no body. */
   #meet(header: JobHeader): void {
     const { early = (job: Job) => job.accept() } = this.#manners;
     this.#accepted.add(header.job);

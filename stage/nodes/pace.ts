@@ -1,7 +1,7 @@
-/** Real-time pauses for hand-made nodes, as an agent and its engine make them. No test depends on their length. */
+/** Real-time pauses for hand-made nodes, as an agent and its engine cause them. No test depends on their length. */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `run` repeatedly; returns a function that stops it. */
+/** Calls `run` at this interval; returns a function that ends the repetition. */
 export function every(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);
   return () => clearInterval(timer);

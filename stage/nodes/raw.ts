@@ -1,4 +1,4 @@
-/** A hand-made node with real credentials and a bare socket, which can break the protocol in any way. */
+/** A hand-made node with real credentials and a plain socket, which can break the protocol in any way. */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
 import { decode, FrameError } from "../../protocol/src/codec.ts";
@@ -6,7 +6,7 @@ import type { Frame } from "../../protocol/src/frames.ts";
 import type { Host } from "../accounts.ts";
 import { type Credentials, type Enrolled, enrol } from "./hand-made.ts";
 
-/** A job that was offered to the node and that it has not ended. */
+/** A job that was offered to the node and has not ended. */
 export interface OpenJob {
   job: string;
   gateway: string;
@@ -15,14 +15,14 @@ export interface OpenJob {
   seq: number;
 }
 
-/** The number of jobs to remember: the gateway has given up older ones long ago. */
+/** The maximum number of jobs to remember: the gateway has ended older ones long ago. */
 const JOBS_MAX = 64;
-/** Limits how much unsent data this process buffers. */
+/** The maximum amount of unsent data that this process buffers. */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 
 export class RawNode {
   readonly id: string;
-  /** Also used by other clients of the plane in a test. */
+  /** The node's credentials, which tests also use for other clients of the plane. */
   readonly credentials: Credentials;
   readonly jobs: OpenJob[] = [];
   /** The number of connection attempts. */
@@ -43,7 +43,7 @@ export class RawNode {
     this.credentials = credentials;
   }
 
-  /** The same node for a second connection. */
+  /** Returns the same node again, for a second connection with its credentials. */
   twin(): RawNode {
     return new RawNode(this.id, this.credentials);
   }
@@ -52,7 +52,7 @@ export class RawNode {
     return this.#socket !== undefined && !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Resolves with whether the plane accepted the connection. */
+  /** Connects to the plane. Resolves with true if the plane accepted the connection. */
   async connect(): Promise<boolean> {
     this.connects += 1;
     this.leave();
@@ -67,7 +67,7 @@ export class RawNode {
         resolve(false);
       });
     });
-    // The plane may cut the connection with a reset.
+    // Ignores socket errors: the plane may cut the connection with a reset.
     socket.on("error", () => {});
     const greeting = new Promise<string>((resolve) => socket.once("data", (chunk: Buffer) => resolve(String(chunk))));
     const hello = await Promise.race([greeting, gone]);
@@ -82,7 +82,7 @@ export class RawNode {
     return this.isConnected;
   }
 
-  /** Sends frames by subject in one write. Resolves when the socket has room for more. */
+  /** Sends frames with their subjects in one write. Resolves when the socket can accept more data. */
   async publish(messages: { subject: string; payload: Uint8Array }[]): Promise<void> {
     const parts = messages.flatMap(({ subject, payload }) => [
       Buffer.from(`PUB ${subject} ${payload.length}\r\n`),
@@ -106,7 +106,7 @@ export class RawNode {
     });
   }
 
-  /** Resolves when the plane has read everything sent so far; false if it cut the connection instead. */
+  /** Resolves with true when the plane has read everything sent so far; with false if it cut the connection instead. */
   async heardOut(): Promise<boolean> {
     const pongs = this.#pongs;
     await this.say(Buffer.from("PING\r\n"));
@@ -114,7 +114,10 @@ export class RawNode {
     return this.#pongs > pongs;
   }
 
-  /** Sends the text repeatedly, as fast as the plane reads, without reading itself, until `isOver` or the connection is cut. */
+  /**
+   * Sends the text repeatedly, as fast as the plane reads, without reading anything. Ends when `isOver` returns true or
+   * the connection is cut.
+   */
   async sayUnread(text: string, isOver: () => boolean): Promise<void> {
     const bytes = Buffer.from(text);
     this.#socket?.pause();

@@ -9,13 +9,13 @@ import { openClock, whyNoClock } from "./clock.ts";
 
 const skip = whyNoClock() ?? false;
 
-/** Prints every 50 ms the wall time, the monotonic time and the number of lines so far. */
+/** A program that prints every 50 ms the wall time, the monotonic time and the number of lines so far. */
 const TELLER = `
   let ticks = 0;
   setInterval(() => console.log(JSON.stringify([Date.now(), performance.now(), ++ticks])), 50);
 `;
 
-test("shifts the wall clock of a running process, but not its timers or monotonic clock", {
+test("shifts the wall clock of a running process, but neither its timers nor its monotonic clock", {
   skip,
 }, async (t) => {
   const clock = await openClock();
@@ -56,7 +56,7 @@ test("shifts the wall clock of a running process, but not its timers or monotoni
   const all = await said();
   const [first, last] = [all[0], all.at(-1)];
   assert.ok(first && last);
-  // The wall clock jumped by more than two hours; the test itself does not run for an hour.
+  // Within the test, which takes less than an hour, the wall clock advanced by more than two hours.
   const steps = all.slice(1).map(([, passed], i) => passed - (all[i]?.[1] ?? 0));
   assert.ok(
     steps.every((ms) => ms > 0 && ms < 3_600_000),

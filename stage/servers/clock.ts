@@ -1,6 +1,6 @@
 /**
- * Makes the wall clock of a running process jump, with the library of Debian's package `faketime`; its monotonic clock
- * is not affected. Left out with a message if the library is missing.
+ * Makes the wall clock of a running process jump, with the library of Debian's package `faketime`. The monotonic clock
+ * is not affected. Without the library, tests of the clock are left out with a message.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface FakeClock {
-  /** Variables for the environment of the process and its children. */
+  /** Environment variables for the process and its children. */
   readonly environment: Record<string, string>;
-  /** From now on the wall clock of the process differs from real time by this much. */
+  /** Shifts the wall clock of the process by this many seconds from real time. */
   jump(offsetS: number): Promise<void>;
   offsetS(): number;
   close(): Promise<void>;
@@ -33,7 +33,7 @@ export async function openClock(): Promise<FakeClock> {
   const file = join(directory, "offset");
   let offset = 0;
   const jump = async (offsetS: number): Promise<void> => {
-    // Renamed into place, so that a process that reads it meanwhile finds the old or the new file.
+    // Writes another file and renames it, so that a process that reads meanwhile finds the old or the new content.
     await writeFile(`${file}.new`, `${offsetS < 0 ? "-" : "+"}${Math.abs(offsetS)}\n`, { mode: 0o644 });
     await rename(`${file}.new`, file);
     offset = offsetS;
@@ -46,7 +46,7 @@ export async function openClock(): Promise<FakeClock> {
       FAKETIME_NO_CACHE: "1",
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
       FAKETIME_DONT_RESET: "1",
-      // File times are not changed.
+      // Timestamps of files are not changed.
       NO_FAKE_STAT: "1",
     },
     jump,

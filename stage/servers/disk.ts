@@ -1,6 +1,6 @@
 /**
- * A separate disk for a server of a chaos run: a small tmpfs that can be filled completely. If the harness may not
- * mount one, it is a plain directory that cannot be filled. The mount ends with the harness.
+ * Provides a separate disk for a server of a chaos run: a small tmpfs that can be filled completely. If the test may
+ * not mount one, the disk is a plain directory that cannot be filled. The mount ends with the test.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 export interface Disk {
   readonly path: string;
-  /** The reason why the disk cannot be filled; undefined if it can. */
+  /** The reason why the disk cannot be filled; undefined if filling is possible. */
   readonly endless: string | undefined;
   fill(): Promise<void>;
   free(): Promise<void>;
@@ -36,7 +36,7 @@ export async function openDisk(
       if (endless !== undefined) throw new Error(endless);
       const file = await open(ballast, "a");
       try {
-        // Writes large blocks first and then ever smaller ones.
+        // Writes large blocks first and then smaller ones, so that no byte stays free.
         for (const bytes of [1 << 20, 4096, 1]) await writeUntilFull(file, Buffer.alloc(bytes));
       } finally {
         await file.close();

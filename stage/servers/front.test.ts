@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { eventually } from "../wait.ts";
 import { type Front, openFront } from "./front.ts";
 
-/** A server that echoes its input after its name. */
+/** Starts a server that sends back its input, preceded by its name. */
 async function echo(t: TestContext, name: string): Promise<{ port: number; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -34,7 +34,9 @@ function dial(t: TestContext, front: Front) {
   return client;
 }
 
-/** Waits until everything sent so far has arrived: bytes sent later through a separate proxy have come back. */
+/**
+ * Waits until the server has received all data sent so far: bytes sent later through a separate proxy have come back.
+ */
 async function fence(t: TestContext, port: number): Promise<void> {
   const front = await openFront({ port });
   const client = dial(t, front);
@@ -43,7 +45,7 @@ async function fence(t: TestContext, port: number): Promise<void> {
   await front.close();
 }
 
-test("forwards to the configured server, drops data, refuses connections, and recovers", async (t) => {
+test("forwards to the configured server, holds data back, refuses connections, and recovers", async (t) => {
   const [one, two] = [await echo(t, "one"), await echo(t, "two")];
   const front = await openFront(one);
   t.after(() => front.close());
@@ -60,7 +62,7 @@ test("forwards to the configured server, drops data, refuses connections, and re
   await front.heal();
   await eventually("both go on", () => first.heard === "one aone b" && second.heard === "one c");
 
-  // While the proxy drops all data, the client does not notice that the server closed; it does after `heal`.
+  // While the proxy holds data back, the client does not notice that the server closed; it does after `heal`.
   front.swallow();
   for (const socket of one.sockets) socket.resetAndDestroy();
   await fence(t, one.port);

@@ -1,5 +1,5 @@
 /**
- * A small TCP proxy with a fixed address that leads to the active server of a pair. It can drop all data without
+ * A small TCP proxy with a fixed address in front of the active server of a pair. It can hold back all data without
  * closing connections, like a network that loses every packet, or refuse connections, like a machine where nothing
  * listens.
  */
@@ -13,9 +13,9 @@ type FrontMode = "open" | "black-hole" | "refusing";
 export interface Front {
   readonly port: number;
   mode(): FrontMode;
-  /** The server for new connections; existing connections are reset. */
+  /** Connects new connections to the server on this port, and resets existing ones. */
   leadTo(port: number): void;
-  /** Holds back all data without closing anything, until `heal`. */
+  /** Holds back all data until `heal`, without closing anything. */
   swallow(): void;
   /** Resets every connection and accepts none. */
   refuse(): Promise<void>;
@@ -25,9 +25,9 @@ export interface Front {
 
 interface Link {
   near: Socket;
-  /** Undefined while nothing is relayed. */
+  /** The server's side of the connection; undefined if none was opened yet. */
   far?: Socket;
-  /** The server's side has closed, and the client has not been told because nothing is relayed. */
+  /** Whether the server's side has closed while data was held back, so that the client does not know yet. */
   dead?: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function openFront(upstream: { port: number }): Promise<Front> {
     link.far = far;
     far.setNoDelay(true);
     far.on("error", () => drop(link));
-    // Data before a normal end has been relayed, and the pipe also relays the end.
+    // After a normal end, the pipe has relayed all data and the end itself; any other close resets the client's side.
     far.on("close", () => {
       if (!near.writableEnded) drop(link);
     });
@@ -101,7 +101,7 @@ export async function openFront(upstream: { port: number }): Promise<Front> {
     },
     async heal() {
       mode = "open";
-      // While nothing listened, another process's connection may have used the port for a moment.
+      // While the proxy did not listen, another process's connection may have used the port for a moment.
       if (server === undefined) {
         await eventually(`the front listens on ${port} again`, async () => {
           server = await listen(take, port).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Tests every operation on the cluster with a gateway's own login. */
+/** Tests every operation on the cluster of NATS servers, with a gateway's own login. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";

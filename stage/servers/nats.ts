@@ -1,4 +1,6 @@
-/** Three NATS servers in one cluster, set up with the operators' command. Each can be killed, frozen and restarted. */
+/**
+ * Runs three NATS servers in one cluster, set up with the operators' command. Each can be killed, frozen and restarted.
+ */
 
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -17,19 +19,19 @@ interface NatsOptions {
 }
 
 export interface Nats {
-  /** The environment of gateways; agents use its `NODE_EXTRA_CA_CERTS` too. */
+  /** The environment variables for gateways; agents use its `NODE_EXTRA_CA_CERTS` too. */
   readonly environment: Record<string, string>;
   readonly version: string;
-  /** The number of servers, which are numbered from 0. */
+  /** The number of servers; their numbers begin with 0. */
   readonly size: number;
   running(server: number): boolean;
   kill(server: number): Promise<void>;
   start(server: number): Promise<void>;
   stop(server: number): void;
   cont(server: number): void;
-  /** Stops a server normally, which sends its clients to other servers, and starts it again. */
+  /** Stops a server in the normal way, which sends its clients to other servers, and starts it again. */
   restart(server: number): Promise<void>;
-  /** Restarts one server after the other, each when the one before has joined the cluster again. */
+  /** Restarts one server after another; each restart begins when the previous server is back in the cluster. */
   rollingRestart(): Promise<void>;
   logs(): Promise<Record<string, string>>;
   close(): Promise<void>;
@@ -72,7 +74,8 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
   if (size > 1) await Promise.all(servers.map((_, i) => connected(i, 0)));
   const restart = async (i: number): Promise<void> => {
     const from = (await server(i).log()).length;
-    // In NATS's "lame duck" mode a server sends its clients away a few at a time. Waits only a few seconds for it.
+    // Stops the server in NATS's "lame duck" mode, in which it sends its clients away a few at a time. Waits for it
+    // only 15 s.
     await server(i).end("SIGUSR2", 15_000);
     await server(i).start();
     if (size > 1) await connected(i, from);
@@ -135,7 +138,7 @@ async function readEnvironment(directory: string): Promise<Record<string, string
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
-/** A server that is ready sends the first message. */
+/** Returns whether the server on this port is ready; it sends the first message then. */
 function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });

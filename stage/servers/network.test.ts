@@ -15,12 +15,12 @@ const SERVER = `
   require("node:http").createServer((_, answer) => answer.end("here")).listen(8080, process.argv[1]);
 `;
 
-test("disconnects a process in its own network namespace silently, and reconnects it", {
+test("disconnects a process in its own network namespace without closing connections, and reconnects it", {
   skip,
 }, async (t) => {
   const network = await openNetwork();
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-test-"));
-  // `fetch` would give up connecting after ten seconds.
+  // Connects without `fetch`, which would stop trying after ten seconds.
   const ask = (): Promise<string> =>
     new Promise((resolve, reject) => {
       get({ host: network.far, port: 8080, agent: false }, (answer) => void text(answer).then(resolve, reject)).on(
@@ -50,8 +50,8 @@ test("disconnects a process in its own network namespace silently, and reconnect
 });
 
 /**
- * Whether a connection to `ip` has sent its SYN more than once: a row of /proc/net/tcp in the state SYN_SENT with
- * retransmits.
+ * Returns whether a connection to `ip` has sent its SYN more than once: a row of /proc/net/tcp in the state SYN_SENT
+ * with retransmits.
  */
 async function isRepeating(ip: string, port: number): Promise<boolean> {
   const bytes = ip.split(".").map(Number);

@@ -1,18 +1,18 @@
 /**
- * A separate network for processes of a chaos run: a namespace, connected by a pair of virtual interfaces, with a cable
- * that can be cut. The other side then receives nothing, not even a close. Needs root and `ip`. The namespace ends with
- * the harness.
+ * Provides a separate network for processes of a chaos run: a namespace, connected by a pair of virtual interfaces,
+ * with a cable that can be cut. After a cut the other side receives nothing, not even a close. Needs root and `ip`. The
+ * namespace ends with the test.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 
 export interface Network {
-  /** The address at which processes inside reach servers outside. */
+  /** The address at which processes inside the namespace reach servers outside. */
   readonly near: string;
-  /** The address at which processes inside are reached. */
+  /** The address at which processes inside the namespace are reached. */
   readonly far: string;
-  /** Returns the command line that runs `command` inside. */
+  /** Returns the command line that runs `command` inside the namespace. */
   inside(command: string[]): string[];
   cut(): void;
   heal(): void;
@@ -21,14 +21,14 @@ export interface Network {
 }
 
 /**
- * A cut makes both ends send to a hardware address that does not exist. Taking an interface down would also remove its
- * route: the sender would get an error at once, or its packets would take the default route.
+ * A hardware address that does not exist. A cut makes both ends send to it. Taking an interface down would also remove
+ * its route: the sender would get an error at once, or its packets would take the default route.
  */
 const NOBODY = "02:00:00:00:00:01";
 const KEEPER = 'read -r _; ip netns del "$1"; ip link del "$2" 2>/dev/null';
 let made = 0;
 
-/** Returns why no network can be created here; undefined if it can. Creates one and removes it to find out. */
+/** Returns why no network can be created here; undefined if it is possible. Creates one and removes it to find out. */
 export async function whyNoNetwork(): Promise<string | undefined> {
   try {
     await (await openNetwork()).close();
@@ -40,7 +40,7 @@ export async function whyNoNetwork(): Promise<string | undefined> {
 
 export async function openNetwork(): Promise<Network> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new Error("needs root for a network namespace");
-  // Names and addresses are unique to this run, so that two runs do not collide. Names have at most 15 characters.
+  // Names and addresses contain this process's ID, so that two runs do not collide. Names have at most 15 characters.
   const [run, nth] = [process.pid % 60_000, made++];
   const [space, near, far] = [`tgchaos${run}x${nth}`, `tgcn${run}x${nth}`, `tgcf${run}x${nth}`];
   const net = `10.${150 + (run % 50)}.${(run >> 6) % 250}`;

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL under Patroni: etcd, several members, and HAProxy in front of them, configured by the files in
+ * Runs PostgreSQL under Patroni: etcd, several members, and HAProxy in front of them, configured by the files in
  * deploy/patroni. Only addresses, directories and Patroni's timeouts, which are shorter here, differ. Each member
- * replicates through a proxy of its own, which can drop all data, so that a standby falls behind without noticing.
+ * replicates through a proxy of its own, which can hold data back, so that a standby falls behind without noticing.
  */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -19,22 +19,22 @@ import { type Front, openFront } from "./front.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy/patroni/", import.meta.url));
 const BINARIES = { etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy" };
-/** Debian's Python, because its packages contain everything that Patroni needs. */
+/** Debian's Python interpreter, because Debian's packages contain everything that Patroni needs. */
 const PYTHON = "/usr/bin/python3";
 const DATABASE = "tollgate";
 /** Patroni's timeouts in seconds. It requires ttl >= loop_wait + 2 * retry_timeout. */
 const PATIENCE = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 
-/** Under load, some data is always on its way to a standby that follows. */
+/** How far a standby may be behind and still count as following: under load, some data is always in transit. */
 const LAG_BYTES_MAX = 1024 * 1024;
 
-/** What gateways connect to: HAProxy, or the members themselves with `target_session_attrs=read-write`. */
+/** How gateways connect: through HAProxy, or directly to the members with `target_session_attrs=read-write`. */
 export type Entrance = "haproxy" | "hosts";
 
 interface ClusterOptions {
   synchronous: boolean;
   entrance: Entrance;
-  /** The folder of PostgreSQL's programs; Debian's version 15 unless told. */
+  /** The folder of PostgreSQL's programs; default: Debian's version 15. */
   programs?: string;
   members?: number;
 }
@@ -50,20 +50,20 @@ interface Member {
 }
 
 export interface PatroniCluster {
-  /** The URL for gateways, as the owner of an empty database. */
+  /** The database URL for gateways, with the owner of an empty database as its user. */
   readonly url: string;
   readonly ports: number[];
   readonly members: readonly Member[];
   readonly versions: Record<string, string>;
-  /** Queries the gateways' database on the primary as its superuser. */
+  /** Queries the gateways' database on the primary, as superuser. */
   query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   primary(): Promise<Member>;
-  /** Resolves with the new primary once another member than this one is primary and a third one follows it. */
+  /** Resolves with the new primary when a member other than this one is primary and a third member follows it. */
   replaced(member: Member): Promise<Member>;
-  /** Runs `patronictl switchover`: the primary hands over to a standby and then follows it. */
+  /** Runs `patronictl switchover`: the primary hands over to a standby and then follows the new primary. */
   switchover(): Promise<void>;
   /**
-   * Resolves when every member runs, all others follow the primary on its timeline, and one does so synchronously if
+   * Resolves when every member runs and all standbys follow the primary on its timeline, one of them synchronously if
    * that is required.
    */
   whole(): Promise<void>;
@@ -113,7 +113,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
       log: join(directory, `${name}.log`),
       directory,
       user: runAs,
-      // Patroni stops its PostgreSQL.
+      // Ends Patroni with SIGTERM, so that it stops its PostgreSQL.
       lastSignal: "TERM",
       environment: {
         ...spawnOptions(runAs).env,
@@ -144,7 +144,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   const members: Member[] = [];
   for (let i = 1; i <= count; i++) members.push(await newMember(`pg-${i}`));
 
-  /** The cluster's state as the first member that answers reports it. */
+  /** Returns the cluster's state, as reported by the first member that answers. */
   const states = async (): Promise<MemberState[]> => {
     for (const { restPort } of members) {
       const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`).catch(() => undefined);
@@ -216,7 +216,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     async replaced(member) {
       const primary = await primaryBut(member);
       await eventually("a standby follows the new primary", async () => {
-        // PostgreSQL's own current state; what Patroni reports of the cluster is older.
+        // Checks PostgreSQL's own current state, because Patroni's report about the cluster is older.
         const answer = await fetch(`http://127.0.0.1:${primary.restPort}/patroni`).catch(() => undefined);
         if (answer === undefined) return false;
         const { replication = [] } = (await answer.json()) as { replication?: { state: string }[] };
@@ -230,7 +230,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
         const body = JSON.stringify({ leader: old.name });
         const headers = { "content-type": "application/json" };
         const answer = await fetch(`http://127.0.0.1:${old.restPort}/switchover`, { method: "POST", headers, body });
-        // Shortly after a failover, Patroni has no candidate for the next one.
+        // Repeats a refused request: shortly after a failover, Patroni has no candidate for the next one.
         return answer.status === 200;
       });
       await primaryBut(old);
@@ -245,7 +245,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
       for (const { patroni, killPostgres } of members) {
         patroni.cont();
         await patroni.kill();
-        // A member that has ended has no pid file.
+        // Ignores the error: a member that has ended has no pid file any more.
         await killPostgres().catch(() => undefined);
       }
       await etcd.process.kill();
@@ -257,7 +257,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
 
 type RunAs = Awaited<ReturnType<typeof chooseRunAs>>;
 
-/** A private certificate authority, and one certificate for all members by their address. */
+/** Creates a private certificate authority, and one certificate with the address that all members use. */
 async function writeCertificates(directory: string, runAs: RunAs): Promise<void> {
   const authority = newAuthority({ name: "patroni", nowMs: Date.now() });
   const { cert, key } = authority.issue("postgres", ["127.0.0.1"]);
@@ -275,7 +275,8 @@ async function patroniConfig(directory: string, synchronous: boolean): Promise<s
       `$1 ${value}`,
     ]),
     [/^( *synchronous_mode:) .*$/m, `$1 ${synchronous}`],
-    // A standby may take over however far behind it is, because the test is about lost commits.
+    // Without synchronous replication, a standby may take over however far behind it is, because the test is about lost
+    // commits.
     ...(synchronous
       ? []
       : [[/^( *)(primary_start_timeout)/m, "$1maximum_lag_on_failover: 1073741824\n$1$2"] as [RegExp, string]]),

@@ -1,7 +1,7 @@
 /**
- * Operates a primary and its standby: enables synchronous replication while the standby follows, disables it when the
- * standby is lost for a while, and recreates a standby that cannot follow any more. Servers that a fault stopped are
- * left alone.
+ * Operates a primary and its standby. Enables synchronous replication while the standby follows, disables it when the
+ * standby is lost for a while, and recreates a standby that cannot follow any more. Does nothing about servers that a
+ * fault stopped.
  */
 
 import { until } from "../process.ts";
@@ -9,28 +9,28 @@ import { eventually } from "../wait.ts";
 import type { PostgresServer } from "./postgres-server.ts";
 
 interface Operator {
-  /** Starts to check the servers, every quarter of a second. */
+  /** Starts checking the servers, every quarter of a second. */
   watch(): void;
-  /** Stops checking; resolves when no action is in progress. */
+  /** Stops checking; resolves when no action is in progress any more. */
   rest(): Promise<void>;
   /** Resolves when all commits are on both disks and every new commit waits for both. */
   inStep(): Promise<void>;
-  /** Whether the last check found both in step and nothing was switched off since. */
+  /** Whether synchronous replication is on, so that a failover would lose no confirmed commit. */
   safe(): boolean;
-  /** Marks a server that a fault took down, so that the operator does not replace it. */
+  /** Marks a server as stopped or started by a fault, so that the operator does not recreate a stopped one. */
   expect(server: PostgresServer, state: "up" | "down"): void;
   /** Whether the server runs and no fault has taken it down. */
   expected(server: PostgresServer): boolean;
-  /** Primary and standby have changed roles, so the standby has to be recreated. */
+  /** Called when primary and standby have changed roles, so that the standby is recreated. */
   changed(): void;
 }
 
 const LOOK_EVERY_MS = 250;
-/** How long commits may wait for a lost standby. */
+/** How long commits may wait for a lost standby, in milliseconds. */
 const ALONE_AFTER_MS = 1_500;
-/** A standby that only has to reconnect has done so after this time. */
+/** After this time in milliseconds a standby that does not follow is recreated; reconnecting takes less. */
 const ANEW_AFTER_MS = 20_000;
-/** How long all processes of a server take to apply a new setting. */
+/** How long all processes of a server take to apply a new setting, in milliseconds. */
 const HEARD_AFTER_MS = 500;
 
 export function newOperator(servers: { primary: PostgresServer; standby: PostgresServer }): Operator {
@@ -53,7 +53,7 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
     await switchTo("ANY 1 (*)");
     await until("the primary counts its standby", 10_000, async () => (await following(primary)) === "quorum");
     await pause(HEARD_AFTER_MS);
-    // From here on every commit waits for the standby; earlier commits must reach it too.
+    // From now on every commit waits for the standby; earlier commits must reach the standby too.
     const mark = await end(primary);
     await until("the standby has everything", 10_000, () => hasUpTo(primary, mark));
     mode = "together";
@@ -86,7 +86,7 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
   };
   const again = (): void => {
     timer = setTimeout(() => {
-      // Errors while a fault is active are ignored: the next check sees the new state.
+      // Ignores errors, which an active fault may cause: the next check sees the new state.
       look = lookOnce()
         .catch(() => {})
         .then(() => {
@@ -129,7 +129,10 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
 
 const LOOK_MS_MAX = 5_000;
 
-/** The standby's sync state ("async", "quorum"); undefined if none streams or it has not answered for a while. */
+/**
+ * Returns the standby's sync state ("async", "quorum"); undefined if no standby streams, or if it has not answered for
+ * 2.5 s.
+ */
 async function following(primary: PostgresServer): Promise<string | undefined> {
   const [row] = await primary.query<{ sync_state: string }>(
     `select sync_state from pg_stat_replication
@@ -140,7 +143,7 @@ async function following(primary: PostgresServer): Promise<string | undefined> {
   return row?.sync_state;
 }
 
-/** The position of the end of the primary's log. */
+/** Returns the position of the end of the primary's write-ahead log. */
 async function end(primary: PostgresServer): Promise<string> {
   const [row] = await primary.query<{ lsn: string }>("select pg_current_wal_lsn() as lsn");
   return row?.lsn as string;

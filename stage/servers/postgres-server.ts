@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL server of a chaos run, on its own disk: created empty, or as a copy of another server that it then
- * follows.
+ * One PostgreSQL server of a chaos run, on a disk of its own: created empty, or as a copy of another server that it
+ * then follows.
  */
 import { randomBytes } from "node:crypto";
 import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
@@ -18,15 +18,18 @@ export interface PostgresServer {
   readonly port: number;
   readonly disk: Disk;
   readonly process: Process;
-  /** Queries as superuser over the server's socket, so no proxy on its port is in between. */
+  /** Queries as superuser over the server's Unix socket, so that no proxy is in between. */
   query<Row extends object>(sql: string, values?: unknown[], options?: QueryOptions): Promise<Row[]>;
-  /** Runs `alter system` and applies it. Undefined resets a setting. */
+  /** Runs `alter system` for the settings and applies them. Undefined resets a setting. */
   set(settings: Record<string, string | undefined>): Promise<void>;
-  /** Creates a new, empty cluster. */
+  /** Creates a new, empty database cluster. */
   create(): Promise<void>;
-  /** Replaces its data with a copy of `primary`, which keeps running; once started, it follows that server. */
+  /**
+   * Replaces the server's data with a copy of `primary`, which keeps running. After its start, this server follows
+   * `primary`.
+   */
   copy(primary: PostgresServer): Promise<void>;
-  /** The connection string with which another server follows this one. */
+  /** Returns the connection string with which another server follows this one. */
   conninfo(): string;
   /** The data directory. */
   readonly cluster: string;
@@ -38,7 +41,7 @@ interface QueryOptions {
 }
 
 /**
- * Settings as durable as in production, and small enough for the disk. Settings that change at runtime are set with
+ * Settings as durable as in production, and small enough for the disk. Settings that change at run time are set with
  * `alter system`.
  */
 const SETTINGS: Record<string, string> = {
@@ -49,18 +52,18 @@ const SETTINGS: Record<string, string> = {
   max_connections: "200",
   min_wal_size: "32MB",
   max_wal_size: "128MB",
-  // Lets a standby that was unreachable for a moment catch up.
+  // Keeps enough of the log for a standby that was unreachable for a moment to catch up.
   wal_keep_size: "96MB",
   wal_sender_timeout: "10s",
   wal_receiver_timeout: "10s",
-  // Informs the primary about an idle standby.
+  // Makes an idle standby report to the primary every second.
   wal_receiver_status_interval: "1s",
   wal_retrieve_retry_interval: "250ms",
   jit: "off",
   timezone: "UTC",
 };
 
-/** Settings that change at runtime are reset in a copy. */
+/** Settings that are changed at run time, which a copy must reset. */
 const AT_FIRST = [
   "synchronous_standby_names = ''",
   "synchronous_commit = on",
@@ -69,8 +72,8 @@ const AT_FIRST = [
 ];
 
 /**
- * Copies everything but what belongs to the running server or is recreated. Files that vanish meanwhile are in the log
- * that is replayed.
+ * Copies all files except those that belong to the running server or are created again. Missing changes and files are
+ * in the log that is replayed.
  */
 const COPY = `
 cd "$1" || exit 1
@@ -113,13 +116,13 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
       connectionTimeoutMillis: withinMs,
       query_timeout: withinMs,
     });
-    // A killed server breaks connections, which the query's own error reports.
+    // Ignores connection errors of a killed server, which the query's own error reports.
     client.on("error", () => {});
     try {
       await client.connect();
       return (await client.query(sql, values)).rows;
     } finally {
-      // A frozen server does not answer the close.
+      // Does not wait, because a frozen server does not answer.
       void client.end().catch(() => {});
     }
   };
@@ -132,7 +135,7 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
     log: join(directory, `${name}.log`),
     environment: spawnOptions(runAs).env,
     user: runAs,
-    // Stops at once, with all its processes.
+    // Stops the server at once, with all its processes.
     lastSignal: "QUIT",
     ready: () =>
       query("select 1", [], { withinMs: 2000 }).then(
@@ -179,7 +182,10 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
   return server;
 }
 
-/** Uses the functions of backup tools, because the npm package has no pg_basebackup. Returns the copy's backup_label. */
+/**
+ * Copies a running server with the functions that backup tools use, because the npm package has no pg_basebackup.
+ * Returns the copy's backup_label.
+ */
 async function copyWhileItRuns(primary: PostgresServer, to: string, runAs: RunAs): Promise<string> {
   const [host, port] = [/host=(\S+)/.exec(primary.conninfo())?.[1] as string, primary.port];
   // A backup must begin and end in the same session.

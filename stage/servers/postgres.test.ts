@@ -1,6 +1,6 @@
 /**
- * Tests every operation on the pair with a client that connects through the proxy, on the oldest and newest supported
- * versions.
+ * Tests every operation on the pair of PostgreSQL servers with a client that connects through the proxy, on the oldest
+ * and newest supported versions.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -9,7 +9,7 @@ import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { eventually, HANG_LIMIT_MS } from "../wait.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 
-/** For statements on a server that may never answer. */
+/** The time limit for statements on a server that may never answer, in milliseconds. */
 const SHORT_MS = 500;
 const CLIENT_MS = 10_000;
 
@@ -42,7 +42,7 @@ const isBack = (postgres: Postgres): Promise<true> =>
 for (const major of [15, 18]) {
   const skip = (await whyNoPostgres(major)) ?? false;
   describe(`PostgreSQL ${major}`, { skip }, () => {
-    test("is killed, frozen, disconnected, slowed, filled and failed over without losing data", async (t) => {
+    test("survives kills, freezes, cuts, slow and full disks and failovers without losing data", async (t) => {
       const postgres = await startPostgres({ major, diskMb: 256 });
       t.after(() => postgres.close());
       await ask(postgres, "create table written (id serial primary key, at timestamptz default now(), more text)");
@@ -82,8 +82,8 @@ for (const major of [15, 18]) {
       }
       await postgres.fastDisk();
 
-      // Without a standby, commits wait for a moment; then the primary continues alone, and later with the standby
-      // again.
+      // Without a standby, commits wait for a moment; then the primary continues alone, and later together with the
+      // standby again.
       await postgres.kill("standby");
       await isBack(postgres);
       await assert.rejects(postgres.failover(), /the standby is down/);
@@ -109,7 +109,7 @@ for (const major of [15, 18]) {
       const sofar = told.size;
       await eventually("writing goes on", () => told.size > sofar + 20);
       await postgres.inStep();
-      // Fails over and back, the second time with the primary already dead.
+      // Fails over and back; the second time the primary is already dead.
       await postgres.kill();
       await postgres.failover();
       assert.equal(postgres.primary(), before);

@@ -1,11 +1,14 @@
 /**
  * PostgreSQL for a chaos run: a primary and a standby that streams from it, each on its own small disk, behind a proxy
  * whose address never changes. Replication is synchronous while the standby follows: a commit is confirmed when both
- * have it on disk, so a failover loses nothing that was confirmed to a client. The operator (postgres-operator.ts)
- * watches the pair as cluster managers do: when the standby has not followed for two seconds the primary continues
- * alone until it follows again; a standby that cannot follow any more is recreated. A failover waits until the standby
- * is in step, and is refused if the primary died without one. (PostgreSQL itself has one gap: a statement that is
- * cancelled while its commit waits for the standby is confirmed as committed. Gateways break the connection instead.)
+ * have it on disk, so a failover loses nothing that was confirmed to a client.
+ *
+ * The operator (postgres-operator.ts) watches the pair like a cluster manager: when the standby has not followed for
+ * two seconds the primary continues alone until it follows again; a standby that cannot follow any more is recreated. A
+ * failover waits until the standby is in step, and is refused if the primary died without a standby in step.
+ *
+ * (PostgreSQL itself has one gap: a statement that is cancelled while its commit waits for the standby is confirmed as
+ * committed. Gateways break the connection instead.)
  */
 
 import { randomBytes } from "node:crypto";
@@ -20,64 +23,69 @@ import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
 type Which = "primary" | "standby";
 
 interface PostgresOptions {
-  /** Version 15 is Debian's, 18 comes from npm. */
+  /** The major version of PostgreSQL. Version 15 is Debian's, 18 comes from npm. */
   major?: number;
-  /** The size of each disk. */
+  /** The size of each disk, in MB. */
   diskMb?: number;
 }
 
 export interface Postgres {
   readonly major: number;
-  /** The URL for gateways: through the proxy, as the owner of an empty database. It never changes. */
+  /**
+   * The database URL for gateways: through the proxy, with the owner of an empty database as its user. It never
+   * changes.
+   */
   readonly url: string;
   /** The proxy's port. */
   readonly port: number;
   /** Operations that are impossible on this machine, with the reasons. */
   readonly leftOut: string[];
-  /** The name of the server that is primary now. */
+  /** Returns the name of the server that is primary now. */
   primary(): string;
-  /** Queries the gateways' database on the primary as its superuser, without the proxy. */
+  /** Queries the gateways' database on the primary as superuser, without the proxy. */
   query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   running(which?: Which): boolean;
   /** Kills all processes of the server with SIGKILL. */
   kill(which?: Which): Promise<void>;
-  /** Starts a killed server, and waits until it answers. */
+  /** Starts a killed server, and waits until it answers queries. */
   start(which?: Which): Promise<void>;
-  /** Stops the server normally and starts it again. */
+  /** Stops the server in the normal way and starts it again. */
   restart(which?: Which): Promise<void>;
-  /** Sends SIGSTOP or SIGCONT to all processes of the server. */
+  /** Freezes or continues all processes of the server with SIGSTOP or SIGCONT. */
   stop(which?: Which): void;
   cont(which?: Which): void;
   /** Resolves when a failover would lose nothing. */
   inStep(): Promise<void>;
   /**
-   * Kills the primary, promotes the standby and leads the proxy there. The former primary is recreated as the standby,
-   * which continues after this resolves; `inStep` waits for it.
+   * Kills the primary, promotes the standby and switches the proxy to it. The former primary is recreated as a standby
+   * in the background; `inStep` waits for that.
    */
   failover(): Promise<void>;
   /**
-   * Starts the killed standby without its primary and promotes it as it is: later commits are lost. The old primary
-   * stays dead, and the operator stops watching the pair.
+   * Starts the killed standby without its primary and promotes it as it is: commits that it had not received are lost.
+   * The old primary stays dead, and the operator stops watching the pair.
    */
   failoverLosing(): Promise<void>;
   /**
-   * Leads the proxy to this server: the primary, or the replaced one, which is started for that because nothing fenced
-   * it off.
+   * Switches the proxy to this server: the primary, or the former one. The former one is started for that, because
+   * nothing keeps it from running.
    */
   leadTo(which: Which): Promise<void>;
-  /** Fills the disk completely. A server may end because of it; `freeDisk` starts it again, as a supervisor would. */
+  /**
+   * Fills the disk completely. The server may end because of that; `freeDisk` starts it again, as a supervisor would.
+   */
   fillDisk(which?: Which): Promise<void>;
   freeDisk(which?: Which): Promise<void>;
   /**
-   * Delays every commit by this time: up to 100 ms by waiting before the flush, more by waiting for the standby. After
-   * a failover the disk is fast again.
+   * Delays every commit by this time: up to 100 ms by a pause before the flush, more by a delay of the standby. After a
+   * failover the disk is fast again.
    */
   slowDisk(ms: number): Promise<void>;
   fastDisk(): Promise<void>;
-  /** Disturbs the network between gateways and database: it drops all data, or refuses connections. */
+  /** Disturbs the network between gateways and database: the proxy holds back all data, or refuses connections. */
   cutFront(how?: "black-hole" | "refusing"): Promise<void>;
   healFront(): Promise<void>;
-  /** The servers' logs, by name. */
+  /** Returns the servers' logs, by server name. */
   logs(): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -86,16 +94,17 @@ export const DATABASE = "tollgate";
 const ROLE = "tollgate";
 const COMMIT_DELAY_MS_MAX = 100;
 
-/** A directory for servers of one version. */
+/** Creates a directory for servers of one version. */
 export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
   const runAs = await chooseRunAs();
-  // The system's temporary directory may have a path too long for a socket, or be closed to other users.
+  // /tmp is used because the system's temporary directory may have a path too long for a socket, or be closed to other
+  // users.
   const directory = await mkdtemp("/tmp/tollgate-chaos-pg-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await binariesOf(major, { runAs, place: directory });
   return {
     make: (name: string) => newPostgresServer({ name, directory, binaries, runAs, diskMb }),
-    /** Stops the servers and removes their files. */
+    /** Stops the servers and removes the directory with their files. */
     async remove(...servers: PostgresServer[]): Promise<void> {
       for (const { process, disk } of servers) {
         process.cont();
@@ -107,7 +116,7 @@ export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
   };
 }
 
-/** Starts a new cluster with an empty database; returns a function that makes its owner's URL for a port. */
+/** Starts a new cluster with an empty database; returns a function that returns the database owner's URL for a port. */
 export async function startEmpty(server: PostgresServer): Promise<(port: number) => string> {
   await server.create();
   await server.process.start();
@@ -202,7 +211,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
         commit_siblings: "0",
         synchronous_commit: byStandby ? "remote_apply" : "on",
       });
-      // Counted from the moment of the commit, so it is not added to the other delay.
+      // The standby's delay counts from the moment of the commit, so it is not added to the delay before the flush.
       if (byStandby) await servers.standby.set({ recovery_min_apply_delay: `${ms}ms` });
     },
     async fastDisk() {

@@ -1,4 +1,4 @@
-/** Valkey or Redis for a chaos run. It stores nothing on disk: a restarted server is empty. */
+/** Runs Valkey or Redis for a chaos run. It stores nothing on disk: a restarted server is empty. */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,7 +18,7 @@ export interface Valkey {
   restart(): Promise<void>;
   stop(): void;
   cont(): void;
-  /** Fills its memory: it refuses every write until `free`. */
+  /** Fills the server's memory, so that it refuses every write until `free`. */
   fill(): Promise<void>;
   free(): Promise<void>;
   log(): Promise<string>;

@@ -1,4 +1,4 @@
-/** The results of a doctor's checks, with the next steps, and how they are printed. */
+/** The results of the doctor command's checks, with the next steps, and how they are printed. */
 import { type Paint, padEnd } from "./text.ts";
 
 export interface Check {
@@ -7,7 +7,7 @@ export interface Check {
   detail: string;
   /** Further lines about the result. */
   details?: string[];
-  /** What to do about the problem; never set with `ok`. */
+  /** What to do about the problem. Not set if the check passed. */
   next?: string;
 }
 

@@ -2,24 +2,24 @@
 import type { Terminal } from "./terminal.ts";
 import { alignedFacts, type Paint, PLAIN, table as rowsOf, sanitise, truncate, width } from "./text.ts";
 
-/** `money` aligns amounts at their decimal points. */
+/** How cells are aligned. `money`: at the decimal point. */
 type Align = "left" | "right" | "money";
 
 export interface Column<Row> {
   title: string;
   align?: Align;
   cell: (row: Row) => string | number;
-  /** Returns the function that colours the cell. */
+  /** Returns a function that colors the cell. */
   colour?: (row: Row, paint: Paint) => (text: string) => string;
 }
 
-/** The table's maximum width and colours. A pipe gets the full width. */
+/** The table's maximum width and colors. Output to a pipe is not limited in width. */
 type Look = Pick<Terminal, "watched" | "columns" | "paint">;
 const ALL: Look = { watched: false, columns: 0, paint: PLAIN };
 const LAST_COLUMNS_MIN = 12;
 
 /**
- * A line of headers and a line for each row, with two spaces between columns. On a terminal the last column is cut
+ * Prints a line of headers and a line per row, with two spaces between columns. On a terminal, the last column is cut
  * where it would wrap.
  */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look = ALL): string {
@@ -48,7 +48,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   return lines.join("\n");
 }
 
-/** Prints one record with a line for each property that it has. */
+/** Prints one record, with a line for each property that has a value. */
 export function propertyList(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
   const rows = Object.entries(of).filter((row) => row[1] !== undefined && row[1] !== "");
   return alignedFacts(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");

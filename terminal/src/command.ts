@@ -1,10 +1,10 @@
 /**
- * Declares commands in a table by their words (`admin key create`). Reading the command line, every `--help` and the
- * shell completions use that table.
+ * Declares commands in a table by their names (`admin key create`). The parser, every `--help` and the shell
+ * completions use that table.
  */
 import type { Terminal } from "./terminal.ts";
 
-/** What every command gets besides its command line. A program adds what its own commands need. */
+/** What every command gets besides its command line. A program adds more for its own commands. */
 export interface BaseCommandContext {
   terminal: Terminal;
   env: Record<string, string | undefined>;
@@ -19,7 +19,7 @@ export interface Command<Context = BaseCommandContext> extends CommandShape {
 export interface CommandShape {
   /** The command's purpose in one line. */
   help: string;
-  /** The arguments after its name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
+  /** The arguments after the command's name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
   args?: Record<string, Argument>;
   flags?: Record<string, Flag>;
   /** Further paragraphs of the command's help. */
@@ -35,10 +35,10 @@ interface Argument {
 }
 
 export interface Flag extends Argument {
-  /** The name of the flag's value in help: `DIR`. A flag without one takes no value. */
+  /** The placeholder for the flag's value in help, such as `DIR`. A flag without a placeholder takes no value. */
   value?: string;
   required?: boolean;
-  /** The flag may be given several times; its values are joined by commas. */
+  /** Whether the flag may be given several times. Its values are joined by commas. */
   repeated?: boolean;
 }
 
@@ -50,10 +50,12 @@ export interface CommandInput {
   json: boolean;
 }
 
-/** The `--json` flag, the same for every command that prints data. */
+/** The `--json` flag of every command that prints data. */
 export const JSON_FLAG: Record<string, Flag> = { json: { help: "print JSON, for scripts" } };
 
-/** A table of commands without their functions: enough to read a command line and to write help and completions. */
+/**
+ * A table of commands without their functions. It is enough to parse a command line and to print help and completions.
+ */
 export interface ShapeTable<C extends CommandShape = CommandShape> {
   program: string;
   version: string;
@@ -62,12 +64,15 @@ export interface ShapeTable<C extends CommandShape = CommandShape> {
   more?: string[];
   example: string;
   commands: Record<string, C>;
-  /** First words with a help page of their own. The program's help lists only the group, not its commands. */
+  /**
+   * Groups of commands (such as `admin`) with a help page of their own. The program's help lists only the group, not
+   * its commands.
+   */
   groups: Record<string, { help: string; more?: string[]; example?: string }>;
 }
 
 export type CommandTable<Context = BaseCommandContext> = ShapeTable<Command<Context>>;
 
-/** Formats allowed values: `builder or host`, `one of a, b, c`. */
+/** Formats the allowed values of a flag: `builder or host`, `one of a, b, c`. */
 export const choiceText = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;

@@ -29,7 +29,7 @@ const LIBRARY: ShapeTable = {
   groups: { desk: { help: "what librarians do" } },
 };
 
-/** What bash offers for the last of these words. */
+/** Returns what bash offers to complete the last of these words. */
 function offered(...words: string[]): string[] {
   const line = ["lib-rary", ...words];
   const script = `${completionScript(LIBRARY, "bash")}
@@ -48,7 +48,7 @@ describe("bash", () => {
     assert.deepEqual(offered("open", ""), []);
   });
 
-  test("completes flags after a dash, and values of flags and arguments", () => {
+  test("completes flags after a hyphen, and values of flags and arguments", () => {
     assert.deepEqual(offered("desk", "book", "lend", "--"), ["--to", "--shelf", "--file", "--quiet", "--help"]);
     assert.deepEqual(offered("desk", "book", "lend", ""), ["day", "week"]);
     assert.deepEqual(offered("desk", "book", "lend", "--shelf", ""), ["top", "bottom"]);
@@ -58,7 +58,7 @@ describe("bash", () => {
   });
 });
 
-/** Writes the completion script to a file, as shells read it. */
+/** Writes the completion script to a file, from which shells load it. */
 async function scriptFile(t: TestContext, shell: "zsh" | "fish"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "completion-"));
   t.after(() => rm(folder, { recursive: true }));
@@ -70,7 +70,7 @@ async function scriptFile(t: TestContext, shell: "zsh" | "fish"): Promise<string
 const skip = (shell: string): string | false =>
   spawnSync(shell, ["--version"]).status === 0 ? false : `${shell} is not installed`;
 
-test("zsh loads its script", { skip: skip("zsh") }, async (t) => {
+test("zsh loads the completion script without errors", { skip: skip("zsh") }, async (t) => {
   const { stderr, status } = spawnSync("zsh", ["-n", await scriptFile(t, "zsh")], { encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);
 });

@@ -8,7 +8,7 @@ import { nextWords } from "./read.ts";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const HELP: Record<string, Flag> = { help: { help: "show help" } };
 
-/** The command itself. `table` is a function, because the table contains this command. */
+/** The `completion` command. `table` is a function, because the table contains this command itself. */
 export function completion(program: string, table: () => ShapeTable): Command<BaseCommandContext> {
   return {
     help: "print the completion script of a shell",
@@ -30,7 +30,7 @@ export function completionScript(table: ShapeTable, shell: (typeof SHELLS)[numbe
   return { bash, zsh, fish }[shell](table.program, placesOf(table));
 }
 
-/** A point on the command line after known words, with what can follow. */
+/** A position on the command line, after the words of a command's name, with the words that can follow. */
 interface Place {
   /** The words before this point, such as `admin key`; empty after the program's name. */
   path: string;
@@ -69,7 +69,7 @@ const functionOf = (program: string): string => `_${program.replaceAll("-", "_")
 const flagNames = ({ flags }: Place): string[] => flags.map(([name]) => `--${name}`);
 const offered = (place: Place): string[] => [...place.words.map(([word]) => word), ...place.values];
 
-/** The loop that finds which words of the line are the command's name, in the syntax that bash and zsh share. */
+/** The loop that finds the command's name among the typed words, in syntax that bash and zsh share. */
 const findPath = (places: Place[], words: string): string => `  local word cmd=""
   for word in ${words}; do
     case "$cmd/$word" in
@@ -104,7 +104,10 @@ ${cases.join("\n")}
 complete -F ${name} ${program}`;
 }
 
-/** A colon must be escaped, because it ends the name of an entry for \`_describe\`. */
+/**
+ * zsh's `_describe` separates the name of an entry from its description by a colon. A colon in the name must therefore
+ * be escaped.
+ */
 const entry = (name: string, help: string): string => quoted(`${name.replaceAll(":", "\\:")}:${help}`);
 
 function zsh(program: string, places: Place[]): string {

@@ -1,10 +1,10 @@
-/** The two expected errors of a command. Any other error comes from the system or is a bug. */
+/** The two errors that commands expect. Any other error comes from the operating system or is a bug. */
 
-/** The command line is wrong: each mistake names its flag and rule. Exit code 2. */
+/** The command line is wrong. Each mistake names its flag and the rule. Exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
   readonly mistakes: string[];
-  /** The command that was meant, as far as it could be recognised. */
+  /** The command that the user probably meant, if it could be recognized. */
   command: string | undefined;
   constructor(mistakes: string | string[]) {
     const all = [mistakes].flat();
@@ -14,8 +14,8 @@ export class UsageError extends Error {
 }
 
 /**
- * A problem outside the command prevents it. The message is one line, and so is each of the details, which say where
- * the command looked or what it tried; `next` says what to do. Exit code 1.
+ * A problem outside the command prevents it. The message is one line. Each of the details is one line about a place
+ * where the command looked or something it tried. `next` is the next step. Exit code 1.
  */
 export class CommandError extends Error {
   override name = "CommandError";

@@ -15,12 +15,12 @@ export interface Failure {
   exitCode: 1 | 2;
 }
 
-/** Explains a program's own errors; undefined for errors that it does not know. */
+/** Explains errors of one program. Returns undefined for other errors. */
 export type ExplainError = (
   error: unknown,
 ) => { message: string; next: string | undefined; code?: string | undefined } | undefined;
 
-/** Hides a token that was typed in the wrong place. */
+/** Matches our tokens, to hide one that was typed in the wrong place. */
 const SECRET = /\b(t(?:ht|sk)_live|tgs)_[\w-]+/g;
 const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack trace";
 
@@ -46,12 +46,12 @@ function described(error: unknown, program: string, explain: ExplainError): Retu
   if (known !== undefined) return known;
   const system = systemFailure(error);
   const own = String((error as Error)?.message ?? error);
-  // The error's own message is preferred, because it says what was tried.
+  // The error's own message is preferred, because it names what was tried.
   const saysMore = system !== undefined && (error as SystemError).code === undefined && !EMPTY.test(own);
   return { message: system === undefined || saysMore ? own : system.message, next: system?.next };
 }
 
-/** Messages without content: of several errors at once, and of `fetch`. */
+/** Messages without content: the empty one of an error that collects several, and that of a failed `fetch`. */
 const EMPTY = /^(fetch failed)?$/;
 
 interface SystemError extends Error {
@@ -67,7 +67,7 @@ const placeOf = ({ address, hostname, port }: SystemError): string =>
   [address ?? hostname, port].filter((part) => part !== undefined).join(":") || "the server";
 const fileOf = ({ path }: SystemError): string => path ?? "the file";
 
-/** Messages for errors of the operating system. They contain the code, because people search for it. */
+/** Messages for errors of the operating system. They contain the error code, because people search for it. */
 const SYSTEM: Record<string, Words> = {
   ECONNREFUSED: (error) => ({
     message: `nothing listens at ${placeOf(error)} (ECONNREFUSED)`,
@@ -118,7 +118,7 @@ const SYSTEM: Record<string, Words> = {
   ENOSPC: (error) => ({ message: `no space left to write ${fileOf(error)} (ENOSPC)`, next: "free some disk space" }),
 };
 
-/** The first error of a system call among an error, its causes and the errors that it collects. */
+/** Finds the first operating-system error among an error, its causes and the errors it collects, and explains it. */
 export function systemFailure(error: unknown): { message: string; next: string } | undefined {
   for (const one of chainOf(error)) {
     const words = SYSTEM[(one as SystemError).code ?? ""];
@@ -139,7 +139,10 @@ export function failureLine({ message, next }: Failure): string {
   return `${message.replace(/\.$/, "")}${message.endsWith("?") ? "" : "."} Next: ${next}`;
 }
 
-/** The stack traces of an error and its causes. Messages are left out, because they may quote a file with a secret. */
+/**
+ * The stack traces of an error and its causes. Messages are left out, because they may quote a file that contains a
+ * secret.
+ */
 export function traceOf(error: unknown): string[] {
   return [...chainOf(error)].flatMap(({ name, stack = "" }) => [
     `  ${name}`,

@@ -1,28 +1,28 @@
-/** Reads the flags of a command line from the tokens of Node's `parseArgs`, and collects every mistake. */
+/** Reads flags from the tokens of Node's `parseArgs`, and collects every mistake. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { nearestWord } from "./nearest.ts";
 
 /** The definition of a flag. */
 interface KnownFlag {
   takesValue: boolean;
-  /** The name of its value in help: NAME. */
+  /** The placeholder for the flag's value in help, such as NAME. */
   shown?: string | undefined;
-  /** Returns what is wrong with a value. */
+  /** Checks a value. Returns the mistake, if any. */
   check?: (rawName: string, value: string) => string | undefined;
 }
 
 interface FlagToken {
   name: string;
-  /** The name as it was typed. */
+  /** The name as the user typed it. */
   rawName: string;
   value?: string | undefined;
   inlineValue?: boolean | undefined;
 }
 
 interface ReadFlags {
-  /** All flags in the order in which they were given. */
+  /** All flags in the order in which they were typed. */
   flags: FlagToken[];
-  /** The arguments that are not flags. */
+  /** The words on the command line that are not flags or their values. */
   words: string[];
   mistakes: string[];
 }
@@ -52,7 +52,7 @@ function mistakeOf(
   if (!flag.takesValue) return value === undefined ? undefined : `${rawName} takes no value`;
   const needed = `${rawName} needs a value${flag.shown === undefined ? "" : `: ${rawName} ${flag.shown}`}`;
   if (value === undefined) return needed;
-  // A value that begins with a hyphen is probably the next flag; `--flag=value` allows it.
+  // A value that begins with a hyphen is probably the next flag. The form `--flag=value` allows such a value.
   if (inlineValue !== true && value.startsWith("-") && value !== "-")
     return `${needed} (write a value that begins with a hyphen as ${rawName}=${value})`;
   return flag.check?.(rawName, value);

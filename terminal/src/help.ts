@@ -2,7 +2,7 @@
 import { type CommandShape, choiceText, type Flag, type ShapeTable } from "./command.ts";
 import { type Paint, PLAIN, padEnd, width, wrap } from "./text.ts";
 
-/** Longer lines are hard to read, however wide the terminal is. */
+/** Help is not wider than this, because longer lines are hard to read. */
 const COLUMNS_MAX = 100;
 
 interface Page {
@@ -31,7 +31,7 @@ function groupHelp(table: ShapeTable, name: string, below: [string, string][], p
   ].join("\n");
 }
 
-/** The help of a group without its own: an example of its first command. */
+/** The help of a group that does not define its own: an example of the group's first command. */
 function firstExample({ commands }: ShapeTable, name: string): { help?: string; more?: string[]; example?: string } {
   const [first, command] = Object.entries(commands).find(([one]) => one.startsWith(`${name} `)) ?? [""];
   const words = [first.slice(name.length + 1), command?.example ?? ""];
@@ -58,14 +58,14 @@ function commandHelp(self: string, { help, args = {}, flags = {}, more, example 
   ];
 }
 
-/** Formats a line of a list as a sentence of its own. */
+/** Turns a short description into a sentence. */
 const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 const spelled = (flag: string, { value }: Flag): string => (value === undefined ? `--${flag}` : `--${flag} ${value}`);
 const usageOf = (flag: string, of: Flag): string =>
   of.required === true ? spelled(flag, of) : `[${spelled(flag, of)}]`;
 const described = ({ help, oneOf }: Flag): string => (oneOf === undefined ? help : `${help}: ${choiceText(oneOf)}`);
 
-/** Keeps a flag and its value on one line. */
+/** Formats the usage line. A flag and its value stay on one line. */
 function usage(parts: string[], { columns, paint }: Page): string {
   const unbroken = parts.map((part) => part.replaceAll(" ", "\u00a0")).join(" ");
   return `${paint.strong("Usage:")} ${wrap(unbroken, columns - 7, 9).replaceAll("\u00a0", " ")}`;
@@ -85,7 +85,7 @@ function section(title: string, rows: [string, string][], { columns, paint }: Pa
   return rows.length === 0 ? [] : ["", paint.strong(`${title}:`), ...lines];
 }
 
-/** The commands whose names begin with these words; a group within them appears as one entry. */
+/** The commands whose names begin with these words. A group among them appears as one entry. */
 function entriesBelow({ commands, groups }: ShapeTable, name: string): [string, string][] {
   const before = name === "" ? "" : `${name} `;
   const entries = new Map<string, string>();

@@ -51,7 +51,7 @@ function refusal(...args: string[]): UsageError {
 }
 
 describe("a command line", () => {
-  test("is parsed by the table of commands", () => {
+  test("is parsed according to the table of commands", () => {
     const said = given("desk", "book", "lend", "12", "--to=Ada", "week", "--quiet", "--note", "a", "--note=-b");
     assert.deepEqual(said.args, ["12", "week"]);
     assert.deepEqual(said.flags, { to: "Ada", note: "a,-b" });
@@ -59,7 +59,7 @@ describe("a command line", () => {
     assert.deepEqual(given("desk", "book", "lend", "--to", "-", "--", "--help", "day").args, ["--help", "day"]);
   });
 
-  test("shows help at every level and for every form of the flag", () => {
+  test("shows help at every level, for every form of the help flag", () => {
     for (const [args, name] of [
       [["--help"], ""],
       [["help"], ""],
@@ -76,7 +76,7 @@ describe("a command line", () => {
     }
   });
 
-  test("with a mistake gets an error with the likely correction", () => {
+  test("with a mistake causes an error that suggests the likely correction", () => {
     const cases: [string[], string][] = [
       [["opne"], "there is no command 'opne'; did you mean 'open'?"],
       [["fly"], "there is no command 'fly'; there are desk, open"],
@@ -106,7 +106,7 @@ describe("a command line", () => {
 });
 
 describe("--help", () => {
-  test("of a command shows usage, arguments, flags and an example", () => {
+  test("of a command prints usage, arguments, flags and an example", () => {
     assert.equal(
       helpOf(LIBRARY, "desk book lend"),
       `Usage: library desk book lend BOOK KIND --to NAME [--note TEXT] [--quiet]
@@ -147,7 +147,7 @@ Example:
   });
 });
 
-test("suggestions are at most a few typing mistakes away from the word", () => {
+test("a suggested word differs from the typed word by at most a few typing mistakes", () => {
   const words = ["create", "list", "show", "export", "paid", "requests-per-minute", "reason"];
   assert.equal(nearestWord("crate", words), "create");
   assert.equal(nearestWord("lsit", words), "list");
@@ -157,7 +157,7 @@ test("suggestions are at most a few typing mistakes away from the word", () => {
   assert.equal(nearestWord("", words), undefined);
 });
 
-test("tables have headers, and numbers align at the decimal point", () => {
+test("tables have headers, and amounts align at their decimal points", () => {
   const columns: Column<{ name: string; sum: string; count: number }>[] = [
     { title: "NAME", cell: ({ name }) => name },
     { title: "SUM", align: "money", cell: ({ sum }) => sum },

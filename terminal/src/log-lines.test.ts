@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readableLine } from "./log-lines.ts";
 import { PLAIN } from "./text.ts";
 
-test("a readable log line has the time, the level, the message and other fields as key=value", () => {
+test("a readable log line contains the time, the level, the message and other fields as key=value", () => {
   const line = { level: 40, time: "2026-11-18T06:01:02.345Z", msg: "slow query", ms: 12.5, query: "select 1", to: "a" };
   assert.equal(
     readableLine(JSON.stringify(line), PLAIN),

@@ -1,4 +1,4 @@
-/** Formats log lines for terminals: `12:03:07.123 INFO listening port=8080`. Pipes get JSON. */
+/** Formats JSON log lines for terminals: `12:03:07.123 INFO listening port=8080`. Pipes get the JSON unchanged. */
 import { type Paint, sanitise } from "./text.ts";
 
 const LEVELS: Record<number, [name: string, colour: keyof Paint]> = {
@@ -11,7 +11,7 @@ const LEVELS: Record<number, [name: string, colour: keyof Paint]> = {
 };
 const LEVEL_WIDTH = 5;
 
-/** Formats one line of a JSON log. Other text is returned unchanged. */
+/** Formats one line of a JSON log. Text that is not JSON is returned unchanged. */
 export function readableLine(line: string, paint: Paint): string {
   const entry = parsed(line);
   if (entry === undefined) return line;

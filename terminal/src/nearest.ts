@@ -1,6 +1,6 @@
-/** Suggests the word that was probably meant. */
+/** Suggests the word that a user probably meant. */
 
-/** The known word with the fewest typing mistakes; undefined if all differ too much. */
+/** The known word with the fewest typing mistakes. Undefined if all words differ too much. */
 export function nearestWord(word: string, known: readonly string[]): string | undefined {
   const [first] = known
     .map((one) => ({ one, slips: one.startsWith(word) && word.length > 1 ? 1 : slipsBetween(word, one) }))
@@ -9,7 +9,7 @@ export function nearestWord(word: string, known: readonly string[]): string | un
   return first?.one;
 }
 
-/** The number of inserted, omitted, changed and swapped letters. */
+/** The number of inserted, omitted, changed and swapped letters between two words. */
 function slipsBetween(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;

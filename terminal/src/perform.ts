@@ -1,4 +1,4 @@
-/** Runs a command line, or prints its help. */
+/** Runs the command of a command line, or prints its help. */
 import type { BaseCommandContext, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { type ExplainError, failureLine, failureOf, traceOf } from "./failure.ts";
@@ -8,14 +8,14 @@ import { readCommandLine } from "./read.ts";
 /** A flag that every command accepts. */
 const NO_COLOR = "--no-color";
 
-/** The environment for `openTerminal`, with the command line's choice about colours. */
+/** The environment for `openTerminal`. --no-color on the command line turns colors off. */
 export function envOf(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return args.includes(NO_COLOR) ? { ...env, NO_COLOR: "1" } : env;
 }
 
 /**
- * Returns the exit code: 0, the command's own, 1 for a failure, or 2 for a mistake in the command line or a missing
- * command.
+ * Runs a command. Returns the exit code: the command's own (0 for success), 1 for a failure, or 2 for a mistake in the
+ * command line or a missing command.
  */
 export async function perform<C extends BaseCommandContext>(
   table: CommandTable<C>,
@@ -40,7 +40,7 @@ export async function perform<C extends BaseCommandContext>(
   }
 }
 
-/** The same, but throws failures. */
+/** Runs a command like `perform`, but throws errors instead of printing them. */
 export async function runCommand<C extends BaseCommandContext>(
   table: CommandTable<C>,
   args: string[],

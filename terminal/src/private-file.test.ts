@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configDirectory } from "./private-file.ts";
 
-test("the configuration directory has a location for each platform", () => {
+test("each platform has its own location for the configuration directory", () => {
   const home = "/home/ada";
   const places: [Parameters<typeof configDirectory>[0], string][] = [
     [{ platform: "linux", home, env: {} }, "/home/ada/.config/tollgate"],

@@ -1,4 +1,7 @@
-/** Files that commands keep between runs in the user's configuration directory, readable only by the user. */
+/**
+ * Reads and writes files in the user's configuration directory, which commands keep between runs. Only the user can
+ * read them.
+ */
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, posix, win32 } from "node:path";
 
@@ -11,17 +14,17 @@ interface ConfigPlace {
 export function configDirectory({ platform, home, env }: ConfigPlace): string {
   const path = platform === "win32" ? win32 : posix;
   const named = env.XDG_CONFIG_HOME;
-  // XDG says that a relative path must be ignored.
+  // The XDG specification requires that a relative path is ignored.
   if (named !== undefined && path.isAbsolute(named)) return path.join(named, "tollgate");
   if (platform === "darwin") return path.join(home, "Library", "Application Support", "tollgate");
   if (platform === "win32") return path.join(env.APPDATA ?? path.join(home, "AppData", "Roaming"), "tollgate");
   return path.join(home, ".config", "tollgate");
 }
 
-/** Undefined if the file does not exist. */
+/** Reads a file. Undefined if it does not exist. */
 export const readPrivateFile = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
 
-/** Replaces the whole file, and makes it and its directory readable for this user only. */
+/** Replaces the whole file, and makes the file and its directory readable only by the user. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -36,7 +39,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** Returns whether the file existed. */
+/** Deletes a file. Returns whether it existed. */
 export async function removePrivateFile(path: string): Promise<boolean> {
   const there = (await ifThere(stat(path))) !== undefined;
   await rm(path, { force: true });

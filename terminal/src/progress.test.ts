@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openProgress } from "./progress.ts";
 
-/** Timers that the test fires, and the text that was written. */
+/** Timers that the test fires, and a stream that records the written text. */
 function stage(isWatched: boolean) {
   const calls = new Set<() => void>();
   const timer = (_ms: number, call: () => void) => {
@@ -23,7 +23,7 @@ function stage(isWatched: boolean) {
   return { progress, fire, calls, written: () => written };
 }
 
-test("a terminal shows the step immediately with a spinner, and removes it at the end", () => {
+test("on a terminal, a step is shown immediately with a spinner, and removed at the end", () => {
   const { progress, fire, calls, written } = stage(true);
   progress.step("starting");
   fire();
@@ -34,7 +34,7 @@ test("a terminal shows the step immediately with a spinner, and removes it at th
   progress.done();
 });
 
-test("other outputs get one line per step, after the step has lasted a while", () => {
+test("elsewhere, a step is printed as one line, after it has lasted a while", () => {
   const { progress, fire, calls, written } = stage(false);
   progress.step("quick");
   progress.step("slow");

@@ -1,7 +1,7 @@
 /** Shows the progress of a slow command: one changing line on a terminal, plain lines elsewhere. */
 
 export interface Progress {
-  /** The current step, such as `checking the ledger`. It replaces the step before. */
+  /** Shows the current step, such as `checking the ledger`. It replaces the previous step. */
   step(what: string): void;
   /** Removes the progress line. */
   done(): void;
@@ -9,7 +9,9 @@ export interface Progress {
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** Without a terminal only longer steps are printed, so that a quick command prints nothing but its result. */
+/**
+ * Without a terminal, only steps longer than this are printed. The only output of a quick command is then its result.
+ */
 const PLAIN_AFTER_MS = 2_000;
 
 /** The timer functions, passed in so that tests can fire them. */

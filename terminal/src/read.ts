@@ -1,11 +1,11 @@
-/** Reads a command line: finds the command and its arguments. Reports every mistake, not only the first. */
+/** Parses a command line: finds the command and its arguments. Reports all mistakes, not only the first. */
 import { type CommandInput, type CommandShape, choiceText, type ShapeTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { readFlagTokens } from "./flags.ts";
 import { nearestWord } from "./nearest.ts";
 
 type Asked<C> =
-  /** `name` is a command, the beginning of several, or empty. */
+  /** `name` is a command, the first words of several commands, or empty. */
   | { kind: "help"; name: string; asked: boolean }
   | { kind: "version" }
   | { kind: "run"; name: string; command: C; given: CommandInput };
@@ -44,7 +44,7 @@ export function readCommandLine<C extends CommandShape>(table: ShapeTable<C>, ar
 
 const takesWords = (command: CommandShape | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
 
-/** The words that can follow: after `admin`, for example `account` and `key`. */
+/** The words that can follow. For example, `account` and `key` can follow `admin`. */
 export function nextWords({ commands }: ShapeTable, name: string): string[] {
   const before = name === "" ? "" : `${name} `;
   const after = Object.keys(commands).filter((one) => one.startsWith(before) && one !== name);
@@ -63,7 +63,7 @@ function unknownCommand(table: ShapeTable, name: string, word: string): UsageErr
   return error;
 }
 
-/** Reads the words after a command's name. */
+/** Parses the words after a command's name. */
 export function readGiven(name: string, { args = {}, flags = {} }: CommandShape, said: string[]): CommandInput {
   const known = Object.entries(flags).map(([flag, { value, oneOf }]) => [
     flag,
@@ -75,8 +75,8 @@ export function readGiven(name: string, { args = {}, flags = {} }: CommandShape,
   ]);
   const { flags: found, words, mistakes } = readFlagTokens(said, Object.fromEntries(known));
   const isNamed = (flag: string): boolean => found.some((token) => token.name === flag);
-  // With an unknown flag these checks are skipped: a word beside it may be its value, and the flag may be a misspelt
-  // required one.
+  // After an unknown flag, these checks are skipped. A word next to it may be its value, and the flag may be a
+  // misspelled required one.
   if (mistakes.length === 0) {
     const due = Object.entries(flags).filter(([flag, { required }]) => required === true && !isNamed(flag));
     mistakes.push(...wordMistakes(name, args, words));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { CommandError } from "./errors.ts";
 import { openTerminal, type TerminalEnv } from "./terminal.ts";
 
-/** Streams of a terminal or of pipes, with the text that was written to them. */
+/** Streams of a terminal or of pipes, which record the text written to them. */
 function streams(isTTY: boolean) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY });
@@ -14,7 +14,7 @@ function streams(isTTY: boolean) {
   return { stdin, written, process: { stdin, stdout, stderr } as never };
 }
 
-test("colours and full screens are used only on a terminal that supports them", () => {
+test("colors and live screens are used only on a terminal that supports them", () => {
   const coloured = (isTTY: boolean, env: TerminalEnv): boolean =>
     openTerminal(streams(isTTY).process, env).paint.good("x") !== "x";
   assert.equal(coloured(true, {}), true);
@@ -29,7 +29,7 @@ test("colours and full screens are used only on a terminal that supports them", 
   assert.equal(openTerminal(streams(false).process, {}).watched, false);
 });
 
-test("results go to standard output, and remarks to standard error", () => {
+test("results are written to standard output, and remarks to standard error", () => {
   const { process, written } = streams(false);
   const terminal = openTerminal(process, {});
   terminal.print("an answer");
@@ -37,7 +37,7 @@ test("results go to standard output, and remarks to standard error", () => {
   assert.deepEqual(written, { out: "an answer\n", err: "a remark\n" });
 });
 
-test("a screen replaces the previous one", () => {
+test("a live screen replaces the previous one", () => {
   const { process, written } = streams(true);
   const terminal = openTerminal(process, {});
   terminal.draw(["one", "two"]);
@@ -45,7 +45,7 @@ test("a screen replaces the previous one", () => {
   assert.equal(written.out, "\r\x1b[Jone\ntwo\n\x1b[2A\r\x1b[Jthree\n");
 });
 
-test("a question goes to standard error, and a hidden answer is not echoed", async () => {
+test("a question is written to standard error, and a hidden answer is not echoed", async () => {
   const { process, stdin, written } = streams(true);
   const terminal = openTerminal(process, {});
   const secret = terminal.ask?.("Token: ", { hidden: true });
@@ -66,7 +66,7 @@ test("the end of input does not count as an answer", async () => {
   await assert.rejects(asked as Promise<string>, CommandError);
 });
 
-test("a pipe cannot be asked questions, but can be read", async () => {
+test("without a terminal, no question can be asked, but standard input can be read", async () => {
   const { process, stdin } = streams(false);
   const terminal = openTerminal(process, {});
   assert.equal(terminal.ask, undefined);

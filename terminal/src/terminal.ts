@@ -1,6 +1,6 @@
 /**
- * Output and input of commands: results, remarks, questions, progress, and a live screen. Only this file checks whether
- * it is a terminal.
+ * Input and output of commands: results, remarks, questions, progress, and a live screen. Only this file checks whether
+ * a stream is a terminal.
  */
 
 import { createInterface } from "node:readline";
@@ -15,16 +15,16 @@ export interface Terminal {
   print(line: string): void;
   /** Prints a line that is not part of the result to standard error. */
   remark(line: string): void;
-  /** Standard output is a terminal. */
+  /** Whether standard output is a terminal. */
   readonly watched: boolean;
   readonly columns: number;
   readonly rows: number;
   readonly paint: Paint;
-  /** The colours of remarks. */
+  /** The colors for remarks. */
   readonly remarkPaint: Paint;
   /** Shows the current step of a slow command on standard error. */
   readonly progress: Progress;
-  /** Asks the user and returns the trimmed answer; undefined if no user can be asked. */
+  /** Asks the user and returns the trimmed answer. Undefined if there is no terminal to ask on. */
   readonly ask: Ask | undefined;
   /** Reads all of standard input. */
   readInput(): Promise<string>;
@@ -79,7 +79,7 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: TerminalEn
   };
 }
 
-/** Questions go to standard error, so that the result can still be piped. */
+/** Questions are written to standard error, so that the result can still be piped. */
 function ask(
   { stdin, stderr }: Pick<Streams, "stdin" | "stderr">,
   question: string,

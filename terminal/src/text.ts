@@ -1,4 +1,4 @@
-/** Text on terminals: colours, width, wrapping, columns, and escaping of control characters. */
+/** Functions for text on terminals: colors, width, wrapping, columns, and escaping of control characters. */
 
 export interface Paint {
   good(text: string): string;
@@ -24,7 +24,7 @@ interface ColourEnv {
   TERM?: string | undefined;
 }
 
-/** Whether a stream gets colours. As https://no-color.org says, a non-empty NO_COLOR turns them off, whatever else is set. */
+/** Whether a stream gets colors. A non-empty NO_COLOR always turns them off (https://no-color.org). */
 export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
@@ -34,7 +34,7 @@ export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what a colour begins with
 const COLOUR = /\x1b\[\d+m/g;
 
-/** The number of columns that the text takes, without colour codes. */
+/** The number of columns that the text occupies. Color codes do not count. */
 export function width(text: string): number {
   return [...text.replaceAll(COLOUR, "")].length;
 }
@@ -47,15 +47,15 @@ export function padStart(text: string, columns: number): string {
   return " ".repeat(Math.max(0, columns - width(text))) + text;
 }
 
-/** Cuts a text without colour codes to `columns`, with an ellipsis at the cut. */
+/** Cuts a text without color codes to `columns` and puts an ellipsis at the cut. */
 export function truncate(text: string, columns: number): string {
   const letters = [...text];
   return letters.length <= columns ? text : `${letters.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
 
 /**
- * Breaks text between words into lines of at most `columns`; later lines begin with `indent` spaces. A long word is not
- * broken.
+ * Breaks text between words into lines of at most `columns`. Later lines begin with `indent` spaces. A word that is too
+ * long is not broken.
  */
 export function wrap(text: string, columns: number, indent = 0): string {
   const lines: string[] = [];
@@ -72,8 +72,8 @@ export function wrap(text: string, columns: number, indent = 0): string {
 }
 
 /**
- * Makes text from elsewhere (an engine's model names, an operator's reason) safe for a terminal: replaces control
- * characters, which could move the cursor or hide words, with spaces.
+ * Makes external text (an engine's model names, an operator's reason) safe for a terminal. Control characters, which
+ * could move the cursor or hide words, become spaces.
  */
 export function sanitise(text: string): string {
   return text.replaceAll(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, " ");
@@ -81,7 +81,7 @@ export function sanitise(text: string): string {
 
 type Align = "left" | "right";
 
-/** One line per row, with two spaces between columns. The last column is not padded. */
+/** Formats one line per row, with two spaces between columns. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
   const widths: number[] = [];
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell));
@@ -96,7 +96,7 @@ export function table(rows: readonly (readonly string[])[], align: readonly Alig
   );
 }
 
-/** Lines of `name value`, with the values aligned. */
+/** Formats lines of `name value` with aligned values. */
 export function alignedFacts(rows: readonly (readonly [name: string, value: string])[]): string[] {
   return table(rows);
 }

@@ -2,16 +2,16 @@
 import type { Prometheus, Series } from "../../e2e/outside/prometheus.ts";
 import { type Dashboard, fillVariables, nameLine, type Panel, type Variable } from "./dashboards.ts";
 
-/** A line of a chart, in the form that Grafana's components take. */
+/** A line of a chart, in the format of Grafana's components. */
 interface Line {
   name: string;
   labels: Record<string, string>;
   times: number[];
-  /** Null where there is no value, so that the line has a gap. */
+  /** Null for a missing value, so that the line has a gap. */
   values: (number | null)[];
 }
 
-/** A dashboard with the answers to its queries. */
+/** A dashboard with the results of its queries. */
 export interface DashboardData extends Pick<Dashboard, "title"> {
   fromMs: number;
   toMs: number;
@@ -28,8 +28,8 @@ interface Time {
 }
 
 /**
- * The step equals the scrape interval, which is the shortest useful one: over a few minutes no chart is narrow enough
- * to need a longer step.
+ * Runs all queries of a dashboard. The step equals the scrape interval, which is the shortest useful one: over a few
+ * minutes no chart is narrow enough to need a longer step.
  */
 export async function queryDashboard(
   prometheus: Prometheus,
@@ -56,7 +56,7 @@ export async function queryDashboard(
   };
 }
 
-/** Fails if a variable has no value, because the whole dashboard would be empty. */
+/** Throws if a variable has no value, because the whole dashboard would be empty. */
 async function assertKnown(
   prometheus: Prometheus,
   { name, definition = "" }: Variable,

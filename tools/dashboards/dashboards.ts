@@ -1,4 +1,4 @@
-/** Reads the dashboards in deploy/, and fills in their variables and legends like Grafana. */
+/** Reads the dashboards in deploy/, and replaces variables and legend formats like Grafana. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -40,7 +40,7 @@ export function readDashboards(): Dashboard[] {
     .map((file) => ({ name: basename(file, ".json"), ...JSON.parse(readFileSync(join(FOLDER, file), "utf8")) }));
 }
 
-/** Fills the variables of a query as with "All" chosen in each. */
+/** Replaces the variables of a query as Grafana does with "All" chosen in each. */
 export function fillVariables(
   { templating }: Dashboard,
   expr: string,
@@ -50,6 +50,9 @@ export function fillVariables(
   return templating.list.reduce((text, { name, allValue = ".*" }) => text.replaceAll(`$${name}`, allValue), own);
 }
 
-/** The name of a line: the legend's format with the values of its labels. A missing label becomes an empty text. */
+/**
+ * Returns the name of a chart's line: the legend's format with the values of the line's labels. A missing label becomes
+ * an empty text.
+ */
 export const nameLine = (legendFormat: string, labels: Record<string, string>): string =>
   legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => labels[label] ?? "");

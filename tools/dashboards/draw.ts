@@ -1,4 +1,4 @@
-/** Draws dashboards in a real Chromium, offline: the page, its icons and its font come from installed packages. */
+/** Draws dashboards in an offline Chromium: the page, its icons and its font come from installed packages. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page, Route } from "playwright-core";
@@ -7,7 +7,7 @@ import type { DashboardData } from "./ask.ts";
 
 const ORIGIN = "http://dashboards.invalid";
 const WIDTH = 1440;
-/** The best of these qualities that keeps a picture small enough is used. */
+/** Image qualities to try, best first: the first that keeps the picture small enough is used. */
 const QUALITIES = [90, 80, 70, 60, 50];
 const BYTES_MAX = 150 * 1024;
 const HTML = `<!doctype html><html lang="en"><head><link rel="stylesheet" href="/page.css"></head>
@@ -22,7 +22,7 @@ interface Picture {
   png: Buffer;
 }
 
-/** `installed`: the folder into which `buildPage` wrote everything. */
+/** Draws one dashboard. `installed`: the folder into which `buildPage` wrote everything. */
 export async function drawDashboard(drawing: DashboardData, installed: string): Promise<Picture> {
   const browser = await openBrowser({ baseUrl: ORIGIN, width: WIDTH });
   const { page } = browser;

@@ -1,6 +1,6 @@
 /**
- * Load that chaos must not have: clients with invalid, frequent or too large requests, failing engines, and payment events. With it
- * every panel has data.
+ * Additional load for the recorded platform that chaos tests must not have: clients with invalid, frequent or too large
+ * requests, failing engines, and payment events. They give every panel data.
  */
 import type { Payer } from "@tollgate/stage/load/load.ts";
 import { adminJson } from "../../chaos/stage/admin.ts";
@@ -46,7 +46,7 @@ export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
   ];
   const underWay = new Set<Promise<unknown>>();
   const begin = (what: () => Promise<unknown>): void => {
-    // Requests of a killed gateway break off, which only the metrics may show.
+    // Requests to a gateway that is killed may fail; the failures appear in the metrics.
     const going = what()
       .catch(() => undefined)
       .finally(() => underWay.delete(going));
@@ -66,7 +66,7 @@ export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
   };
 }
 
-/** The key of a client that sends more than its limits allow. */
+/** Opens an account and returns its key, which is limited to fewer requests than the load sends. */
 async function openHasty({ admin }: Stage): Promise<string> {
   const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
   await adminJson(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);

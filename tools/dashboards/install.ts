@@ -1,4 +1,4 @@
-/** Installs Grafana's components on first use, and bundles the page that draws with them. */
+/** Installs Grafana's components on first use, and bundles the page that draws the dashboards with them. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -10,14 +10,14 @@ import { build } from "vite";
 const SOURCES = fileURLToPath(new URL("page/", import.meta.url));
 const LOCK = "package-lock.json";
 
-/** Builds into `folder`; the page is in its subfolder `built`. */
+/** Builds the page into the subfolder `built` of `folder`. */
 export async function buildPage(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const stamp = join(folder, "installed");
   const wanted = await readFile(join(SOURCES, LOCK), "utf8");
   if (!existsSync(stamp) || (await readFile(stamp, "utf8")) !== wanted) {
     for (const file of ["package.json", LOCK]) await copyFile(join(SOURCES, file), join(folder, file));
-    // Install scripts of the packages do not run.
+    // Does not run the packages' install scripts.
     await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--loglevel=error"], { cwd: folder });
     await writeFile(stamp, wanted);
   }

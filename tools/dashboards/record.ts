@@ -1,7 +1,7 @@
 /**
- * Records eight minutes of a whole platform with Prometheus: the stage of chaos/ (two gateways, their servers, four
- * agents) under mixed load. A node becomes unreachable, many requests arrive at once, and one server after the other
- * fails for some seconds.
+ * Records eight minutes of a whole platform with Prometheus: the platform of chaos/ (two gateways, their servers, four
+ * agents) under mixed load. Meanwhile a node becomes unreachable, many requests arrive at once, and each server fails
+ * in turn for some seconds.
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export const SCRAPE_S = 5;
 const SEED = 17;
 const CALM_S = 25;
 
-/** Times in seconds. */
+/** The start and end of a recording, in seconds since 1970. */
 export interface Recording {
   from: number;
   to: number;
@@ -93,7 +93,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
   return recording;
 }
 
-/** A fault of chaos/, by name. */
+/** Returns a scene that applies a fault of chaos/ and heals it after its usual duration. */
 function fault(name: string): Scene {
   const { strike, lasts } = FAULTS.find((one) => one.name === name) ?? failOn(name);
   return async (stage) => {

@@ -1,7 +1,9 @@
 /**
  * `npm run dashboards`: draws the dashboards in deploy/ for docs/pictures, with figures of a platform under load.
- * Grafana's own components draw them, because Grafana itself is not available as a package. `-- --again` draws the last
- * recording again; `-- --copies FOLDER` writes PNG copies there. Exits with 1 if a panel shows nothing.
+ * Grafana's own components draw them, because Grafana itself is not available as a package.
+ *
+ * `-- --again` draws the last recording again; `-- --copies FOLDER` writes PNG copies there. Exits with 1 if a panel
+ * shows nothing.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -28,7 +30,7 @@ const begun = performance.now();
 const say = (line: string): void =>
   console.log(`${((performance.now() - begun) / 1000).toFixed(0).padStart(5)} s  ${line}`);
 
-// The pictures do not show the time zone of the machine.
+// Uses UTC, so that the pictures do not depend on the machine's time zone.
 process.env.TZ = "UTC";
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 for (const line of [...ensureServers(), ...(await natsBuilder.newest())]) console.log(line);
@@ -41,7 +43,7 @@ const empty = await drawAll(recording);
 for (const panel of empty) console.log(`nothing to show: ${panel}`);
 process.exit(empty.length === 0 ? 0 : 1);
 
-/** Returns the panels that are empty. */
+/** Draws all dashboards and returns the panels that are empty. */
 async function drawAll({ from, to }: Recording): Promise<string[]> {
   const prometheus = await Prometheus.open({ targets: {}, keepIn: join(RECORDED, "scraped") });
   const empty: string[] = [];

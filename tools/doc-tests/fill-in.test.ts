@@ -14,7 +14,7 @@ test("replaces the address, the key and the host token everywhere", () => {
   assert.equal(fillIn(text, {}), text, "what is not known stays");
 });
 
-test("replaces each port that a text names with the same other port everywhere", () => {
+test("replaces a port with the same other port everywhere in a text", () => {
   const text = "PORT=8080 INTERNAL_PORT=9091 x --port 8081; curl localhost:9091 127.0.0.1:8080/8080 --port=8081 2048";
   assert.deepEqual(portsIn(text), ["8080", "9091", "8081"]);
   const ports = new Map([
@@ -27,7 +27,7 @@ test("replaces each port that a text names with the same other port everywhere",
   );
 });
 
-test("reads the credentials that a platform printed", () => {
+test("finds the credentials in a platform's output", () => {
   assert.deepEqual(credentialsIn("  API key   tsk_live_abc123\n"), { key: "tsk_live_abc123" });
   assert.deepEqual(credentialsIn("tht_live_x tsk_live_y"), { key: "tsk_live_y", token: "tht_live_x" });
   assert.deepEqual(credentialsIn("nothing"), {});

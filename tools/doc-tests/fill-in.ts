@@ -1,4 +1,7 @@
-/** Replaces the addresses, ports and credentials in a page's code with those of the running platform. Pure. */
+/**
+ * Replaces the addresses, ports and credentials in the code of a docs page with those of the running platform. Pure
+ * functions.
+ */
 
 /** The placeholders in every page, which the site and the doc tests replace. */
 const WRITTEN = { address: "http://127.0.0.1:8080", key: "tsk_live_your_key", token: "tht_live_your_token" };
@@ -14,10 +17,10 @@ export function fillIn(text: string, values: Values): string {
 
 const PORT = /(?<=(?:127\.0\.0\.1|localhost):|PORT=|--port[ =])\d{4,5}\b/g;
 
-/** The ports on 127.0.0.1 that a text names. */
+/** Returns the ports on 127.0.0.1 that a text contains. */
 export const portsIn = (text: string): string[] => [...new Set(text.match(PORT) ?? [])];
 
-/** Replaces ports in a text. */
+/** Replaces ports on 127.0.0.1 in a text. */
 export const replacePorts = (text: string, ports: ReadonlyMap<string, string>): string =>
   text.replaceAll(PORT, (port) => ports.get(port) ?? port);
 

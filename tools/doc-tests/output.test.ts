@@ -1,4 +1,4 @@
-/** Tests what an output block matches, and how differences are shown. */
+/** Tests which outputs match a page's output block, and how differences are printed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matchesOutput, sideBySide } from "./output.ts";
@@ -17,7 +17,7 @@ test("compares line by line, ignoring trailing spaces and trailing blank lines",
   }
 });
 
-test("… matches any text within a line only", () => {
+test("… matches any text, but only within a line", () => {
   assert.ok(matchesOutput("id: …, ok", "id: 5, ok"));
   assert.ok(matchesOutput("… b … d", "a b c b d"));
   assert.ok(matchesOutput("a…", "a"));
@@ -27,7 +27,7 @@ test("… matches any text within a line only", () => {
   assert.ok(!matchesOutput(".*…", "abc"));
 });
 
-test("a line of … matches any number of lines, also none", () => {
+test("a line of … matches any number of lines, including none", () => {
   assert.ok(matchesOutput("a\n…\nd", "a\nb\nc\nd"));
   assert.ok(matchesOutput("a\n…\nd", "a\nd"));
   assert.ok(matchesOutput("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
@@ -37,12 +37,12 @@ test("a line of … matches any number of lines, also none", () => {
   assert.ok(!matchesOutput("a\n…\nc\nd", "a\nc\nb\nd"));
 });
 
-test("many wildcards that match nothing fail quickly", () => {
+test("a pattern with many wildcards that does not match fails quickly", () => {
   assert.ok(!matchesOutput(`${"…a".repeat(30)}b`, "a".repeat(3000)));
   assert.ok(!matchesOutput("…\na\n".repeat(30), `${"a\n".repeat(3000)}b`));
 });
 
-test("prints both outputs side by side and marks different lines", () => {
+test("prints expected and actual output side by side and marks different lines", () => {
   assert.equal(
     sideBySide("one\n…\nthree\nfour", "one\n2\n2b\nthree\nfive\nsix"),
     `  expected | actual
@@ -55,7 +55,7 @@ test("prints both outputs side by side and marks different lines", () => {
   );
 });
 
-test("prints an expected line that never comes after … by itself", () => {
+test("prints an expected line after … on a row of its own if the output lacks the line", () => {
   assert.equal(
     sideBySide("one\n…\nthree", "one\ntwo"),
     "  expected | actual\n  one      | one\n≠ three    |\n≠          | two",

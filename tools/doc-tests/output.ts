@@ -1,6 +1,6 @@
 /**
- * Compares a block's output with the text in its page. `…` stands for any text within a line, a line of only `…` for
- * any lines. Spaces at the ends of lines and blank lines at the end are ignored. Pure.
+ * Compares the output of a code block with the text in its page. `…` stands for any text within a line, a line of only
+ * `…` for any lines. Spaces at the ends of lines and blank lines at the end are ignored. Pure functions.
  */
 const ANY = "…";
 
@@ -32,10 +32,13 @@ interface Rules {
   same(expected: string, actual: string): boolean;
 }
 
-/** Whether the actual parts match the expected ones; a wildcard matches any number of parts. */
+/** Returns whether the actual parts match the expected ones; a wildcard matches any number of parts. */
 function fits(expected: string[], actual: string[], { isAny, same }: Rules): boolean {
   let [e, a] = [0, 0];
-  /** Where to continue if the parts after the last wildcard do not match: the wildcard takes one more part. */
+  /**
+   * The place of the last wildcard: if the parts after it do not match, the search continues there with one more part
+   * matched by the wildcard.
+   */
   let last: { e: number; a: number } | undefined;
   while (a < actual.length) {
     const want = expected[e];

@@ -1,11 +1,11 @@
-/** Tests what a page's fences and header mean, and which ones are refused. */
+/** Tests how a page's code fences and header are read, and which ones are refused. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readPage, runnableBlocks } from "./page.ts";
 
 const fence = (info: string, code = "true"): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
 
-test("reads sh, python and ts blocks in order, with their lines, also within lists", () => {
+test("reads sh, python and ts blocks in order, with their line numbers, also within lists", () => {
   const page = readPage(
     `# A\n\n${fence("sh", "a")}\n1. An item:\n\n   \`\`\`python\n   if b:\n     c\n   \`\`\`\n\n${fence("json", "{}")}${fence("ts", "d")}`,
   );
@@ -21,7 +21,7 @@ test("reads sh, python and ts blocks in order, with their lines, also within lis
   assert.deepEqual(page.mistakes, []);
 });
 
-test("pairs a block with the output directly after it", () => {
+test("pairs a code block with the output block directly after it", () => {
   const { blocks, mistakes } = readPage(`${fence("sh", "a")}${fence("output", "b")}\n${fence("sh", "c")}`);
   assert.deepEqual(
     blocks.map(({ output }) => output),
@@ -30,7 +30,7 @@ test("pairs a block with the output directly after it", () => {
   assert.deepEqual(mistakes, []);
 });
 
-test("skips a block with a reason, and recognises one that keeps running", () => {
+test("skips a block marked with a reason not to run it, and recognises one that keeps running", () => {
   const page = readPage(`${fence('sh no-run="needs Docker"')}${fence('sh background="is ready"', "b")}`);
   assert.deepEqual(
     page.blocks.map(({ noRun, background }) => [noRun, background]),
@@ -45,7 +45,7 @@ test("skips a block with a reason, and recognises one that keeps running", () =>
   );
 });
 
-test("reads a page's kind from its first line, and runs no block of a page of kind none", () => {
+test("reads a page's kind from its first line, and runs no block of a page of the kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
     assert.deepEqual([page.kind, page.mistakes, runnableBlocks(page).length], [kind, [], kind === "none" ? 0 : 1]);

@@ -1,20 +1,20 @@
 /**
  * Parses a page of the guides for the doc tests: its code blocks in order, the attributes of their fences, and
- * mistakes. e2e/docs has the rules for writing a page, and runs the blocks. Pure.
+ * mistakes. e2e/docs documents the rules for writing a page, and runs the blocks. Pure functions.
  */
 import createParser, { type Token } from "markdown-it";
 
-/** What the blocks of a page need in order to run. `none`: no block is run. */
+/** The environment that the blocks of a page need. `none`: no block is run. */
 export type PageKind = "platform" | "platform-without-node" | "clone" | "clone-with-database" | "none";
 
 export interface Block {
   language: string;
   text: string;
-  /** The line of the block's fence in the file; the code begins on the next line. */
+  /** The line number of the block's fence in the file; the code begins on the next line. */
   line: number;
   /** The reason why the block is not run. */
   noRun: string | undefined;
-  /** The block keeps running; this text in its output shows that it is ready. */
+  /** Set if the block keeps running; this text in its output shows that it is ready. */
   background: string | undefined;
   /** The output that the page shows for the block. */
   output: { text: string; line: number } | undefined;

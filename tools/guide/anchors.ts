@@ -1,6 +1,9 @@
-/** Makes the anchors of headings as GitHub does, so that a link works there, in the guide and in an editor. */
+/** Creates the anchors of headings like GitHub, so that a link works there, in the guide and in an editor. */
 
-/** Anchors have lower-case words with hyphens between them; a repeated heading gets a number. */
+/**
+ * Returns a function that turns a heading into its anchor: lower-case words with hyphens between them, and a number if
+ * the heading is repeated.
+ */
 export function anchorMaker(): (text: string) => string {
   const seen = new Map<string, number>();
   return (text) => {

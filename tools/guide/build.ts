@@ -5,7 +5,7 @@ import { siteOf, writeSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = await siteOf(root);
-/** A hash of the sources, which build-guide.mjs passes to know when to build again. */
+/** A hash of the sources, passed by build-guide.mjs, which builds again only when the hash changes. */
 const sources = process.argv[2];
 writeSite(sources === undefined ? files : new Map([...files, [".sources", sources]]), join(root, "docs", "dist"));
 if (sources === undefined) console.log(`  built the docs: ${files.size} files in docs/dist, served under /docs`);

@@ -17,18 +17,18 @@ const SAMPLES: [language: string, text: string, coloured: string][] = [
 ];
 
 for (const [language, text, coloured] of SAMPLES) {
-  test(`colours ${language} with classes only`, () => {
+  test(`highlights ${language} with CSS classes only`, () => {
     assert.equal(highlight(language, text).text, coloured);
   });
 }
 
-test("escapes code so that it cannot become markup", () => {
+test("escapes code so that it cannot become HTML markup", () => {
   for (const language of ["sh", "json", "text", "ts"]) {
     assert.doesNotMatch(highlight(language, '"</code><script>x</script>').text, /<script|<\/code/);
   }
 });
 
-test("marks the reader's address, API key and host token", () => {
+test("marks the placeholders for the reader's address, API key and host token", () => {
   assert.equal(
     highlight("sh", 'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer tsk_live_your_key"').text,
     'curl https://address.invalid/v1/models -H <span class="s">&quot;Authorization: Bearer <span data-key="builder">tsk_live_your_key</span>&quot;</span>',
@@ -39,11 +39,11 @@ test("marks the reader's address, API key and host token", () => {
   );
 });
 
-test("separates a prompt from its command", () => {
+test("marks a shell prompt apart from its command", () => {
   assert.equal(highlight("text", "$ tollgate dev\nready").text, '<span class="prompt">$ </span>tollgate dev\nready');
 });
 
-test("derives a file's language from its name", () => {
+test("derives the language of a file from its name", () => {
   const found = ["deploy/image/Dockerfile", "deploy/proxies/nginx.conf", "a/b.py", "a/.conf.yml", "a/Caddyfile"];
   assert.deepEqual(found.map(languageOfFile), ["dockerfile", "nginx", "py", "yml", "text"]);
 });

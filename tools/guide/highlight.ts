@@ -1,6 +1,6 @@
 /**
- * Highlights code with highlight.js, with the docs' own classes and no inline styles. Also marks the placeholders for
- * the reader: the gateway fills in its address when it sends the page, the browser fills in the key.
+ * Highlights code with highlight.js, with the docs' own classes and no inline styles. Also marks the placeholders that
+ * are replaced for the reader: the gateway inserts its address when it sends the page, the browser inserts the key.
  */
 import { createRequire } from "node:module";
 import { ADDRESS } from "../../gateway/src/site/reference/frame.ts";
@@ -60,14 +60,14 @@ export function languageOfFile(file: string): string {
 
 export const captionOf = (language: string): string => LANGUAGES[language]?.name ?? language;
 
-/** The docs contain this address wherever the reader's own belongs. */
+/** The address in the docs that is replaced with the reader's own. */
 export const LOCAL_ADDRESS = "http://127.0.0.1:8080";
 const SECRET = /tsk_live_your_key|tht_live_your_token/g;
-/** Marks which kind of account has the secret. */
+/** Wraps a placeholder of a secret in an element that names the kind of account it belongs to. */
 const secretPlace = (secret: string): string =>
   `<span data-key="${secret.startsWith("tsk") ? "builder" : "host"}">${secret}</span>`;
 
-/** Longer files, such as dashboards of 100 KB, are not highlighted. */
+/** Longer files, such as dashboards of 100 KB, are not highlighted. In characters. */
 const CHARS_MAX = 50_000;
 
 export function highlight(language: string, text: string): Html {
@@ -102,12 +102,12 @@ const CLASSES: Record<string, string> = {
   section: "f",
   title: "f",
   meta: "c",
-  // Code within a string.
+  // Code inside a string, such as `${x}`.
   subst: "x",
 };
 
 function withOwnClasses(coloured: string): string {
-  /** Undefined stands for a scope without a class of its own. */
+  /** The open scopes of highlight.js; undefined stands for a scope without a class of its own. */
   const open: (string | undefined)[] = [];
   return coloured.replaceAll(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (_tag, scope?: string) => {
     if (scope === undefined) return open.pop() === undefined ? "" : "</span>";

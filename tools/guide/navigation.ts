@@ -1,4 +1,6 @@
-/** The guide's navigation: the list of pages, a page's section, and the previous and next page. */
+/**
+ * Renders the guide's navigation: the table of contents, a page's section, and the links to the previous and next page.
+ */
 import { GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
@@ -8,8 +10,8 @@ import type { Heading } from "./render.ts";
 export const urlOf = ({ path }: Pick<GuidePage, "path">): string => (path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`);
 
 /**
- * The list of pages with sections that fold; the reader's section is open. The headings of the page are listed below
- * its name.
+ * Renders the table of contents with collapsible sections. The section of the shown page is open, and the page's
+ * headings are listed below its name.
  */
 export function tableOfContents(shown: GuidePage, headings: Heading[]): Html {
   const within = headings.filter(({ level }) => level === 2);

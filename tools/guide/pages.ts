@@ -1,8 +1,8 @@
 /** The guide's sections and pages. To add a page, add a line to the table. */
 
 /**
- * The sections in the order of the navigation. Each page has its file, by its path from the root of the repository, and
- * its name in the navigation.
+ * The sections in the order of the navigation. Each page has its file, by its path from the repository's root, and its
+ * name in the navigation.
  */
 const TABLE: Record<string, Record<string, string>> = {
   Begin: {
@@ -88,13 +88,13 @@ const TABLE: Record<string, Record<string, string>> = {
 /** Files and folders of docs/ that are for contributors and not part of the guide. */
 export const CONTRIBUTOR_FOLDERS: readonly string[] = ["docs/decisions/"];
 
-/** A file in these folders is published if a page links to it. */
+/** The folders whose files are published if a page links to them. */
 export const EXAMPLE_FOLDERS: readonly string[] = ["examples/", "deploy/"];
 
 export interface GuidePage {
   /** The path from the root of the repository. */
   file: string;
-  /** The path below /docs/guide, without a slash at the beginning. */
+  /** The page's path below /docs/guide, without a slash at the beginning. */
   path: string;
   name: string;
   section: string;
@@ -106,7 +106,10 @@ export const PAGES: readonly GuidePage[] = Object.entries(TABLE).flatMap(([secti
 
 export const SECTIONS: ReadonlyMap<string, readonly GuidePage[]> = Map.groupBy(PAGES, ({ section }) => section);
 
-/** Examples: docs/operators/nats.md → operators/nats; deploy/README.md → deploy; docs/README.md → the guide's own address. */
+/**
+ * Converts a file's path to its path in the guide. Examples: docs/operators/nats.md → operators/nats; deploy/README.md
+ * → deploy; docs/README.md → the guide's own address.
+ */
 export function pathOf(file: string): string {
   if (!file.endsWith(".md")) return file;
   const path = file.replace(/^docs\//, "").replace(/(^|\/)README\.md$|\.md$/, "");

@@ -9,7 +9,7 @@ const places: LinkTargets = {
 const body = (text: string): string =>
   renderPage(`# Title\n\n${text}`, places).body.text.replace('<h1 id="title">Title</h1>\n', "");
 
-test("renders the title, headings and their anchors", () => {
+test("renders a page's title, its headings and their anchors", () => {
   const { title, headings, body } = renderPage("# The `one`\n## Two: 2\n### Three\n## Two: 2\n", places);
   assert.equal(title, "The one");
   assert.deepEqual(headings, [
@@ -28,20 +28,20 @@ test("refuses a page without a title", () => {
   assert.throws(() => renderPage("words\n", places), /begins with its title/);
 });
 
-test("joins lines, escapes tags, links within the guide, and leaves other links as text", () => {
+test("joins lines, escapes tags, keeps links within the guide, and turns other links into text", () => {
   assert.equal(body("one\n**two** <script>"), "<p>one <strong>two</strong> &#60;script&#62;</p>\n");
   assert.equal(body("[a](b#c) and [d](e.ts)"), '<p><a href="/docs/guide/b#c">a</a> and d</p>\n');
   assert.equal(body("a <!-- not\nseen --> b"), "<p>a  b</p>\n");
 });
 
-test("gives code an ID for its copy button", () => {
+test("gives each code block an ID for its copy button", () => {
   assert.equal(
     body("```sh\na < b\n```"),
     '<figure class="code"><figcaption><span>Shell</span></figcaption><pre tabindex="0" role="group" aria-label="Shell, in Title"><code>a &lt; b</code></pre></figure>\n',
   );
 });
 
-test("hides a fence's attributes and keeps its comments", () => {
+test("hides the attributes of a code fence and keeps comments in the code", () => {
   assert.match(body('```sh no-run="needs Docker"\ndocker ps\n```'), /<span>Shell<\/span>.*<code>docker ps<\/code>/);
   assert.match(body("```text\n<!-- kept -->\n```"), /<code>&#60;!-- kept --&#62;<\/code>/);
   const { title } = renderPage("<!-- doctest: platform -->\n# Title\n", places);
@@ -57,12 +57,12 @@ test("replaces a base URL with the reader's own, also within a sentence", () => 
   assert.equal(body("`http://127.0.0.1:8080`"), "<p><code>http://127.0.0.1:8080</code></p>\n");
 });
 
-test("renders tight and loose lists, and continues numbering", () => {
+test("renders lists with and without blank lines between items, and continues their numbering", () => {
   assert.equal(body("- a\n- b"), "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n");
   assert.equal(body("3. a\n\n   b\n"), '<ol start="3">\n<li><p>a</p>\n<p>b</p>\n</li>\n</ol>\n');
 });
 
-test("makes tables scroll, and leaves out empty heads and cells", () => {
+test("puts tables into scrollable boxes, and leaves out empty headers and cells", () => {
   const table = (text: string): string => body(text).replace(/^<div[^>]*>|<\/div>\n$/g, "");
   assert.match(body("|a|\n|-|\n|b|"), /^<div class="wide" tabindex="0" role="group" aria-label="Table in Title">/);
   assert.equal(
@@ -72,7 +72,7 @@ test("makes tables scroll, and leaves out empty heads and cells", () => {
   assert.match(table("|a||\n|-|-|\n|b|c|"), /<thead><tr><th scope="col">a<\/th><td><\/td><\/tr><\/thead>/);
 });
 
-test("sets the height of pictures, and refuses one without a width", () => {
+test("sets the height of pictures, and refuses a picture without a width", () => {
   const picture = '<img src="pictures/a.webp" alt="An a" width="800">';
   const shown = '<img src="/docs/guide/pictures/a.webp" alt="An a" width="800" height="500" loading="lazy">\n';
   assert.equal(body(picture), `<p class="pictures">${shown}</p>\n`);

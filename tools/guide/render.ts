@@ -1,4 +1,7 @@
-/** Renders a guide page from Markdown with the console's parser. Raw HTML becomes text, except pictures with a width and comments. */
+/**
+ * Renders a guide page from Markdown with the console's parser. Raw HTML becomes text, except pictures with a width;
+ * comments are removed.
+ */
 import { type Block, type Inline, markdownReader, type Words } from "../../console/src/ui/markdown/read.ts";
 import { ADDRESS, block as codeBlock, outputBlock } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
@@ -11,9 +14,9 @@ interface Picture {
   height: number;
 }
 
-/** Decides what addresses in a file lead to in the guide. */
+/** Resolves the addresses of a file's links and pictures for the guide. */
 export interface LinkTargets {
-  /** Undefined if the target is not in the guide; then only the link's text is shown. */
+  /** Returns the link's URL; undefined if the target is not in the guide, so that only the link's text is shown. */
   link(address: string): string | undefined;
   picture(address: string): Picture;
 }
@@ -26,7 +29,7 @@ export interface Heading {
 
 interface Rendered {
   title: string;
-  /** The headings without the page's title. */
+  /** The headings, not including the page's title. */
   headings: Heading[];
   body: Html;
 }
@@ -45,7 +48,7 @@ const withoutComments = (text: string): string =>
     fence === undefined ? "" : found,
   );
 
-/** `Places` resolves addresses, so the parser does not change them. */
+/** `LinkTargets` resolves addresses, so the parser leaves them unchanged. */
 const reader = markdownReader((address) => address);
 
 const PICTURES = /^(?:<p>\s*)?(?:<img [^>]*>\s*)+(?:<\/p>)?$/;
@@ -108,9 +111,9 @@ class Renderer {
   }
 
   /**
-   * Renders a table in a box that scrolls, also by keyboard, because some have more columns than fit on a telephone.
-   * Tables with three or four columns and long cells are shown as stacked rows there, each cell after its column's
-   * name.
+   * Renders a table in a box that scrolls, also by keyboard, because some tables have more columns than fit on a phone.
+   * On a phone, tables with three or four columns and long cells are shown as stacked rows, with each cell after its
+   * column's name.
    */
   #table({ head, rows }: { head: Words[]; rows: Words[][] }): Html {
     const isStacked =
@@ -139,7 +142,7 @@ class Renderer {
     return html`<p class="pictures">${shown}</p>\n`;
   }
 
-  /** A line break becomes a space, unless a hard break is marked. */
+  /** Renders text. A line break becomes a space, unless it is marked as a hard break. */
   #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
     return html`${nodes.map((node): Html | string => {
       if (node.kind === "text") return node.text;
@@ -157,14 +160,17 @@ class Renderer {
   }
 }
 
-/** The address alone often means the operator's own machine in a sentence, but a base URL is something that readers copy. */
+/**
+ * Only a base URL (the address with `/v1`) is replaced within a sentence: the address alone often means the operator's
+ * own machine there.
+ */
 const BASE_URL = `${LOCAL_ADDRESS}/v1`;
 
 const BREAK = html`<br>`;
-/** A cell with more characters counts as long. */
+/** A cell with more characters than this counts as long. */
 const LONG_CHARS = 80;
 
-/** Removes the paragraph tags of an item with a single paragraph. */
+/** Removes the paragraph tags of a list item with a single paragraph. */
 function tight(item: Html): Html {
   const [, only] = /^<p>((?:(?!<p>)[\s\S])*)<\/p>\n$/.exec(item.text) ?? [];
   return only === undefined ? item : new Html(only);

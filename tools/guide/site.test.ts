@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = await siteOf(root);
 const htmlFiles = [...files.keys()].filter((name) => name.endsWith(".html"));
 const textOf = (name: string): string => String(files.get(name) ?? assert.fail(`there is no ${name}`));
-/** The file for a URL, found as the gateway finds it. */
+/** Returns the file for a URL, chosen as the gateway does. */
 const nameOf = (url: string): string => {
   const path = url.slice("/docs/".length);
   const names = [path, `${path}.html`, path === "" ? "index.html" : `${path}/index.html`];
@@ -21,7 +21,7 @@ const ids = (text: string): string[] => [...text.matchAll(/ id="([^"]*)"/g)].map
 const SERVED_APART = /^\/docs\/(reference\.css|guide\.css|reference\.js|own-key\.js|mark\.svg)$/;
 
 for (const name of htmlFiles) {
-  test(`${name}: links, pictures and headings are valid`, () => {
+  test(`${name}: its links, pictures and headings are valid`, () => {
     const text = textOf(name);
     assert.equal(new Set(ids(text)).size, ids(text).length, "every id is there once");
     for (const [, url = "", anchor] of text.matchAll(/href="(\/docs(?:\/[^"#]*)?)?(?:#([^"]*))?"/g)) {
@@ -39,7 +39,7 @@ for (const name of htmlFiles) {
   });
 }
 
-test("every file of docs/ is in the table of pages, or excluded as one for contributors", () => {
+test("every file of docs/ is in the table of pages, or excluded because it is for contributors", () => {
   const listed = new Set(PAGES.map(({ file }) => file));
   const found = globSync("docs/**/*.md", { cwd: root }).filter(
     (file) => !CONTRIBUTOR_FOLDERS.some((name) => file.startsWith(name)),
@@ -51,7 +51,7 @@ test("every file of docs/ is in the table of pages, or excluded as one for contr
   );
 });
 
-test("pages of the guide link to the previous and next page", () => {
+test("pages of the guide link to the previous and the next page", () => {
   const [first, second, third] = PAGES.map(({ path }) => `/docs/guide${path === "" ? "" : `/${path}`}`);
   const links = (url = ""): string[] =>
     [...textOf(nameOf(url)).matchAll(/rel="(prev|next)" href="([^"]*)"/g)].map(([, rel, to]) => `${rel} ${to}`);
@@ -60,7 +60,7 @@ test("pages of the guide link to the previous and next page", () => {
   assert.equal(links(`/docs/guide/${PAGES.at(-1)?.path}`).length, 1);
 });
 
-test("an example or folder that a page links to has its own page", () => {
+test("an example file or folder that a page links to has a page of its own", () => {
   assert.match(textOf("guide/deploy.html"), /<a href="\/docs\/guide\/deploy\/proxies">/);
   assert.match(textOf("guide/deploy/proxies.html"), /<a href="\/docs\/guide\/deploy\/proxies\/nginx\.conf">/);
   assert.equal(
@@ -73,7 +73,7 @@ test("an example or folder that a page links to has its own page", () => {
   assert.match(chat, /<span class="k">import<\/span>/);
 });
 
-test("reads the size of every kind of picture, and refuses others", () => {
+test("reads the size of WebP and SVG pictures, and refuses other formats", () => {
   const picture = (kind: string, bytes: [number, number][]): Uint8Array => {
     const file = Buffer.alloc(40);
     file.write(`RIFF....WEBP${kind}`, "latin1");
@@ -101,7 +101,7 @@ test("reads the size of every kind of picture, and refuses others", () => {
     ),
     small,
   );
-  // Width 299 in 14 bits, then height 199 in 14 bits.
+  // The header of a lossless WebP: the width 299 in 14 bits, then the height 199 in 14 bits.
   assert.deepEqual(
     pictureSize(
       picture("VP8L", [

@@ -1,6 +1,6 @@
 /**
  * Builds the docs as files, by their paths below /docs: a page for each Markdown file of the guide and for each API,
- * the examples that pages link to, pictures, the page for unknown addresses, and the search.
+ * the examples that pages link to, pictures, the page for unknown addresses, and the search index.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
@@ -33,7 +33,7 @@ export async function siteOf(root: string): Promise<Files> {
     files.set(`guide/${name}.html`, guidePage(page, title, shown));
     entries.push(...entriesOfPage(page, shown.body));
   };
-  // Examples come after the pages that link to them, and may link to others.
+  // The loop appends examples after the pages that link to them, because examples may link to further examples.
   const pages = [...PAGES];
   const publish = (file: string, { section }: GuidePage): GuidePage | undefined => {
     const known = pages.find((page) => page.file === file);
@@ -82,7 +82,7 @@ export async function siteOf(root: string): Promise<Files> {
   return files;
 }
 
-/** Writes to a temporary folder and renames it, so that readers meanwhile get the old site. */
+/** Writes the site to a temporary folder and renames it, so that readers get the old site meanwhile. */
 export function writeSite(files: Files, folder: string): void {
   const fresh = `${folder}-${process.pid}`;
   rmSync(fresh, { recursive: true, force: true });
@@ -106,7 +106,7 @@ ${breadcrumbs(page)}${body}${previousAndNextLinks(page)}</main>
 const isExample = (root: string, file: string): boolean =>
   EXAMPLE_FOLDERS.some((folder) => file.startsWith(folder)) && existsSync(join(root, file));
 
-/** The title of a file or folder that is published as it is. */
+/** Returns the title of the page of an example file or folder. */
 const titleOf = ({ file }: GuidePage): Html =>
   html`<h1 id="file">${posix.basename(file)}</h1>\n<p><code>${file}</code></p>\n`;
 
@@ -115,7 +115,7 @@ function sourceOf(page: GuidePage, text: string): Html {
   return html`${titleOf(page)}${block(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
 }
 
-/** Lists every file below a folder and publishes each as a page. */
+/** Lists every file below a folder and publishes each as a page of its own. */
 function fileList(
   root: string,
   folder: string,
@@ -133,7 +133,10 @@ function fileList(
 }
 
 interface Published {
-  /** Returns the page of a file; publishes the file if it is an example. `from` is the page that links to it. */
+  /**
+   * Returns the page of a file; undefined if it has none. Publishes the file if it is an example. `from` is the page
+   * that links to it.
+   */
   publish(file: string, from: GuidePage): GuidePage | undefined;
   readPicture(name: string): Buffer;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that each mutation's text and test still exist in the sources, because a mutation without them would prove
- * nothing.
+ * Checks that the text that each mutation replaces and the test that must fail still exist, because otherwise the
+ * mutation would prove nothing.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { MUTATIONS } from "./mutations.ts";
 
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-/** A pattern for titles that a loop fills in. */
+/** Returns a pattern for titles that a loop completes. */
 const patternOf = (title: string): RegExp =>
   new RegExp(
     `^${title
@@ -19,7 +19,7 @@ const patternOf = (title: string): RegExp =>
       .join(".*")}$`,
   );
 
-describe("every mutation's text occurs exactly once in its file, and its test exists", () => {
+describe("the text that a mutation replaces occurs exactly once in its file, and its test exists", () => {
   for (const { name, file, find, replace, test: noticed, title } of MUTATIONS) {
     test(name, () => {
       assert.equal(sourceOf(file).split(find).length - 1, 1, `places in ${file}`);

@@ -1,4 +1,4 @@
-/** The mutations: each changes one place in the sources, and the named test must fail. */
+/** The mutations, which are deliberate bugs: each changes one place in the sources, and the named test must fail. */
 
 interface Mutation {
   name: string;
@@ -6,7 +6,7 @@ interface Mutation {
   file: string;
   find: string;
   replace: string;
-  /** The test file that must fail, by its path from the root, and the title of the test in it. */
+  /** The path of the test file from the root, and the title of the test that must fail. */
   test: string;
   title: string;
 }
@@ -21,7 +21,7 @@ export const MUTATIONS: Mutation[] = [
     find: "not exists (select from request where id = p_id) and not exists (select from key_budget where key_id = p_key)",
     replace: "not exists (select from request where id = p_id)",
     test: `${SRC}ledger/budgets.test.ts`,
-    title: "refuses a hold that waited for the account lock while the budget was set",
+    title: "refuses a hold that waited for the account lock while a budget of zero was set",
   },
   {
     name: "a sweep ends a hold that was renewed while it waited for the account's lock",
@@ -29,7 +29,8 @@ export const MUTATIONS: Mutation[] = [
     find: "delete from hold where id = any (ids) and expires_at < now()",
     replace: "delete from hold where id = any (ids)",
     test: `${SRC}ledger/late.test.ts`,
-    title: "are left alone by a sweep that waited for the account's lock: it ends no hold that was renewed meanwhile",
+    title:
+      "are read again by a sweep after it waited for the account's lock: it ends no hold that was renewed meanwhile",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
@@ -55,7 +56,7 @@ export const MUTATIONS: Mutation[] = [
     find: "g.granted - (sum(own.charge) over before - own.charge)",
     replace: "g.granted - 0 * (sum(own.charge) over before - own.charge)",
     test: `${SRC}ledger/reserve.test.ts`,
-    title: "is spent by the requests of a batch one after the other",
+    title: "is spent by the requests of one batch in order",
   },
   {
     name: "a batch leaves before all sockets are read",
@@ -63,7 +64,7 @@ export const MUTATIONS: Mutation[] = [
     find: "this.#start((task) => clock.soon(task));",
     replace: "this.#start(queueMicrotask);",
     test: `${SRC}db/batcher.test.ts`,
-    title: "sends operations of one event-loop turn as one batch, and later ones as the next",
+    title: "sends operations added in one event-loop turn as one batch, and later ones as the next",
   },
   {
     name: "an answer does not wait for its settlement",
@@ -71,7 +72,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    await settling;\n",
     replace: "    void settling;\n",
     test: `${SRC}inference/serve.test.ts`,
-    title: "offers the job only after the hold is committed, and answers only after the settlement is",
+    title: "serve offers the job only after the hold is committed, and answers only after the settlement is committed",
   },
   {
     name: "a label's rollup loses a late charge",
@@ -96,7 +97,7 @@ export const MUTATIONS: Mutation[] = [
     find: "for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {",
     replace: "for (const delayMs of [] as number[]) {",
     test: `${SRC}ledger/releases.test.ts`,
-    title: "a hold with an unknown outcome is queried immediately, after 1 s, and after a quarter of its lease",
+    title: "tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease",
   },
   {
     name: "a spooled settlement is dropped when giving up cannot be written down",
@@ -105,7 +106,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return true;',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "keeps a settlement that reveals a bug in the spool until it is recorded as given up",
+    title: "keeps a settlement that the database refuses on disk until it is recorded as given up",
   },
   {
     name: "a credit look counts as new from its answer on",
@@ -113,7 +114,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (looking.get(accountId) === one) learned(accountId, has, now);",
     replace: "if (looking.get(accountId) === one) learned(accountId, has, clock.monotonic());",
     test: `${SRC}ledger/credit.test.ts`,
-    title: "counts the age of a slow query's result from its start, then queries again",
+    title: "caches the result of a slow query for one second after the query started",
   },
   {
     name: "unseen thinking is billed after a plane cut",
@@ -145,7 +146,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (event.live !== provider.live) {",
     replace: "if (event.live && !provider.live) {",
     test: `${SRC}payments/receive.test.ts`,
-    title: "a gateway in live mode refuses an event of test mode and credits nothing",
+    title: "refuses a test-mode event in live mode and credits nothing",
   },
   {
     name: "a removed member comes back as owner by an older invitation",
@@ -185,7 +186,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";',
     replace: 'if (result.isFinal) return this.giveUp(settlement, result.error).then(() => "given_up" as const);',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "keeps a settlement that reveals a bug in the spool until it is recorded as given up",
+    title: "keeps a settlement that the database refuses on disk until it is recorded as given up",
   },
   {
     name: "credit that a hold found counts as new from its answer on",
@@ -193,7 +194,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "dates a balance returned by a slow hold from the hold's start",
+    title: "counts the age of a slow hold's credit result from the start of the hold",
   },
   {
     name: "unseen thinking is billed when the gateway stops",
@@ -217,7 +218,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if p_amount[i] > day_room then",
     replace: "if p_amount[i] >= day_room then",
     test: `${SRC}ledger/budgets.test.ts`,
-    title: "of a day accepts a hold of exactly the amount left, and refuses one picodollar more",
+    title: "per day accepts a hold of exactly the amount left, and refuses one picodollar more",
   },
   {
     name: "a budget of a month refuses a hold of exactly what is left",
@@ -225,7 +226,7 @@ export const MUTATIONS: Mutation[] = [
     find: "elsif p_amount[i] > month_room then",
     replace: "elsif p_amount[i] >= month_room then",
     test: `${SRC}ledger/budgets.test.ts`,
-    title: "of a month accepts a hold of exactly the amount left, and refuses one picodollar more",
+    title: "per month accepts a hold of exactly the amount left, and refuses one picodollar more",
   },
   {
     name: "the check of the ledger passes over the rollups by label",

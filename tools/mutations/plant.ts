@@ -1,7 +1,7 @@
 /**
- * Loaded before everything else (`node --import`): plants the bug in PLANTED_BUG (JSON) when its file is read. Modules
- * are changed as they are loaded, SQL as it is read; the files on disk do not change. For `npm run mutations` and `npm
- * run sim:mutations`.
+ * Plants the bug in PLANTED_BUG (JSON) when Node or the gateway reads the bug's file. Loaded before everything else
+ * (`node --import`). Modules are changed as they are loaded, SQL as it is read; the files on disk do not change. For
+ * `npm run mutations` and `npm run sim:mutations`.
  */
 import fs from "node:fs/promises";
 import { registerHooks, syncBuiltinESMExports } from "node:module";
@@ -11,7 +11,7 @@ const bug = JSON.parse(process.env.PLANTED_BUG ?? "{}") as Record<"name" | "file
 const path = fileURLToPath(new URL(`../../${bug.file}`, import.meta.url));
 
 function planted(source: string): string {
-  // Two matches would plant two bugs, and none would prove nothing.
+  // The text must match once: two matches would plant two bugs, and no match would prove nothing.
   if (source.split(bug.find).length !== 2) throw new Error(`${bug.name}: its place is not in ${bug.file}`);
   return source.replace(bug.find, () => bug.replace);
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run mutations [-- WORD…]`: plants each bug of mutations.ts in turn, runs the test that must notice it, and
- * prints a table. A bug whose test passes is a gap in the tests. `npm test` shows that the tests pass without the bugs.
+ * prints a table. If the test passes despite the bug, the tests have a gap. `npm test` shows that the tests pass
+ * without the bugs.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

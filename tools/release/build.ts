@@ -14,13 +14,13 @@ const DEMO_MODEL = "host/models/tollgate-demo.gguf";
 
 interface Job {
   root: string;
-  /** The output folder, which is emptied first. */
+  /** The output folder. It is emptied first. */
   out: string;
   version: string;
   origin: Origin;
 }
 
-/** Returns the names of the files in `out`. */
+/** Builds the files of a release and returns their names. */
 export async function buildRelease(job: Job): Promise<string[]> {
   const { root, out, version } = job;
   rmSync(out, { recursive: true, force: true });
@@ -44,7 +44,7 @@ export async function buildRelease(job: Job): Promise<string[]> {
   return [...files, "SHA256SUMS"];
 }
 
-/** Returns the name of the package's tarball. */
+/** Packs one package and returns the name of its tarball. */
 export async function packPackage(spec: PackageSpec, { root, out, version, origin }: Job): Promise<string> {
   const folder = join(out, "packages", spec.name);
   rmSync(folder, { recursive: true, force: true });
@@ -83,8 +83,8 @@ function copyFiles(spec: PackageSpec, root: string, folder: string): void {
     cpSync(join(root, file), join(folder, file));
   }
   copyFileSync(join(root, "tools", "release", `${spec.name}.md`), join(folder, "README.md"));
-  // In a package with the repository's layout, the workspace's manifest is beside its sources, because they read their
-  // version from it.
+  // A package with the repository's layout also gets a package.json in the workspace's folder, because the sources read
+  // their version from it.
   const own = join(folder, spec.workspace, "package.json");
   if (spec.base === "") {
     const { version, optionalDependencies, peerDependencies } = readJson<Manifest>(

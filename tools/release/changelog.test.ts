@@ -17,12 +17,12 @@ const CHANGELOG = `# Changelog
 - Another.
 `;
 
-test("a version's section is the text between its heading and the next", () => {
+test("a version's section is the text between its heading and the next one", () => {
   assert.equal(sectionOf(CHANGELOG, "1.2.0"), "### Hosts\n\n- One thing.\n");
   assert.equal(sectionOf(CHANGELOG, "1.1.0"), "- Another.\n");
 });
 
-test("a version without a changelog section cannot be released", () => {
+test("a release of a version without a changelog section fails", () => {
   assert.throws(() => sectionOf(CHANGELOG, "1.2"), { message: 'CHANGELOG.md has no section "## 1.2"' });
   assert.throws(() => sectionOf(CHANGELOG, "Unreleased"), {
     message: /section "## Unreleased" of CHANGELOG.md is empty/,

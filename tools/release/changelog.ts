@@ -1,6 +1,6 @@
 /** Reads a version's section of CHANGELOG.md. */
 
-/** The section of `Unreleased` or of a version, without its heading. */
+/** Returns the section of a version or of `Unreleased`, without its heading. */
 export function sectionOf(changelog: string, title: string): string {
   const heading = /^## \[?([^\]\s]+)\]?.*$/gm;
   const headings = [...changelog.matchAll(heading)];

@@ -1,27 +1,27 @@
 /**
- * Compiles a package's sources to JavaScript, because Node does not strip types below `node_modules`. Includes only
- * what the entry points import, so no tests and no tools.
+ * Compiles a package's sources to JavaScript, because Node does not strip types from files below `node_modules`.
+ * Includes only what the entry points import, so no tests and no tools.
  */
 import { createRequire } from "node:module";
 import { basename, extname, join, relative } from "node:path";
 import type { PackageSpec } from "./packages.ts";
 
 interface Compiled {
-  /** Paths of the compiled files in the package. */
+  /** Paths of the compiled files within the package. */
   files: string[];
-  /** Imported packages that have to be installed. */
+  /** Imported packages that a user has to install. */
   imported: string[];
 }
 
 /**
- * Vite's own bundler. It is not a direct dependency: npm would then want its builds for every platform from the
- * registry, and not every registry has them all.
+ * Vite's own bundler. It is not a direct dependency: npm would then request its builds for every platform, and not
+ * every registry has them all.
  */
 const BUNDLER = createRequire(import.meta.resolve("vite")).resolve("rolldown");
 
 /** Code that is always bundled: the project's own packages and the compiler's helpers. */
 const OURS = ["@tollgate/", "@oxc-project/runtime/"];
-/** Never bundled: it consists mostly of binaries, and a host decides whether to install it. */
+/** Packages that are never bundled. This one consists mostly of binaries, and a host decides whether to install it. */
 const APART = ["node-llama-cpp"];
 
 export async function compile(spec: PackageSpec, root: string, to: string): Promise<Compiled> {
@@ -63,7 +63,10 @@ export async function compile(spec: PackageSpec, root: string, to: string): Prom
   }
 }
 
-/** A file that is loaded on demand keeps its folder, because it finds its data files relative to it. */
+/**
+ * Returns the path of a compiled file that is loaded on demand. It keeps its folder, because it finds its data files by
+ * relative paths.
+ */
 function placeOf(file: string | null | undefined, base: string): string | undefined {
   if (file === null || file === undefined || !file.startsWith(`${base}/src/`)) return undefined;
   return `${withoutExtension(relative(base, file))}.js`;
@@ -71,7 +74,7 @@ function placeOf(file: string | null | undefined, base: string): string | undefi
 
 const withoutExtension = (path: string): string => join(path, "..", basename(path, extname(path)));
 
-/** For example `@scope/name/file` → `@scope/name`. */
+/** Returns the package's name in an import specifier, for example `@scope/name/file` → `@scope/name`. */
 function packageOf(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }

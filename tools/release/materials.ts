@@ -21,8 +21,8 @@ interface Bill {
 }
 
 /**
- * Lists what a platform installs, without tools and optional packages. npm names the workspace as the subject, which is
- * replaced.
+ * Creates a bill of materials of what is installed on a platform, without tools and optional packages. npm names the
+ * workspace as its subject, which is replaced with the package.
  */
 export function billOf(root: string, workspaces: string[], subject: { name: string; version: string }): Bill {
   const chosen = workspaces.flatMap((name) => ["--workspace", name]);
@@ -54,11 +54,11 @@ export function billOf(root: string, workspaces: string[], subject: { name: stri
   return { ...bill, metadata: { ...bill.metadata, component }, components, dependencies };
 }
 
-/** npm names workspaces by their folders. */
+/** Returns a workspace's package name: npm uses the names of the folders instead. */
 const nameIn = (ref: string): string => ref.slice(0, ref.lastIndexOf("@"));
 const isOurs = (part: Component): boolean => /^(@tollgate\/|tollgate(-host)?@)/.test(part["bom-ref"]);
 
-/** The licence texts of every package in the bills, joined into one text. */
+/** Returns the licence texts of every package in the bills of materials as one text. */
 export function licencesOf(root: string, bills: Bill[]): string {
   const parts = new Map(bills.flatMap(({ components }) => components.map((part) => [part["bom-ref"], part])));
   const texts = [...parts.values()]
@@ -75,7 +75,7 @@ function licenceName({ name, licenses }: Component): string {
   return found;
 }
 
-/** Some packages name a licence and contain no text of it. */
+/** Returns a package's licence text. Some packages only name their licence. */
 function licenceText(root: string, { name, properties = [] }: Component): string {
   const path = properties.find((property) => property.name === "cdx:npm:package:path")?.value ?? `node_modules/${name}`;
   const folder = join(root, path);

@@ -2,17 +2,17 @@
 
 export interface PackageSpec {
   name: "tollgate" | "tollgate-host";
-  /** The workspace whose manifest is used. */
+  /** The workspace whose package.json is used. */
   workspace: string;
   description: string;
   /** The entry points: the command, and the scripts of worker threads. */
   entries: string[];
-  /** Files lie in the package as they lie below this folder. */
+  /** The files' paths in the package are relative to this folder. */
   base: string;
   command: string;
   /** The oldest major version of Node that runs the package. */
   nodeMajor: number;
-  /** Whether used code of dependencies is bundled into the package; otherwise they are installed. */
+  /** Whether the used code of dependencies is bundled into the package; otherwise users install the dependencies. */
   carriesDependencies: boolean;
   /** Files that are read at run time and copied unchanged, as globs from the root. */
   files: string[];
@@ -28,7 +28,7 @@ export const PACKAGES: PackageSpec[] = [
     workspace: "gateway",
     description: "Prepaid, metered inference in the OpenAI dialect: the gateway with its console and its command line.",
     entries: ["gateway/bin/tollgate.mjs", "gateway/src/routes/reading/worker.ts", "gateway/src/metering/worker.ts"],
-    // The repository's layout, so that files find each other in the same way.
+    // The package keeps the repository's layout, so that files find each other by the same relative paths.
     base: "",
     command: "gateway/bin/tollgate.js",
     nodeMajor: 24,
@@ -51,7 +51,8 @@ export const PACKAGES: PackageSpec[] = [
     base: "host",
     command: "bin/tollgate-host.mjs",
     nodeMajor: 20,
-    // Bundled, so that a host's machine gets few files: installed separately, the dependencies are ten times as large.
+    // Dependencies are bundled, so that a host's machine gets few files: installed separately, they are ten times as
+    // large.
     carriesDependencies: true,
     files: [],
     materials: ["tollgate-host"],
@@ -67,14 +68,14 @@ export interface Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-/** The public repository of the sources, against which a package's provenance is checked. */
+/** The public repository of the sources, which proves a package's provenance. */
 export interface Origin {
   repository?: string | undefined;
 }
 
 /**
- * The package's own manifest. Optional dependencies of the workspace become optional peers: users install them as
- * needed, and npm checks their version.
+ * Creates the package.json of the npm package. Optional dependencies of the workspace become optional peers: users
+ * install them as needed, and npm checks their versions.
  */
 export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origin = {}): object {
   const node = `>=${spec.nodeMajor}`;

@@ -1,6 +1,6 @@
 /**
  * `npm run release`: builds the files of a release in `dist/`. With `-- --tag vX.Y.Z` it first checks that the tag is
- * the current commit, no file is changed, the version matches and the changelog has a section for it.
+ * the current commit, no file is changed, the version matches and the changelog has a section for the version.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";

@@ -9,7 +9,7 @@ const git =
     return args[1] === "HEAD" ? state.head : state.tagged;
   };
 
-test("a release needs a tag of its version, on the current commit, without changed files", () => {
+test("a release fails without a tag of its version on the current commit, or with changed files", () => {
   const here = { head: "a", tagged: "a" };
   checkTag({ tag: "v1.2.3", version: "1.2.3", git: git(here) });
   assert.throws(() => checkTag({ tag: "v1.2.4", version: "1.2.3", git: git(here) }), {

@@ -1,4 +1,4 @@
-/** Checks that the working tree equals a release's tag. */
+/** Checks that the working tree is unchanged and at the commit of the release's tag. */
 
 interface Place {
   tag: string;

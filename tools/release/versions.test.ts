@@ -10,7 +10,7 @@ test("all packages of the repository have the same version", () => {
   assert.match(versionOf(fileURLToPath(new URL("../..", import.meta.url))), /^\d+\.\d+\.\d+/);
 });
 
-test("a package with another version is named", (t) => {
+test("a package with a different version is reported by name", (t) => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-versions-"));
   t.after(() => rmSync(root, { recursive: true }));
   const write = (folder: string, manifest: object): void => {

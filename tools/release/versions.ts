@@ -1,4 +1,4 @@
-/** Checks that all packages have the root's version, which the release tag names. */
+/** Checks that all packages have the root's version, which the release tag contains. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ interface Manifest {
   devDependencies?: Record<string, string>;
 }
 
-/** The version of the workspace at `root`; throws if a manifest has another one. */
+/** Returns the version of the workspace at `root`; throws if a package.json has a different one. */
 export function versionOf(root: string): string {
   const read = (folder: string): Manifest => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   const { version, workspaces } = read("") as Manifest & { workspaces: string[] };

@@ -1,4 +1,7 @@
-/** Reads what a newcomer reads first in a source file: titles of tests, comments and exported names. Pure. */
+/**
+ * Reads the parts of a source file that a newcomer reads first: titles of tests, comments and exported names. Pure
+ * functions.
+ */
 import assert from "node:assert/strict";
 import { parseSync } from "vite";
 
@@ -13,13 +16,13 @@ interface CodeText {
   text: string;
 }
 
-/** A test's title with the titles of the suites around it. `isSuite`: the title is that of a suite. */
+/** A test's title with the titles of the suites around it. `isSuite`: whether the title itself is that of a suite. */
 interface Title extends CodeText {
   suites: string[];
   isSuite: boolean;
 }
 
-/** `code`: the line of code that the reader is shown with the text. */
+/** A text with the line of code that is shown to the reader beside it. */
 interface TextWithCode extends CodeText {
   code: string;
 }
@@ -30,11 +33,11 @@ interface Code {
   names: TextWithCode[];
 }
 
-/** Stands for a value that a loop fills into a title. */
+/** Replaces a value that a loop inserts into a title. */
 export const FILLED_IN = "{…}";
 const SUITES = /^(describe|suite)$/;
 const TESTS = /^(test|it|describe|suite)$/;
-/** Comments for tools, which are not judged. */
+/** Matches comments for tools, which readers need not understand. */
 const DIRECTIVE = /^(biome-ignore|@ts-|eslint|@vite|prettier|#__|v8 |c8 |\/ <reference)/;
 
 export function readCode(file: string, source: string): Code {
@@ -61,7 +64,7 @@ export function readCode(file: string, source: string): Code {
 
 interface Span extends CodeText {
   end: number;
-  /** Whether it is a line comment without code before it. */
+  /** Whether the comment is a `//` comment without code before it, which may continue on the next line. */
   joins: boolean;
 }
 
@@ -82,7 +85,7 @@ function joined(comments: Span[]): Span[] {
   return blocks;
 }
 
-/** The code before a comment on its own line, or else the first line of code below it. */
+/** Returns the code before a comment on its own line, or else the first line of code below the comment. */
 function codeBeside(lines: string[], line: number, end: number): string {
   const before = (lines[line - 1] as string).split(/\s*(?:\/\/|\/\*)/)[0] as string;
   return before || (lines.slice(end).find((below) => below !== "" && !/^(\/\/|\/?\*)/.test(below)) ?? "");
@@ -122,7 +125,7 @@ function titleOf(call: SyntaxNode): string | undefined {
   return (title.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked).join(FILLED_IN);
 }
 
-/** Functions, classes, types and constants that a statement of the file declares and exports. */
+/** Returns the functions, classes, types and constants that a statement declares and exports. */
 function namesOf(statement: SyntaxNode): Found[] {
   if (statement.type !== "ExportNamedDeclaration" || !isNode(statement.declaration)) return [];
   const { start, id, declarations } = statement.declaration;

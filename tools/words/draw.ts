@@ -1,6 +1,6 @@
 /**
- * Draws texts for an outsider to rate: `npx node tools/words/draw.ts --seed N` draws sentences of the docs and messages
- * of the product; with `--of code` titles of tests, comments and names.
+ * Draws random texts for an outsider to rate: `npx node tools/words/draw.ts --seed N` draws sentences of the docs and
+ * messages of the product; with `--of code` titles of tests, comments and names.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -14,10 +14,13 @@ import { sentencesIn } from "./sentences.ts";
 
 const DRAWN = { sentences: 40, messages: 40, titles: 70, comments: 40, names: 40 };
 const SOURCES = ["{api,gateway,host,protocol,terminal}/src/**/*.ts", "console/src/**/*.{ts,tsx}"];
-/** Tests, and texts that only models and nodes read. */
+/** Files whose texts are not shown to users: tests, and texts that only models and nodes read. */
 const ELSEWHERE =
   /\.test\.tsx?$|\/testing(\/|[-.])|\/fixtures\/|^gateway\/src\/(trust\/(questions|made-up)|metering\/templates|plane\/hub|site\/reference)|^host\/src\/engines\/(\w+-check|script|scripted)\.ts$|samples\.ts$/;
-/** In the API's declarations only errors are messages; in the console only sentences are, because the rest is labels. */
+/**
+ * Returns whether users see a text. In the API's declarations only errors are messages; in the console only sentences
+ * count, because its other texts are labels.
+ */
 function isShown(file: string, text: string): boolean {
   if (file.startsWith("api/")) return file === "api/src/faults.ts" || /\bmust\b|^Limit reached/.test(text);
   return !file.startsWith("console/") || /[.!?]$/.test(text);
@@ -41,8 +44,8 @@ const CODE =
 const NO_CODE = /(^|\/)(node_modules|dist|\.cache)\/|\.d\.ts$/;
 
 /**
- * Titles with their suites, as the test runner prints them; comments and exported names with the code beside them;
- * names of files.
+ * Returns all titles with their suites, as the test runner prints them, comments and exported names with the code
+ * beside them, and names of files.
  */
 function allCode(): { titles: string[]; comments: string[]; names: string[] } {
   const files = globSync(CODE, { cwd: ROOT, exclude: ["**/node_modules"] })
@@ -60,7 +63,7 @@ function allCode(): { titles: string[]; comments: string[]; names: string[] } {
   };
 }
 
-/** Draws without replacement, the same for the same seed and texts (mulberry32). */
+/** Draws without replacement; the same seed and texts give the same draw (algorithm: mulberry32). */
 export function draw(texts: readonly string[], count: number, seed: number): string[] {
   let state = seed;
   const below = (bound: number): number => {

@@ -1,6 +1,7 @@
 /**
- * The texts that a source file shows to users: errors, log lines, output of commands, emails, help and what the console says. Parts
- * that are filled in stand as {…}. Left out are names, queries, class names, values that are compared and failed assertions. Pure.
+ * Reads the texts that a source file shows to users: errors, log lines, output of commands, emails, help and the
+ * console's sentences. Inserted values appear as {…}. Left out are names, queries, class names, compared values and
+ * failed assertions. Pure functions.
  */
 import assert from "node:assert/strict";
 import { parseSync } from "vite";
@@ -12,20 +13,20 @@ interface SyntaxNode {
 
 const WORDS_MIN = 4;
 const FILLED_IN = "{…}";
-/** Types and imports contain strings that users never see. */
+/** Types and imports, which contain strings that users never see. */
 const UNSEEN = /^(Import|Export(?!Named|Default)|TS(?!AsExpression|SatisfiesExpression|NonNullExpression))/;
 const UNSEEN_ATTRIBUTES = new Set(["className", "class", "style", "d", "id", "href", "to", "autoComplete", "viewBox"]);
-/** Calls whose texts are not messages: reports of bugs, queries, patterns, the API reference. */
+/** Calls whose texts are not messages: assertions, queries, patterns, the API reference. */
 const UNSEEN_CALLS = /^(invariant|assert|query|clsx|cx|RegExp|describe)$/;
-/** Properties whose text is shown after the name that it belongs to. */
+/** Properties whose text is shown after the name of a field, flag or setting. */
 const LABELS: Record<string, string> = { help: ": ", rule: " must " };
 /** Values in examples of the API, and commands for other programs. */
 const UNSEEN_KEYS = new Set(["example", "className", "without"]);
 const PLAIN_WORD = /^["'(“]*\p{L}+(['’]\p{L}+)?[.,:;!?)"”]*$/u;
-/** Queries, code, markup, and fragments of sentences. */
+/** Matches queries, code, markup, and fragments of sentences. */
 const NO_MESSAGE =
   /^(select|insert|update|delete from|with|create|alter|drop|begin|local)\b.*\b(from|into|set|as|then)\b|\bas "|^create table|^local function|\bat time zone\b|^\w+(, \w+)+$|\bjoin\b.*\bon\b|\bis null\b|\bselect\b.*\bfrom\b|\$\d|::|;\s*charset|[;{}=)\]] *[;{}(]|=>|<\/?[a-z]|^([,;.)#]|(… )?(and|be|did|for|has|in|is|it|its|of|or|signs?|so|stopped) )|\b(for|of|to|from|with|by|at|the|an?|and|or)$/;
-/** Elements within a sentence; the text of any other element stands alone. */
+/** Elements inside a sentence; the text of any other element counts separately. */
 const WITHIN_SENTENCES = /^(a|b|em|strong|code|i|time|span|kbd|Link|\w*(Link|Code|Time|Amount|Money|Number|Mono))$/;
 
 /** Removes the spaces that elements within a sentence leave around them. */
@@ -38,8 +39,8 @@ export function messagesIn(file: string, source: string): string[] {
 }
 
 /**
- * Joined strings, and the parts of a sentence in JSX, are one text. `name`: the field, flag or setting that the text is
- * about.
+ * Yields the texts of a part of the program. Joined strings count as one text, and so do the parts of a sentence in
+ * JSX. `name`: the field, flag or setting that the text describes.
  */
 function* textsOf(node: SyntaxNode, name = ""): Generator<string> {
   if (UNSEEN.test(node.type) || isUnseenCall(node) || isUnseenAttribute(node) || isComparison(node)) return;
@@ -63,12 +64,12 @@ function* textsOf(node: SyntaxNode, name = ""): Generator<string> {
   }
 }
 
-/** Puts the name in front of the text, as help and errors show it. */
+/** Puts the name before the text, as help and errors show it. */
 function* labelled(node: SyntaxNode, name: string, between: string): Generator<string> {
   for (const text of textsOf(node, name)) yield name === "" ? text : `${name}${between}${text}`;
 }
 
-/** The text of a string, a template, or strings joined by `+`. */
+/** Returns the text of a string, a template, or strings joined by `+`. */
 function stringOf(node: SyntaxNode): string | undefined {
   if (node.type === "Literal") return typeof node.value === "string" ? node.value : undefined;
   if (node.type === "TemplateLiteral") {
@@ -81,7 +82,7 @@ function stringOf(node: SyntaxNode): string | undefined {
   return `${left ?? FILLED_IN}${right ?? FILLED_IN}`;
 }
 
-/** The texts of an element's children; elements such as links belong to the sentence around them. */
+/** Returns the texts of an element's children; elements such as links belong to the sentence around them. */
 function jsxTexts(node: SyntaxNode): string[] {
   const texts = [""];
   const add = (text: string): void => void texts.push(`${texts.pop()}${text}`);
@@ -121,7 +122,7 @@ const isUnseenAttribute = ({ type, name }: SyntaxNode): boolean =>
 const isComparison = ({ type, operator }: SyntaxNode): boolean =>
   type === "BinaryExpression" && /^[!=]==$/.test(String(operator));
 
-/** A text with several plain words is a message; queries, class names and headers have few. */
+/** Returns whether a text is a message, which has several plain words; queries, class names and headers have few. */
 function isMessage(text: string): boolean {
   const parts = text.split(" ");
   const words = parts.filter((part) => PLAIN_WORD.test(part)).length;

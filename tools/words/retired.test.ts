@@ -1,4 +1,4 @@
-/** Checks that titles of tests and comments contain no retired words. */
+/** Checks that titles of tests and comments contain no retired words (words that the glossary replaces). */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const CLEANED = "{api,bench,chaos,demo-provider,e2e,engines,gateway,host,protoco
 const LEFT_OUT =
   /\/(node_modules|dist)\/|\.d\.ts$|^(gateway\/src\/routes\/console|e2e\/console|chaos\/failover)\/|^tools\/(words\/|(console|message)-words)/;
 
-/** Where titles and comments are also held to the forms that readers stumble over. */
+/** The folders whose titles and comments are also checked for forms that are hard to read. */
 const PLAIN = /^(api|gateway|host|protocol|sim)\//;
 
 function findingsIn(file: string, source: string): string[] {
@@ -31,7 +31,7 @@ function findingsIn(file: string, source: string): string[] {
   );
 }
 
-test("no title of a test and no comment has a retired word", () => {
+test("no test title and no comment contains a retired word", () => {
   const files = globSync(CLEANED, { cwd: ROOT, exclude: ["**/node_modules"] }).filter((file) => !LEFT_OUT.test(file));
   assert.ok(files.length > 1_000, `${files.length} files`);
   assert.deepEqual(
@@ -40,7 +40,7 @@ test("no title of a test and no comment has a retired word", () => {
   );
 });
 
-test("finds retired words in titles and comments, with their line, and not in names and messages", () => {
+test("finds retired words in titles and comments, with their line numbers, and not in names and messages", () => {
   const source = `// Nobody knows.
 const underWay = "the store";
 test("what is under way", run);
@@ -52,7 +52,7 @@ test("what is under way", run);
   ]);
 });
 
-test("finds a comment without a subject in the folders held to plain forms only", () => {
+test("finds a comment without a subject in the folders that are checked for plain forms", () => {
   const source = "/** Of the spool. */\nconst directory = 1;\n";
   assert.deepEqual(findingsIn("stage/a.ts", source), []);
   assert.deepEqual(findingsIn("gateway/src/a.ts", source), [

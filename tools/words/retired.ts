@@ -1,7 +1,7 @@
 /**
- * Words that a newcomer would not understand, or for which our glossary (CONTRIBUTING.md) has another word: the one list of them. Checked
- * in messages by tools/message-words.ts, in titles of tests and comments by retired.test.ts. The console has a list of its own
- * (tools/console-words.test.ts), because what fits a label differs.
+ * The list of retired words: words that a newcomer would not understand, or for which the glossary (CONTRIBUTING.md)
+ * has another word. Checked in messages by tools/message-words.ts, in titles of tests and comments by retired.test.ts.
+ * The console has a list of its own (tools/console-words.test.ts), because labels need other rules.
  */
 
 type Place = "messages" | "titles" | "comments" | "plain titles" | "plain comments";
@@ -9,7 +9,7 @@ type Place = "messages" | "titles" | "comments" | "plain titles" | "plain commen
 const EVERYWHERE: Place[] = ["messages", "titles", "comments"];
 /** Words that developers may use among themselves. */
 const MESSAGES: Place[] = ["messages"];
-/** Forms that a reader stumbles over, in the folders whose titles and comments were all read for them. */
+/** Forms that are hard to read. They are checked in folders whose titles and comments were all revised. */
 const PLAIN: Place[] = ["plain titles", "plain comments"];
 
 const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
@@ -47,6 +47,6 @@ const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
   [/\bwhoever\b|\bwhatever (it|they|there) (is|are)\b/i, "the actor, or the case", PLAIN],
 ];
 
-/** The replacements for the retired words in a text. */
+/** Returns the replacements for the retired words in a text. */
 export const retiredIn = (place: Place, text: string): string[] =>
   RETIRED.filter(([word, , places]) => places.includes(place) && word.test(text)).map(([, instead]) => instead);

@@ -1,9 +1,12 @@
-/** The prose of a Markdown page as whole sentences: without headings, tables, code blocks and the addresses of links. Pure. */
+/**
+ * Reads the prose of a Markdown page as whole sentences: without headings, tables, code blocks and the addresses of
+ * links. Pure functions.
+ */
 import createParser, { type Token } from "markdown-it";
 
 const WORDS_MIN = 5;
 
-/** Marks emphasis and links, because names of pages and buttons would otherwise read as ordinary words. */
+/** Emphasis and links are marked, because names of pages and buttons would otherwise look like ordinary words. */
 const MARKS: Record<string, string> = { em_open: "*", em_close: "*", link_open: "[", link_close: "]" };
 
 const parser = createParser({ html: true });
@@ -24,7 +27,7 @@ const textOf = (tokens: Token[]): string =>
     })
     .join("");
 
-/** Splits at full stops, question marks and exclamation marks, except inside code or after "e.g.". */
+/** Splits a text at full stops, question marks and exclamation marks, except inside code or after "e.g.". */
 function split(text: string): string[] {
   const whole = text.trim().replaceAll(/\s+/g, " ");
   return whole

@@ -1,4 +1,4 @@
-/** Tests which texts are drawn from pages and sources, and that a seed repeats the draw. */
+/** Tests which texts are read from pages and sources, and that a seed repeats the draw. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readCode } from "./code.ts";
@@ -6,7 +6,7 @@ import { draw } from "./draw.ts";
 import { messagesIn } from "./messages.ts";
 import { sentencesIn } from "./sentences.ts";
 
-test("takes whole sentences of prose, with links marked, without headings, tables, code blocks and fragments", () => {
+test("reads whole sentences of a page, with links marked, without headings, tables, code blocks and fragments", () => {
   const page = `# A heading of at least five words
 
 The gateway closes the [stream](a.md) after \`2.5\` s
@@ -29,7 +29,7 @@ echo This is code and not a sentence.
   ]);
 });
 
-test("takes messages with {…} for what is filled in, and labels help with its name", () => {
+test("reads messages with {…} for inserted values, and puts a setting's name before its help", () => {
   const source = `
 import "a module with four words";
 if (state === "four words are compared") log.warn({ id }, "the database is unreachable now");
@@ -58,7 +58,7 @@ test("joins a sentence in JSX with its links and values, and leaves class names 
   assert.deepEqual(messagesIn("page.tsx", source), ["The key {…} has no limits in {…}."]);
 });
 
-test("reads titles with their suites, and comments and exported names with the code beside them", () => {
+test("reads test titles with their suites, and comments and exported names with the code beside them", () => {
   const source = `/** Opens
  * the file. */
 import { test } from "node:test";
@@ -95,7 +95,7 @@ test.skip("alone", open);
   });
 });
 
-test("draws the same for the same seed, without repeating", () => {
+test("draws the same texts for the same seed, without repeating any", () => {
   const texts = Array.from({ length: 100 }, (_, i) => `text ${i}`);
   const first = draw(texts, 40, 7);
   assert.deepEqual(draw(texts, 40, 7), first);

@@ -1,4 +1,4 @@
-/** The signed-in person, their accounts, and their sessions. */
+/** Console routes for the signed-in person, their accounts, and their sessions. */
 import { z } from "zod";
 import { ACCOUNTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";

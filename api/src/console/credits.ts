@@ -1,4 +1,7 @@
-/** Credit management: how long it lasts, the low-credit alert, automatic top-up with a saved card, payments, the statement by day. */
+/**
+ * Credit management: how long the credit lasts, the low-credit alert, automatic top-up with a saved card, payments, and
+ * a daily statement.
+ */
 import { z } from "zod";
 import { TOP_UP_APART_S } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
@@ -181,7 +184,7 @@ const sampleCredits = {
 const STATEMENT_COLUMNS =
   "kind,day,at,requests,prompt_tokens,completion_tokens,amount_micro,balance_micro,transfer_id,reason";
 
-/** Available even if payments are not configured. */
+/** These routes work even if payments are not configured. */
 export const statementRoutes = routes({
   getCredits: {
     at: "GET /console/api/credits",
@@ -244,7 +247,7 @@ export const statementRoutes = routes({
   },
 });
 
-/** The error for an unreachable payment provider on routes other than the checkout. */
+/** The error for an unreachable payment provider, on all routes except the checkout. */
 export const PROVIDER_UNREACHABLE = {
   setup: "The payment provider did not respond. Nothing was saved. Try again later.",
   removal: "The payment provider did not respond, so the card was not removed. Try again later.",
@@ -253,7 +256,7 @@ export const PROVIDER_UNREACHABLE = {
 const away = (what: keyof typeof PROVIDER_UNREACHABLE) =>
   refusal("payment_provider_unavailable", PROVIDER_UNREACHABLE[what]);
 
-/** If payments are not configured, every method of these is `billing_disabled`. */
+/** If payments are not configured, all of these routes return `billing_disabled`. */
 export const paymentRoutes = routes({
   setTopUp: {
     at: "PUT /console/api/credits/top-up",

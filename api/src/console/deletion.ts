@@ -1,4 +1,4 @@
-/** Taking everything along, and going: the export and the deletion of an account, and of a person. */
+/** The export and the deletion of an account, and of a person. */
 import { z } from "zod";
 import { refusal } from "../faults.ts";
 import { roleNeeded } from "../roles.ts";
@@ -12,7 +12,7 @@ const Code = CodeFields.shape.code.nullish();
 export const DeleteAccountFields = z.object({ name: Confirmation, code: Code });
 export const DeletePersonFields = z.object({ email: Confirmation, code: Code });
 
-export const NAME_RULE = "must be the account's name, exactly as it is shown";
+export const NAME_RULE = "must be exactly the account's name";
 export const EMAIL_RULE = "must be your email address";
 export const CODE_RULE = "must be a code of your authenticator app or a backup code, because your second factor is on";
 
@@ -121,7 +121,7 @@ export const deletionRoutes = routes({
     at: "POST /console/api/me/delete",
     summary: "Delete yourself",
     description:
-      "Cannot be undone. Your sessions end, you leave all teams, and your name, email address and ways to sign in are deleted. Accounts that only you own are deleted or handed over first. What you did as an operator stays in the audit log with your address.",
+      "Cannot be undone. Your sessions end, you leave all teams, and your name, email address and ways to sign in are deleted. Accounts that only you own are deleted or handed over first. Your actions as an operator stay in the audit log with your address.",
     guard: "signedIn",
     body: { fields: DeletePersonFields, example: { email: "ada@example.com", code: "123456" } },
     answer: {

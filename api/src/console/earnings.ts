@@ -9,7 +9,7 @@ import { sampleEarnings, sampleReceipt, sampleWithheld } from "../nodes/samples.
 import { routes } from "../route.ts";
 import { Count, Id, listOf, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
-/** The possible groupings of sums, and of their subdivisions. */
+/** The ways to group sums of earnings, and to split each sum further. */
 export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
 export const EARNINGS_SPLIT = ["node", "model"] as const;
 
@@ -38,7 +38,7 @@ const EarningSum = z
 
 const EarningSumList = listOf(EarningSum, { by: z.enum(EARNINGS_BY), from: Time, to: Time }).refine(
   ({ by, data }) => data.every((row) => row[by] !== undefined),
-  "every row must have the field that `by` names",
+  "every row must have the field whose name is the value of `by`",
 );
 
 export const answers = { EarningSum, EarningSumList };

@@ -1,9 +1,9 @@
-/** The state of the gateway's dependencies, for pages whose updates have stopped. */
+/** The state of the gateway's dependencies. A console page asks for it when its live updates have stopped. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
-/** The dependencies of a gateway. */
+/** The services that a gateway depends on: PostgreSQL, the limits server (Valkey) and the dispatch plane. */
 export const HEALTH_DEPENDENCIES = ["database", "limits", "plane"] as const;
 
 const Health = z.strictObject({

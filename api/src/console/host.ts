@@ -1,4 +1,4 @@
-/** The console routes of a host: tokens and nodes. */
+/** The console routes for hosts: host tokens and nodes. */
 import { z } from "zod";
 import { OPEN_HOST_TOKENS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
@@ -124,7 +124,10 @@ const tokens = routes({
   },
 });
 
-/** Makes a node-API route available to a signed-in person; its fields, answers and faults are declared there. */
+/**
+ * Makes a route of the node API available to a person who is signed in to the console. Its fields, answers and errors
+ * stay declared in the node API.
+ */
 function forHost<Of extends Route, const At extends Route["at"]>(route: Of, at: At) {
   const { at: _at, guard: _guard, tag: _tag, ...same } = route;
   return { ...same, at, guard: "host" as const };

@@ -1,4 +1,4 @@
-/** An account's monthly usage or earnings as a file. */
+/** An account's monthly usage or earnings as a file to download. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 

@@ -27,7 +27,7 @@ const OwnLimits = z
   )
   .nullable();
 
-/** The settings of a key. An absent field stays unchanged; null removes it. */
+/** The settings of a key. In an update, an absent field stays unchanged and null removes the setting. */
 const Settings = {
   budget_day_micro: MoneyField.nullable(),
   budget_month_micro: MoneyField.nullable(),

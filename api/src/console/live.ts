@@ -1,4 +1,4 @@
-/** Events with changed figures, for open pages. */
+/** A stream of events that keeps the figures on open console pages current. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
@@ -22,7 +22,7 @@ const LiveLoad = z.strictObject({
   capacity: z.array(ModelCapacity),
 });
 
-/** An event describes the present, so it has no `as_of`. */
+/** An event describes the present, so it needs no `as_of` (the time of the figures). */
 const LiveBalance = Balance.omit({ as_of: true });
 const { as_of: _, ...liveBalance } = sampleBalance;
 

@@ -1,4 +1,4 @@
-/** Models as the console shows them. */
+/** The models for the console's pages: prices, performance, and a quote for a request. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
@@ -7,7 +7,7 @@ import { routes } from "../route.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
 import { AsOf, Count, listOf, Milliseconds, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
-/** The fields that affect the hold; others are ignored. */
+/** The request fields that affect the held amount. Other fields are ignored. */
 export const QuoteFields = ChatRequest.pick({
   model: true,
   messages: true,
@@ -58,7 +58,7 @@ const Model = LiveModel.extend({
   waiting: Count.describe("Number of requests that wait for a free slot at this gateway."),
 });
 
-/** The spans for which availability is stored. */
+/** The periods for which availability is stored. */
 const MODEL_RANGES = ["24h", "7d", "30d", "90d"] as const;
 
 const PerformanceFields = z.object({

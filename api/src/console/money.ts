@@ -20,7 +20,7 @@ import {
   Time,
 } from "../values.ts";
 
-/** The possible groupings of usage. */
+/** The ways to group usage. */
 export const USAGE_BY = ["key", "model", "day", "hour", "outcome", "label"] as const;
 
 export const UsageQuery = z.object({
@@ -29,7 +29,7 @@ export const UsageQuery = z.object({
   split: z.enum(["key", "model"], 'must be "key" or "model"').optional(),
   key: IdField("key", "must be a key ID (key_…)").optional(),
 });
-/** The limits of a single purchase, in cents. */
+/** The limits of a single purchase, in cents. Only whole cents are allowed. */
 export const PURCHASE = { from: 500, to: 500_000, whole: true };
 
 export const CheckoutFields = z
@@ -209,7 +209,7 @@ export const moneyRoutes = routes({
   },
 });
 
-/** If payments are not configured, every method of these is `billing_disabled`. */
+/** If payments are not configured, all of these routes return `billing_disabled`. */
 export const creditRoutes = routes({
   listPacks: {
     at: "GET /console/api/packs",

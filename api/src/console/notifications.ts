@@ -1,4 +1,4 @@
-/** An account's notifications: the list, the channels of each kind, and the deliveries. */
+/** An account's notifications: the list, the channels for each kind of notification, and the deliveries. */
 import { z } from "zod";
 import { NOTIFICATION_TESTS_PER_HOUR } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
@@ -34,7 +34,9 @@ const Address = z
   .optional();
 
 const SettingsFields = z.object({
-  kinds: z.partialRecord(z.enum(KINDS), Choices, `must be an object whose names are ${KINDS.join(", ")}`).default({}),
+  kinds: z
+    .partialRecord(z.enum(KINDS), Choices, `must be an object with only the fields ${KINDS.join(", ")}`)
+    .default({}),
   webhook_url: Address,
   slack_url: Address,
 });
@@ -171,7 +173,7 @@ export const notificationRoutes = routes({
     at: "PUT /console/api/notifications",
     summary: "Set where notifications are sent",
     description:
-      "Addresses must use https and be on the public internet. The first address of the webhook makes its secret, which the response shows once. To change an address keeps the secret.",
+      "Addresses must use https and be on the public internet. Setting the first webhook address creates the webhook's secret, which the response shows once. Changing the address keeps the secret.",
     guard: "account",
     needs: "pay",
     body: {

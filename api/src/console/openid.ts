@@ -1,4 +1,7 @@
-/** The outcomes of a failed OpenID sign-in, passed as `sign_in` in the URL to which the person returns. */
+/**
+ * The reasons why an OpenID sign-in failed. The gateway passes one as `sign_in` in the URL to which it sends the person
+ * back.
+ */
 export const OPENID_REFUSALS = {
   account_not_linked: "the email address belongs to an identity that has not confirmed it",
   email_missing: "the provider returned no email address",

@@ -9,7 +9,7 @@ import { ApiKey, LimitsInForce, sampleKey } from "./keys.ts";
 export const ACCOUNT_PATH = { id: "The account ID, `acc_…`." };
 export const NO_ACCOUNT = refusal("not_found", "No such account.");
 
-/** Higher than any key needs, and within the range of the database column. */
+/** Higher than any key needs, and within the range of the database's integer column. */
 const LIMIT_MAX = 999_999_999;
 const Limit = z
   .int("must be a whole number or null")

@@ -1,4 +1,4 @@
-/** Operators' routes for payouts in batches. */
+/** Operators' routes for payouts to hosts, which are paid in batches. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
@@ -106,7 +106,7 @@ const sampleMethod = {
   bank_code: "COBADEFFXXX",
   changed_at: SAMPLE_TIME,
 };
-/** The exported file has no objects: the method is in columns of its own. */
+/** In the exported CSV file, the payout method is split into separate columns. */
 const sampleRow = {
   ...sampleLine,
   method: sampleMethod.kind,

@@ -1,4 +1,4 @@
-/** The platform's performance over a span: load, errors, top spenders, nodes with problems, and money. */
+/** The platform's performance over a period: load, errors, top spenders, nodes with problems, and money. */
 import { z } from "zod";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
@@ -150,7 +150,11 @@ export const platformPerformanceRoutes = routes({
               account: sampleId("acc"),
               account_name: "Barn",
               reasons: [
-                { code: "offline", text: "Not connected, although it is set to serve small-8b.", since: SAMPLE_TIME },
+                {
+                  code: "offline",
+                  text: "The node is not connected, although it is set to serve small-8b.",
+                  since: SAMPLE_TIME,
+                },
               ],
             },
           ],

@@ -1,4 +1,4 @@
-/** Looks up any request by its ID. */
+/** The operators' route that finds any request by its ID. */
 import { z } from "zod";
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import { Receipt } from "../nodes/answers.ts";

@@ -1,4 +1,4 @@
-/** A checklist of settings that a public platform needs, as far as the gateway can tell. */
+/** A checklist of settings that a public platform needs. The gateway checks what it can see by itself. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";

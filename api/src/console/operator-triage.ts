@@ -1,4 +1,4 @@
-/** The platform's status and pending decisions, for operators. */
+/** The platform's status and the decisions that wait for an operator. */
 import { z } from "zod";
 import { Quarantine } from "../nodes/answers.ts";
 import { routes } from "../route.ts";

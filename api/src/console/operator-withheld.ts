@@ -1,4 +1,7 @@
-/** Withheld shares of all hosts: the reserve's balance, and their release. */
+/**
+ * Withheld shares (earnings that are not paid) of all hosts: the balance of the account that holds them, and their
+ * release.
+ */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { PageFields } from "../lists.ts";

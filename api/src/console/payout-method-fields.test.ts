@@ -1,4 +1,4 @@
-/** The fields of a payout method: mistakes are refused with the field and its rule. */
+/** The fields of a payout method (bank account or PayPal). Mistakes are refused with the field and its rule. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { compact, PayoutMethodFields } from "./payout-method-fields.ts";
@@ -11,7 +11,7 @@ const problems = (fields: object): string[] =>
   (PayoutMethodFields.safeParse(fields).error?.issues ?? []).map(({ path, message }) => `${path.join(".")} ${message}`);
 
 describe("the fields of a payout method", () => {
-  test("accept what banks write, with or without spaces", () => {
+  test("accept bank details as people write them, with or without spaces", () => {
     for (const fields of [
       IBAN,
       { ...IBAN, number: "de89370400440532013000", bank_code: "cobadeffxxx" },
@@ -28,7 +28,7 @@ describe("the fields of a payout method", () => {
     assert.equal(compact("paypal", " Henry@example.com "), "Henry@example.com");
   });
 
-  test("name the field and its rule", () => {
+  test("name the invalid field and its rule", () => {
     const refused: [object, RegExp][] = [
       [{ ...IBAN, kind: "cash" }, /^kind must be one of iban, us_bank, paypal$/],
       [{ ...IBAN, holder: "  " }, /^holder must be the name on the account$/],
@@ -43,12 +43,12 @@ describe("the fields of a payout method", () => {
       [{ ...US_BANK, bank_code: "000000000" }, /^bank_code must be a routing number/],
       [{ ...US_BANK, bank_code: undefined }, /^bank_code must be a routing number/],
       [{ ...PAYPAL, number: "henry" }, /^number must be the email address of a PayPal account$/],
-      [{ ...PAYPAL, bank_code: "1" }, /^bank_code must be absent for this kind$/],
+      [{ ...PAYPAL, bank_code: "1" }, /^bank_code must be absent for this kind of payout method$/],
     ];
     for (const [fields, message] of refused) assert.match(problems(fields).join("\n"), message, JSON.stringify(fields));
   });
 
-  test("notice every single mistyped digit of an IBAN", () => {
+  test("detect every single mistyped digit of an IBAN", () => {
     const right = "DE89370400440532013000";
     for (let i = 2; i < right.length; i++) {
       for (const digit of "0123456789") {

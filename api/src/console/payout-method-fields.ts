@@ -1,4 +1,6 @@
-/** The fields of a payout method, checked like banks check them: a mistyped digit is refused before money is sent. */
+/**
+ * The fields of a payout method (bank account or PayPal). Check digits reveal a mistyped number before money is sent.
+ */
 import { z } from "zod";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import { PAYOUT_METHODS, type PayoutMethodKind } from "../states.ts";
@@ -13,7 +15,7 @@ interface Rule {
 
 const IBAN: Rule = {
   holds: isIban,
-  rule: "must be an IBAN such as DE89370400440532013000, with its right check digits",
+  rule: "must be an IBAN such as DE89370400440532013000, with valid check digits",
 };
 const BIC: Rule = {
   holds: (text) => /^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(text),
@@ -22,19 +24,19 @@ const BIC: Rule = {
 const ACCOUNT_NUMBER: Rule = { holds: (text) => /^\d{4,17}$/.test(text), rule: "must have 4 to 17 digits" };
 const ROUTING_NUMBER: Rule = {
   holds: isRoutingNumber,
-  rule: "must be a routing number of nine digits such as 021000021, with its right check digit",
+  rule: "must be a routing number of nine digits such as 021000021, with a valid check digit",
 };
 const PAYPAL: Rule = { holds: isEmail, rule: "must be the email address of a PayPal account" };
-const NONE: Rule = { holds: (text) => text === "", rule: "must be absent for this kind" };
+const NONE: Rule = { holds: (text) => text === "", rule: "must be absent for this kind of payout method" };
 
-/** `needsCode`: the bank code may not be left out. */
+/** `needsCode`: whether the bank code is required. */
 const RULES: Record<PayoutMethodKind, { number: Rule; code: Rule; needsCode: boolean }> = {
   iban: { number: IBAN, code: BIC, needsCode: false },
   us_bank: { number: ACCOUNT_NUMBER, code: ROUTING_NUMBER, needsCode: true },
   paypal: { number: PAYPAL, code: NONE, needsCode: false },
 };
 
-/** Removes the spaces and dashes that people write between groups. The result is what the database stores. */
+/** Removes the spaces and dashes that people write between groups of digits. */
 export function compact(kind: PayoutMethodKind, text: string): string {
   return kind === "paypal" ? text.trim() : text.replace(/[\s-]/g, "").toUpperCase();
 }
@@ -58,7 +60,10 @@ export const PayoutMethodFields = z
     if (written === "" ? needsCode : !code.holds(written)) refuse("bank_code", code.rule);
   });
 
-/** Country, two check digits, at most 30 more: with the first four characters last and letters as 10 to 35, one more than a multiple of 97. */
+/**
+ * An IBAN is a country code, two check digits and at most 30 characters. The check moves the first four characters to
+ * the end and replaces letters by 10 to 35. The resulting number modulo 97 must be 1.
+ */
 function isIban(text: string): boolean {
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(text)) return false;
   const digits = `${text.slice(4)}${text.slice(0, 4)}`.replace(/[A-Z]/g, (letter) =>
@@ -67,7 +72,7 @@ function isIban(text: string): boolean {
   return BigInt(digits) % 97n === 1n;
 }
 
-/** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
+/** A US routing number has nine digits. Their sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
 function isRoutingNumber(text: string): boolean {
   if (!/^\d{9}$/.test(text)) return false;
   const sum = [...text].reduce((so, digit, i) => so + Number(digit) * ([3, 7, 1][i % 3] ?? 0), 0);

@@ -1,4 +1,7 @@
-/** A host's payouts: where they are sent, and what was paid. Operators pay them in batches (operator-payouts.ts). */
+/**
+ * A host's payouts: the bank account they are sent to, and the amounts paid. Operators pay them in batches
+ * (operator-payouts.ts).
+ */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
@@ -20,7 +23,10 @@ const Method = z.strictObject({
   label: z.string().describe(LABEL_WORDS),
   holder: z.string().describe("The name on the account."),
   changed_at: Time,
-  changed_by: z.string().nullable().describe("The email address of the person who set the method; null: that user was deleted."),
+  changed_by: z
+    .string()
+    .nullable()
+    .describe("The email address of the person who set the method; null: that user was deleted."),
 });
 export const PayoutMethod = z.strictObject({
   object: z.literal("payout_method"),

@@ -1,15 +1,15 @@
-/** The API key with which the console's playground calls the public API. */
+/** The API key that the console's playground (a page to try models) uses for the public API. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
 import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 
-/** Stands for all playground keys together, which no list contains. */
+/** Stands for all playground keys together in queries. No list of keys contains these keys. */
 export const PLAYGROUND = "playground";
 
 export const KEY_RULE = `must be a key ID (key_…) or ${PLAYGROUND}`;
 const KeyField = IdField("key", KEY_RULE);
-/** A key in a query. */
+/** A query parameter that accepts a key ID or `playground`. */
 export const KeyOrPlayground = z
   .string()
   .refine((text) => text === PLAYGROUND || KeyField.safeParse(text).success, KEY_RULE);
@@ -42,7 +42,7 @@ export const playgroundRoutes = routes({
         expires_at: SAMPLE_TIME + 12 * 60 * 60,
       },
     },
-    // The session may end while the key is created.
+    // The session may end while the gateway creates the key.
     faults: codes("not_authenticated"),
   },
 });

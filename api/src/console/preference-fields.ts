@@ -1,7 +1,13 @@
-/** The fields for how a person wants numbers, dates and times: checked by the same data that formats them. */
+/**
+ * The fields for a person's language and time zone. They are checked with the same data that formats numbers, dates and
+ * times.
+ */
 import { z } from "zod";
 
-/** Language, script and region only: extensions could ask for other digits or another calendar, which amounts and days do not have. */
+/**
+ * Only language, script and region are allowed. Extensions of a language tag could select other digits or another
+ * calendar, which amounts and days do not support.
+ */
 const LANGUAGE_TAG = /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?$/;
 const LOCALE_RULE = "must be a language tag such as en-US or de-DE";
 const ZONE_RULE = "must be a time zone such as Europe/Berlin or UTC";
@@ -13,7 +19,7 @@ function isLocale(tag: string): boolean {
   return LANGUAGE_TAG.test(tag) && Intl.NumberFormat.supportedLocalesOf(tag).length === 1;
 }
 
-/** Offsets are none: they do not follow a place's summer time. */
+/** UTC offsets are refused, because they do not follow a place's daylight saving time. */
 function isTimeZone(name: string): boolean {
   try {
     return (

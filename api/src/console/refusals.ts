@@ -1,4 +1,4 @@
-/** A builder's refused calls. */
+/** A builder's API calls that the gateway refused. */
 import { z } from "zod";
 import { SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";

@@ -1,6 +1,6 @@
 /**
- * Sessions for scripts. A script starts a login and gets a token and a code. A signed-in person confirms the code in the browser, which
- * makes the token a session of that person.
+ * Console sessions for scripts. A script starts a login and gets a token and a code. When a signed-in person confirms
+ * the code in the browser, the token becomes a session of that person.
  */
 import { z } from "zod";
 import { refusal } from "../faults.ts";

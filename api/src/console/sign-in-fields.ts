@@ -4,7 +4,7 @@ import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../bounds.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 
 const Email = z.email("must be an email address").max(254, "must have at most 254 characters");
-/** An existing password, which may predate today's rules for new ones. */
+/** An existing password. It may be older than today's rules for new passwords. */
 const Password = z
   .string("must be a string")
   .max(PASSWORD_CHARS_MAX, `must have at most ${PASSWORD_CHARS_MAX} characters`);

@@ -9,12 +9,12 @@ import { answers } from "./sign-in-schemas.ts";
 export { answers, requests } from "./sign-in-schemas.ts";
 
 const AUTH = "/console/api/auth";
-/** Clients wait at most this long by themselves; longer waits are shown to the person. */
+/** Clients wait and retry by themselves if the wait is at most this long. Longer waits are shown to the person. */
 export const PATIENCE_S = 60;
 
 export const tooManyAttempts = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;
 
-/** The refusals of a sign-in, with their codes and messages. */
+/** The reasons for which a sign-in is refused, with their codes and messages. */
 export const SIGN_IN_REFUSALS = {
   wrong_credentials: refusal("not_authenticated", "The email address or password is wrong."),
   email_not_verified: refusal("email_not_verified"),
@@ -22,11 +22,11 @@ export const SIGN_IN_REFUSALS = {
   no_challenge: refusal("not_authenticated", "Sign in with your password again, then enter the code."),
   wrong_code: brokenRule("code", "must be the current code of your authenticator app or an unused backup code"),
   wrong_password: brokenRule("password", "must be your current password"),
-  bad_token: brokenRule("token", "must be from an email of the last hour, and must not have been used"),
+  bad_token: brokenRule("token", "must be an unused token from an email that was sent within the last hour"),
   two_factor_on: wrongField(null, "Two-factor authentication is already on. Turn it off before you set it up again."),
   two_factor_off: wrongField(null, "Two-factor authentication is not set up."),
   not_signed_in: refusal("not_authenticated"),
-  unknown_provider: brokenRule("provider", "must be one of those that GET /console/api/auth/methods lists"),
+  unknown_provider: brokenRule("provider", "must be a provider that GET /console/api/auth/methods lists"),
   provider_away: refusal("sign_in_provider_unavailable"),
   mail_off: noSuchPath("This platform cannot send email. Ask its operator."),
   too_many_attempts: refusal("rate_limit_requests", tooManyAttempts(PATIENCE_S)),

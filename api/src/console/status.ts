@@ -1,4 +1,4 @@
-/** The public status under the console API's path: the same document as `/status.json`. */
+/** The public status at a path of the console API. It returns the same document as `/status.json`. */
 import { Status, sampleStatus } from "../public/status.ts";
 import { routes } from "../route.ts";
 

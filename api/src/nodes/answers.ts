@@ -1,4 +1,4 @@
-/** Answers that the node API and the console share: nodes, their work, earnings. */
+/** Answers that the node API and the console API share: nodes, their work, and earnings. */
 import { z } from "zod";
 import {
   CHECK_METHODS,
@@ -40,7 +40,7 @@ export const Withheld = z
     "Why a node in good standing gets no requests. `host_quarantine`: it was registered while another node of its host was in quarantine. It gets requests when that node is released or an operator clears this one.",
   );
 
-/** The fields that lists include. */
+/** The fields of a node in lists. */
 const listed = {
   id: Id("node"),
   object: z.literal("node"),

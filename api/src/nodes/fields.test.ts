@@ -1,10 +1,10 @@
-/** The fields of a node's registration. */
+/** Tests of the request fields with which a node is registered. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkFields } from "../fields.ts";
 import { Registration } from "./fields.ts";
 
-/** The field and the rule of a refusal; undefined if the body is accepted. */
+/** Returns the field and the rule of the error. Undefined if the body is accepted. */
 function refusal(fields: object): [param: unknown, message: string] | undefined {
   const checked = checkFields(Registration, { name: "box", ...fields });
   return "wrong" in checked ? [checked.wrong.extra.param, checked.wrong.message] : undefined;
@@ -27,14 +27,14 @@ test("hardware facts are limited to 8 KiB as JSON, counted in bytes", () => {
   );
 });
 
-test("hardware facts are limited in depth, and their text must be storable", () => {
+test("hardware facts are limited in depth, and their text must not contain characters that PostgreSQL cannot store", () => {
   assert.equal(refusal({ hardware: nested(8) }), undefined);
   assert.deepEqual(refusal({ hardware: nested(9) }), ["hardware", '"hardware" must be at most 8 levels deep']);
   assert.equal(refusal({ hardware: { deep: JSON.parse(`${"[".repeat(4000)}${"]".repeat(4000)}`) } })?.[0], "hardware");
   for (const text of ["a\u0000b", "\ud800"]) assert.equal(refusal({ hardware: { text } })?.[0], "hardware", text);
 });
 
-test("name and agent are one short line each", () => {
+test("name and agent must be one short line of text each", () => {
   for (const fields of [{ name: "x".repeat(201) }, { name: "a\nb" }, { agent: "x".repeat(65) }, { agent: "a\u0000" }]) {
     assert.equal(refusal(fields)?.[0], Object.keys(fields)[0]);
   }

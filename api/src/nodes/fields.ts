@@ -5,7 +5,7 @@ import { PageFields, SpanFields } from "../lists.ts";
 import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { IdField } from "../values.ts";
 
-/** The limit for a machine's description. */
+/** The size limit for a machine's description, as JSON. */
 const HARDWARE_BYTES_MAX = 8 * 1024;
 const HARDWARE_DEPTH_MAX = 8;
 
@@ -21,7 +21,7 @@ export const Registration = z.object({
   name: NodeName,
   hardware: z
     .record(z.string(), z.unknown(), "must be an object")
-    // Checked first, because later checks visit the whole value.
+    // The depth is checked first, because later checks visit the whole value recursively.
     .refine((facts) => isWithinDepth(facts, HARDWARE_DEPTH_MAX), {
       error: `must be at most ${HARDWARE_DEPTH_MAX} levels deep`,
       abort: true,
@@ -44,7 +44,7 @@ export const Elections = z.object({
     .max(256, "must have at most 256 model IDs"),
 });
 
-/** The node in a query. */
+/** A query parameter with a node's ID. */
 export const NodeField = IdField("node", "must be a node ID (node_…)");
 export const WithheldQuery = z.object({ ...PageFields, node: NodeField.optional() });
 export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });

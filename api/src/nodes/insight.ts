@@ -1,4 +1,4 @@
-/** A host's figures over time, the job log and the market, for the node API and the console. */
+/** A host's figures over time, the log of jobs and the market, for the node API and the console API. */
 import { z } from "zod";
 import { PageFields, RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { MODEL_KINDS, REQUEST_OUTCOMES } from "../states.ts";
@@ -83,7 +83,7 @@ export const HostInsight = z.strictObject({
     .describe("Each node of the account, oldest first."),
 });
 
-/** The outcomes of requests that reached a node. */
+/** The outcomes of requests that reached a node. Rate-limited requests do not. */
 const JOB_OUTCOMES = REQUEST_OUTCOMES.filter((outcome) => !outcome.startsWith("rate_limit_"));
 export const JobsQuery = z.object({
   ...PageFields,

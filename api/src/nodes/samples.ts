@@ -1,4 +1,4 @@
-/** Example answers for the node API and the console. A test checks each against its schema. */
+/** Example answers for the node API and the console API. A test checks each one against its schema. */
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 
 export const sampleListedNode = {

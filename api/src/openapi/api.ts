@@ -1,4 +1,4 @@
-/** The definition of one API: its description, its route tables, and the names of schemas in its document. */
+/** The definition of an API: its description, its route tables, and its schemas' names in the API document. */
 import type { z } from "zod";
 import type { Refusal } from "../faults.ts";
 import type { Routes } from "../route.ts";
@@ -10,20 +10,20 @@ export interface Api {
   description: string;
   tags: { name: string; description: string }[];
   credential: { name: string; scheme: Record<string, string> };
-  /** Request schemas by name in the document, with descriptions for their fields. */
+  /** Schemas of request bodies by their names in the document, with descriptions of their fields. */
   requests: Record<string, { fields: z.ZodType; words?: Record<string, string> }>;
-  /** Answer schemas by name in the document. */
+  /** Schemas of answers by their names in the document. */
   answers: Record<string, z.ZodType>;
   tables: { tag: string; routes: Routes }[];
-  /** The parameters that guards name. */
+  /** Definitions of the parameters that guards name. */
   parameters?: Record<string, Parameter>;
-  /** Headers with other descriptions than the common ones, and headers that only this API has. */
+  /** Headers that only this API has, or describes differently. */
   headers?: Record<string, Header>;
-  /** Responses with refusals under names of its own, in the document's order. */
+  /** Names for error responses, in the document's order. They replace the generated names. */
   refusals?: NamedRefusals;
-  /** The schema of its errors, if they have additional fields. */
+  /** The schema of the API's errors, if they have additional fields. */
   error?: z.ZodType;
 }
 
-/** Names the response with these refusals, with its title. */
+/** Error responses by name, each with the errors it stands for and a title. */
 export type NamedRefusals = Record<string, { title?: string; faults: readonly Refusal[] }>;

@@ -43,7 +43,7 @@ for (const [name, api] of APIS) {
       assert.deepEqual(mistakesIn(document), []);
     });
 
-    test("no schema has an $id, which would change how its references resolve", () => {
+    test("no schema has an $id, because it would change how references are resolved", () => {
       assert.doesNotMatch(documentText(document), /"\$(id|schema|defs)"/);
     });
 
@@ -52,7 +52,7 @@ for (const [name, api] of APIS) {
       assert.deepEqual(ids.sort(), routes.map(([id]) => id).sort());
     });
 
-    test("each error code is listed under its status in the catalogue of errors", () => {
+    test("each error code is listed under its status in the error catalogue", () => {
       for (const { operation } of operationsOf(document)) {
         for (const [status, response] of Object.entries(operation.responses)) {
           if (Number(status) < 400) continue;
@@ -85,7 +85,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("an undeclared or missing field is found in every response, at any depth", () => {
+    test("the schemas detect an undeclared or missing field in every response example, at any depth", () => {
       for (const [id, { answer }] of routes) {
         for (const { value } of Object.values(examplesOf(answer))) {
           for (const [path, spoiled] of withOneFieldMore(value)) {
@@ -99,7 +99,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("every operation with a body has an example that its schema accepts", () => {
+    test("every operation with a body has an example that the body's schema accepts", () => {
       for (const [id, { body }] of routes) {
         if (body === undefined) continue;
         const examples = Object.values(examplesOf(body));
@@ -108,16 +108,16 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("generated clients need not send optional fields", () => {
+    test("generated clients do not have to send optional fields", () => {
       for (const [request, { words }] of Object.entries(api.requests)) {
-        // Without separate descriptions the schema is shown as it is.
+        // Without separate descriptions, the schema is published unchanged.
         if (words === undefined) continue;
         const { properties = {} } = document.components.schemas[request] as Schema;
         for (const property of Object.values(properties)) assert.ok(!("default" in (property as object)), request);
       }
     });
 
-    test("documented limits equal the checked ones", () => {
+    test("documented limits of `limit` equal the enforced ones", () => {
       const limits = operationsOf(document).flatMap(({ operation }) =>
         (operation.parameters ?? [])
           .map((one) => resolved<Parameter>(document, one))
@@ -134,10 +134,12 @@ for (const [name, api] of APIS) {
   });
 }
 
-/** Fields with arbitrary content: machine facts, evidence, details of an operator's action; counts by node state. */
+/**
+ * Fields with arbitrary content: machine facts, evidence, details of an operator's action, and counts by node state.
+ */
 const OPEN = /\.(hardware|evidence|details|nodes)(\.|$)/;
 
-/** Yields the value once per object in it, with an additional field in that object. */
+/** Yields a copy of the value for each object in it. In each copy, that object has an additional field. */
 function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
   if (typeof value !== "object" || value === null || OPEN.test(path)) return [];
   const inside = Object.entries(value).flatMap(([key, inner]) =>
@@ -187,14 +189,14 @@ describe("mistakes in a document", () => {
       /b is there twice/,
     ],
   ] as [string, (d: Document) => unknown, RegExp][]) {
-    test(`${name} is found`, () => {
+    test(`${name} is detected`, () => {
       const copy = structuredClone(documentOf(publicApi));
       spoil(copy);
       assert.match(mistakesIn(copy).join("\n"), mistake);
     });
   }
 
-  test("a description of an unknown field or parameter, and a missing description, are found", () => {
+  test("a description of an unknown field or parameter, and a missing description, are detected", () => {
     assert.throws(() => describeFields({ properties: { a: {} } }, { b: "x" }), /no field b/);
     assert.throws(() => queryParameters(requestRoutes.listRequests.query, {}), /model has no description/);
   });

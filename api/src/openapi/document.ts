@@ -7,7 +7,7 @@ import { errorEnvelope, faultAnswers, faultsOf } from "./fault-answers.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
 import { describeFields, forAnswers, jsonSchemas, queryParameters } from "./schemas.ts";
 
-/** Common headers, unless the API describes them itself. */
+/** Headers that all APIs share, unless an API describes them itself. */
 const HEADERS: Record<string, Header> = {
   "x-request-id": {
     description: "The request ID. Present on every response.",
@@ -29,7 +29,7 @@ const HEADERS: Record<string, Header> = {
   },
 };
 
-/** A route with its place in the document. */
+/** A route with its operation ID, tag and path. */
 interface Operated extends Route {
   id: string;
   tag: string;
@@ -87,7 +87,7 @@ function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof des
   );
 }
 
-/** Named responses follow the API's own order. */
+/** Sorts responses that an API names into the API's own order. */
 function inNamedOrder(found: Record<string, Response>, named: NamedRefusals = {}): Record<string, Response> {
   const inOrder = Object.keys(named).filter((name) => Object.hasOwn(found, name));
   const names = Object.keys(found).map((name) => (Object.hasOwn(named, name) ? (inOrder.shift() as string) : name));
@@ -158,7 +158,7 @@ function fileOf({ pdf, zip, file }: Route["answer"]): Record<string, Media> {
   );
 }
 
-/** All examples of a body, by name. */
+/** All examples of a body by name. */
 export const examplesOf = ({ example, examples }: Shown): Record<string, Example> =>
   examples ?? (example === undefined ? {} : { example: { value: example } });
 
@@ -167,7 +167,9 @@ function withExamples(schema: Media["schema"], shown: Shown): Media {
   return Object.keys(examples).length === 0 ? { schema } : { schema, examples };
 }
 
-/** The body of an event stream is text, with the schemas of its events beside it. */
+/**
+ * The body of an event stream. OpenAPI treats it as text, so the schemas of its events are added in extension fields.
+ */
 function eventMedia(events: Events, names: Names): Media {
   const { schema, examples } = withExamples({ type: "string", description: events.description }, events);
   return { schema, ...eventSchemas(events, names), ...(examples !== undefined && { examples }) };

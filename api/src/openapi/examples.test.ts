@@ -1,4 +1,6 @@
-/** The examples in the API documents match their schemas, and the gateway's checks accept the example requests. */
+/**
+ * Checks that the examples in the API documents match their schemas, and that the gateway accepts the example requests.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { consoleApi } from "../console/api.ts";
@@ -17,13 +19,13 @@ for (const api of [consoleApi, nodeApi]) {
     }
   });
 
-  test(`${api.title}: every example of a body is accepted`, () => {
+  test(`${api.title}: the gateway's checks accept every example of a request body`, () => {
     for (const [id, { body }] of routes) {
       if (body?.example !== undefined) assert.ok("fields" in checkFields(body.fields, body.example), id);
     }
   });
 
-  test(`${api.title}: the example of a stream has every event, and each matches its schema`, () => {
+  test(`${api.title}: a stream's example contains every kind of event, and each event matches its schema`, () => {
     for (const [id, { answer }] of routes) {
       for (const [name, schema] of Object.entries(answer.events?.named ?? {})) {
         const [, data = ""] =
@@ -34,7 +36,7 @@ for (const api of [consoleApi, nodeApi]) {
   });
 }
 
-test("an undeclared, missing or mistyped field of a response is found at any depth", () => {
+test("the schemas detect an undeclared, missing or mistyped field of a response at any depth", () => {
   const { json, example } = keyRoutes.listKeys.answer;
   const list = example as { data: Record<string, object>[] };
   const [key] = list.data;

@@ -8,38 +8,38 @@ const NODE = refusal("not_found", "No such node.");
 const named = { not_found: { title: "Gone.", faults: [NODE] }, Wrong: { faults: [wrongField("a", "a is wrong")] } };
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
-describe("where an error's response is documented", () => {
-  test("lists its codes, when it has the catalogue's texts", () => {
+describe("a documented error response", () => {
+  test("is shared and named after its codes, if it has the catalogue's messages", () => {
     const { byStatus, shared } = faultAnswers(codes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
   });
 
-  test("is at its route, when it has its own texts", () => {
+  test("is documented inline at its route, if the route has its own messages", () => {
     const { byStatus, shared } = faultAnswers([refusal("not_found", "No such key.")]);
     assert.match((byStatus[404] as Response).description, /- `not_found`: No such key\.$/);
     assert.deepEqual(shared, {});
   });
 
-  test("has the API's name for it, with its title", () => {
+  test("has the name and the title that the API defines for it", () => {
     const { byStatus, shared } = faultAnswers([NODE], { named });
     assert.deepEqual(byStatus, { 404: ref("not_found") });
     assert.match(shared.not_found?.description ?? "", /^Gone\.\n/);
   });
 
-  test("has the API's name, for every invalid field", () => {
+  test("has one name for all errors about invalid fields", () => {
     const { shared } = faultAnswers([wrongField("b", "b is wrong")], { named });
     assert.match(JSON.stringify(shared.Wrong), /"message":"a is wrong"/);
   });
 
-  test("is at its route, when its name means something else there", () => {
+  test("is documented inline at its route, if the API uses its name for another response", () => {
     const { byStatus, shared } = faultAnswers(codes("not_found"), { named });
     assert.ok("description" in (byStatus[404] as object));
     assert.deepEqual(shared, {});
   });
 });
 
-test("a documented error has the guard's headers once the guard has run, and retry-after when a retry helps", () => {
+test("a documented error has the guard's headers if the guard has run, and retry-after if a retry may help", () => {
   const list = codes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
   const { shared } = faultAnswers(list, { headers: ["x-left"] });
   const headers = Object.entries(shared).map(([name, answer]) => [name, Object.keys(answer.headers ?? {}).slice(2)]);

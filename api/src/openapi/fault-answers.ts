@@ -1,4 +1,4 @@
-/** Generates the error responses of the document from a route's faults, by status. */
+/** Generates the error responses in the API document from a route's errors, grouped by status. */
 import { z } from "zod";
 import {
   faults as catalogue,
@@ -33,7 +33,7 @@ const TITLES: Record<number, string> = {
   503: "Temporarily unavailable: a service that the platform needs is down or, for bodies over 64 KiB, too many large ones are being read.",
 };
 
-/** Every refusal of the route, in the order of the checks. */
+/** All error responses of the route, in the order of the checks. */
 export function faultsOf(route: Route): Refusal[] {
   const { query, body, faults = [] } = route;
   const access = accessOf(route);
@@ -42,7 +42,8 @@ export function faultsOf(route: Route): Refusal[] {
     ...(query === undefined ? [] : [wrongQuery(query)]),
     ...(body === undefined ? [] : ofBody(body.fields)),
   ];
-  // Any route may find the database unreachable. Of several faults without a code and with one status, the last is the most specific.
+  // Any route may fail because the database is unreachable. If several errors have the same status and no code, the
+  // last one is the most specific.
   return [
     ...new Map(
       [...own, ...wrong, ...codes("internal_error", "no_capacity")].map((one) => [
@@ -63,7 +64,7 @@ function ofBody(fields: z.ZodType): Refusal[] {
   return [wrong, slowBody(), ...codes("request_too_large"), compressedBody("gzip")];
 }
 
-/** The schema's own refusal of this value. */
+/** The error that the schema gives for this value. */
 function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
   const checked = checkFields(fields, value);
   return "wrong" in checked ? checked.wrong : undefined;
@@ -71,13 +72,16 @@ function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
 
 interface FaultAnswers {
   byStatus: Record<string, Response | Ref>;
-  /** Responses with a name: those that the API defines, and single codes with the catalogue's message, which many routes share. */
+  /**
+   * Responses that are referenced by name: those that the API defines, and those with only the catalogue's messages,
+   * which many routes share.
+   */
   shared: Record<string, Response>;
 }
 
 interface FaultAnswersOptions {
   named?: NamedRefusals | undefined;
-  /** Headers of answers to admitted callers. */
+  /** The headers of answers to callers that the guard admits. */
   headers?: readonly string[] | undefined;
 }
 
@@ -94,7 +98,10 @@ export function faultAnswers(faults: readonly Refusal[], options: FaultAnswersOp
   return { byStatus: Object.fromEntries(byStatus), shared };
 }
 
-/** Refusals without a code differ only in the field that was wrong, so one stands for all. */
+/**
+ * Whether two lists contain the same errors. Errors without a code differ only in the invalid field, so one of them
+ * stands for all.
+ */
 const areSame = (named: readonly Refusal[], list: readonly Refusal[]): boolean =>
   named.length === list.length &&
   named.every(({ status, code, message }, i) => {
@@ -102,7 +109,9 @@ const areSame = (named: readonly Refusal[], list: readonly Refusal[]): boolean =
     return status === other?.status && code === other.code && (code === undefined || message === other.message);
   });
 
-/** Undefined if the route uses its own message, or if the name is taken for something else. */
+/**
+ * The generated name. Undefined if the route uses its own message, or if the API uses the name for another response.
+ */
 function nameOf(list: readonly Refusal[], taken: NamedRefusals): string | undefined {
   const name = list.map(({ code }) => code).join(".");
   return list.every(isOfCatalogue) && !Object.hasOwn(taken, name) ? name : undefined;
@@ -116,7 +125,7 @@ interface Titled {
   faults: readonly Refusal[];
 }
 
-/** A caller without access learns nothing else, and an internal error may come first. */
+/** Statuses that may occur before the guard has finished. These responses do not have the guard's headers. */
 const BEFORE_THE_GUARD_IS_DONE = [401, 500];
 
 function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly string[]): Response {
@@ -146,14 +155,14 @@ const ADVICE: Record<Retry, string> = {
   unsaid: "A retry is optional.",
 };
 
-/** Each fault in the form that clients see, by code. */
+/** The examples of error responses, by code. */
 function faultExamples(list: readonly Refusal[]): Record<string, Example> {
   return Object.fromEntries(
     list.map((one) => [one.code ?? one.type, { summary: ADVICE[one.retry], value: envelopeOf(one) }]),
   );
 }
 
-/** The error envelope with the codes of one API. */
+/** The schema of an error response, with all codes of one API. */
 export function errorEnvelope(faults: readonly Refusal[]): z.ZodType {
   const known = [...new Set(faults.flatMap(({ code }) => (code === undefined ? [] : [code])))].sort();
   return z

@@ -1,4 +1,4 @@
-/** The part of OpenAPI 3.1 that our documents use, with checks of a document. */
+/** Types for the part of OpenAPI 3.1 that our documents use, with checks of a document. */
 import type { z } from "zod";
 
 export type Schema = z.core.JSONSchema.BaseSchema;
@@ -15,9 +15,9 @@ export interface Example {
 export interface Media {
   schema: Schema | Ref;
   examples?: Record<string, Example>;
-  /** The schema of an event's JSON; OpenAPI 3.1 has no field for it. */
+  /** The schema of an event's JSON, as an extension, because OpenAPI 3.1 has no field for it. */
   "x-event-schema"?: Schema | Ref;
-  /** The same for named events. */
+  /** The schemas of events that have names. */
   "x-event-schemas"?: Record<string, Schema | Ref>;
 }
 
@@ -81,10 +81,10 @@ export function operationsOf(document: Document): Endpoint[] {
   );
 }
 
-/** The document as it is committed and served. */
+/** The document's text as it is committed and served. */
 export const documentText = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
 
-/** The target of a `$ref`; undefined if it does not exist. */
+/** Finds the target of a `$ref`. Undefined if it does not exist. */
 function resolve(document: Document, ref: string): unknown {
   if (!ref.startsWith("#/")) return undefined;
   let found: unknown = document;
@@ -95,12 +95,12 @@ function resolve(document: Document, ref: string): unknown {
   return found;
 }
 
-/** The object itself, or the one that it references. */
+/** Returns the object itself, or the object that it references. */
 export function resolved<T extends object>(document: Document, thing: T | Ref): T {
   return "$ref" in thing && typeof thing.$ref === "string" ? (resolve(document, thing.$ref) as T) : (thing as T);
 }
 
-/** Everything in a document that violates OpenAPI 3.1. */
+/** Lists everything in a document that violates OpenAPI 3.1. */
 export function mistakesIn(document: Document): string[] {
   const mistakes: string[] = [];
   const refs = refsIn(document);
@@ -144,7 +144,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
   return mistakes;
 }
 
-/** Every `{name}` of the path must be a path parameter, and the reverse. */
+/** Every `{name}` in the path must be declared as a path parameter, and every path parameter must be in the path. */
 function mistakesOfPath(document: Document, path: string, { parameters = [] }: Operation): string[] {
   const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? "");
   const given = parameters.map((parameter) => resolved<Parameter>(document, parameter));

@@ -1,9 +1,9 @@
-/** Converts the schemas of requests and answers to JSON Schema. */
+/** Converts the schemas of requests and answers from zod to JSON Schema. */
 import { z } from "zod";
 import { PageFields } from "../lists.ts";
 import type { Parameter, Schema } from "./openapi.ts";
 
-/** JSON schemas by name. One named schema inside another becomes a reference. */
+/** Converts schemas by name. A named schema inside another becomes a reference. */
 export function jsonSchemas(
   named: Record<string, z.ZodType>,
   adjust: (schema: Schema) => void = () => undefined,
@@ -12,7 +12,7 @@ export function jsonSchemas(
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     target: "draft-2020-12",
-    // For requests: a field with a default is optional, and unlisted fields are allowed.
+    // Requests may omit a field with a default, and may contain unlisted fields.
     io: "input",
     uri: (id) => `#/components/schemas/${id}`,
     override: ({ jsonSchema }) => adjust(jsonSchema),
@@ -22,7 +22,10 @@ export function jsonSchemas(
   );
 }
 
-/** Answers may gain fields, and JavaScript's largest exact integer is of no interest to clients. */
+/**
+ * Adapts a schema for answers. It allows new fields, because answers may gain some. It omits JavaScript's largest exact
+ * integer as a limit.
+ */
 export function forAnswers(schema: Schema): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
@@ -30,8 +33,8 @@ export function forAnswers(schema: Schema): void {
 }
 
 /**
- * Adds descriptions to the fields of a request. Defaults are described in words, because generated clients treat a field with a default as
- * required.
+ * Adds descriptions to the fields of a request. Defaults are moved into the descriptions, because generated clients
+ * treat a field with a default as required.
  */
 export function describeFields(schema: Schema, words: Record<string, string>): Schema {
   const { properties = {} } = schema;
@@ -49,7 +52,7 @@ export function describeFields(schema: Schema, words: Record<string, string>): S
 
 const LIMIT: Schema = { type: "integer", minimum: 1, maximum: 100, default: 50 };
 
-/** Query values are text; these fields are parsed to other types than the schema shows. */
+/** Query values are text. For these fields, the document shows the type to which the text is parsed. */
 const READ_OUT_OF_TEXT = new Map<unknown, Schema>([[PageFields.limit, LIMIT]]);
 
 const WORDS: Record<string, string> = {
@@ -59,7 +62,7 @@ const WORDS: Record<string, string> = {
   to: "End of the time range (exclusive), in the same formats as `from`.",
 };
 
-/** The fields of a query as parameters. `words` describes those that not every list has. */
+/** Converts the fields of a query to parameters. `words` describes the fields that only some lists have. */
 export function queryParameters(query: z.ZodObject, words: Record<string, string>): Parameter[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, {
     target: "draft-2020-12",

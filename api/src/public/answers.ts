@@ -1,6 +1,6 @@
 /**
- * Schemas of the public endpoints' answers. They refuse unknown fields, so that tests notice undocumented ones. The published document
- * allows them, because fields may be added.
+ * Schemas of the public API's answers. They refuse unknown fields, so that tests detect undocumented ones. The
+ * published document allows unknown fields, because new ones may be added.
  */
 import { z } from "zod";
 import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
@@ -130,7 +130,7 @@ export const EmbeddingList = z.strictObject({
   }),
 });
 
-/** The common part of both forms of the catalogue. */
+/** The fields that the model list and the price list share. */
 const Listing = {
   class: z.enum(MODEL_CLASSES),
   quant_label: z

@@ -23,7 +23,7 @@ describe("errors", () => {
     }),
   );
 
-  test("each public code has its status and text", () => {
+  test("each public code has its documented status and message", () => {
     for (const code of PUBLIC_CODES) {
       const found = listed.filter((one) => one.code === code);
       assert.ok(found.length > 0, `${code} is under no status`);
@@ -34,7 +34,7 @@ describe("errors", () => {
     }
   });
 
-  test("the envelope has exactly the codes that the routes return", () => {
+  test("the error schema lists exactly the codes that the routes return", () => {
     const declared = routes.flatMap((route) => faultsOf(route).flatMap(({ code }) => code ?? []));
     assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
@@ -52,7 +52,7 @@ describe("errors", () => {
     }
   });
 
-  test("the example of an invalid field equals the real error", () => {
+  test("the example of an invalid field equals the gateway's real error", () => {
     const checked = checkFields(publicRoutes.createChatCompletion.body.fields, {
       ...samples.chatRequest,
       temperature: 3,
@@ -68,13 +68,13 @@ test("every event in the stream examples matches its schema", () => {
   assert.match(samples.transcript(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
 });
 
-test("every rate-limit header is described", () => {
+test("every rate-limit header has a description", () => {
   const used = Object.keys(document.components.headers);
   assert.equal(used.filter((name) => name.startsWith("x-ratelimit-")).length, 6);
   assert.deepEqual(used.sort(), Object.keys(publicApi.headers ?? {}).sort());
 });
 
-test("null and unknown fields are described, since no schema can express them", () => {
+test("the descriptions explain null and unknown fields, which no schema can express", () => {
   assert.match(document.info.description, /`null` means that the field is absent/);
   assert.match(document.info.description, /unlisted fields are ignored/);
 });

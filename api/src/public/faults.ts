@@ -1,16 +1,16 @@
-/** The refusals of the public API: the names of its error responses, its codes, and the form of its errors. */
+/** The errors of the public API: the names of its error responses, its codes, and the format of its errors. */
 import { z } from "zod";
 import { brokenRule, codes, compressedBody, type FaultCode, refusal, slowBody } from "../faults.ts";
 import type { NamedRefusals } from "../openapi/api.ts";
 
-/** Codes by the step at which they occur, in the order of the checks. */
+/** Error codes by the step that returns them, in the order of the checks. */
 const KEY = ["invalid_api_key"] as const;
 const LIMITS = ["rate_limit_requests", "rate_limit_tokens", "rate_limit_streams"] as const;
 const MODEL = ["model_not_found", "rate_limit_sku_capacity"] as const;
 const MONEY = ["insufficient_credits", "hold_exceeds_balance"] as const;
 const NODES = ["no_capacity", "upstream_failed", "upstream_stall"] as const;
 
-/** The error in a stream's last event, where the status has already been sent. */
+/** Errors that can end a stream in its last event, after status 200 has been sent. */
 export const STREAMED_CODES: readonly FaultCode[] = NODES;
 
 export const PUBLIC_CODES: readonly FaultCode[] = [
@@ -28,7 +28,7 @@ const NO_CREDIT = [
   refusal("hold_exceeds_balance", undefined, { required_micro: 9831, available_micro: 2500 }),
 ];
 
-/** In addition to the refusals of the key and the body. */
+/** The errors of inference routes, besides those of the API key and the body. */
 export const INFERENCE_FAULTS = [...codes(...MODEL), ...NO_CREDIT, ...codes(...NODES)];
 
 export const ErrorEnvelope = z

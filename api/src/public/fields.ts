@@ -18,7 +18,7 @@ const between = ([min, max]: readonly [number, number]) =>
     .min(min, `must be between ${min} and ${max}`)
     .max(max, `must be between ${min} and ${max}`);
 
-/** A value above the context limit counts as the context limit. */
+/** No upper limit: a value above the model's context limit counts as that limit. */
 const POSITIVE = "must be an integer of 1 or more";
 const PositiveInteger = z
   .number(POSITIVE)
@@ -33,7 +33,10 @@ const Seed = z
   .min(-SEED_MAX, SEED)
   .max(SEED_MAX, SEED)
   .meta({ type: "integer" });
-/** Some client libraries send token IDs by default, without the user's knowledge. */
+/**
+ * The input text of embeddings. Token IDs get an error of their own, because some client libraries send them by
+ * default.
+ */
 const InputText = z
   .string({
     error: ({ input }) =>
@@ -44,7 +47,10 @@ const InputText = z
   .min(1, "must not be empty");
 const NonEmpty = z.string("must be a string").min(1, "must not be empty");
 
-/** A job's header contains its stop strings: four of these with every character escaped must fit. */
+/**
+ * The maximum length of a stop string. A job's header contains up to four of them, and they must fit even if every
+ * character is escaped.
+ */
 const STOP_CHARS_MAX = 2_048;
 const StopString = NonEmpty.max(STOP_CHARS_MAX, `must have at most ${STOP_CHARS_MAX} characters`);
 
@@ -77,7 +83,7 @@ export const Message = z
 
 const Model = NonEmpty.describe("A model ID from GET /v1/models.");
 
-/** The current and the former field with which clients ask for tool calls. */
+/** The current and the older field with which clients request tool calls. */
 const NoToolCall = z
   .enum(["auto", "none"], 'must be "auto" or "none": tool calls are not supported')
   .optional()

@@ -1,4 +1,7 @@
-/** Fields of the public API that are accepted and ignored. A response header names those that were sent, in this order. */
+/**
+ * Request fields that the public API accepts and ignores. A response header names the ignored fields of a request in
+ * this order.
+ */
 export const IGNORED_FIELDS = [
   "tools",
   "tool_choice",
@@ -25,7 +28,7 @@ export const IGNORED_FIELDS = [
   "prompt_cache_key",
 ] as const;
 
-/** Also ignored for embeddings: vectors are always floats at the model's native width. */
+/** Fields that are ignored only for embeddings: vectors are always floats, in the model's own width. */
 export const IGNORED_OF_EMBEDDINGS = ["encoding_format", "dimensions"] as const;
 
 export const IGNORED_HEADER = "x-tollgate-ignored";

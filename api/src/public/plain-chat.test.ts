@@ -7,7 +7,7 @@ import { isPlainChat } from "./plain-chat.ts";
 const message = { role: "user", content: "hi" };
 const good = { model: "m", messages: [message] };
 
-/** Valid and invalid values, which are tried in every field. */
+/** Valid and invalid values. The test tries each of them in every field. */
 const VALUES = [
   ...[
     undefined,
@@ -42,7 +42,7 @@ const VALUES = [
 ];
 const FIELDS = [...Object.keys(ChatRequest.shape), "user", "metadata", "toString", "whatever"];
 
-/** Random numbers from a seed. */
+/** A generator of pseudorandom numbers from a seed. */
 function draws(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {
@@ -51,7 +51,7 @@ function draws(seed: number): (bound: number) => number {
   };
 }
 
-test("the fast path accepts only what the schema accepts, with the same result", () => {
+test("the fast check accepts only requests that the schema accepts, with the same result", () => {
   const draw = draws(7);
   const pick = <T>(list: readonly T[]): T => list[draw(list.length)] as T;
   let plain = 0;
@@ -66,7 +66,7 @@ test("the fast path accepts only what the schema accepts, with the same result",
   assert.ok(plain > 10_000, `${plain} of them were plain`);
 });
 
-test("the fast path covers the most common requests, and no request with other fields", () => {
+test("the fast check accepts the most common requests, and leaves requests with other fields to the schema", () => {
   for (const more of [
     {},
     { stream: true, max_tokens: 400, temperature: 0.7, top_p: 1, seed: 7 },

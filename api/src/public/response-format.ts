@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
 
-/** The limits of a schema, from which engines build a grammar. */
+/** Limits of a JSON Schema in a request. Engines build a grammar from it. */
 const SCHEMA_BYTES_MAX = 64 * 1024;
 const SCHEMA_DEPTH_MAX = 100;
 
@@ -10,7 +10,7 @@ const NAME = "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
 
 const Schema = z
   .record(z.string(), z.unknown(), "must be a JSON Schema object")
-  // Checked first, because later checks visit the whole value.
+  // The depth is checked first, because later checks visit the whole value recursively.
   .refine((schema) => isWithinDepth(schema, SCHEMA_DEPTH_MAX), {
     error: `must be at most ${SCHEMA_DEPTH_MAX} levels deep`,
     abort: true,

@@ -1,4 +1,6 @@
-/** The public API: chat, completions, embeddings, the catalogue, and the keys for receipts. */
+/**
+ * The routes of the public API: chat, completions, embeddings, the model catalogue, and the public keys of receipts.
+ */
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
 import * as answers from "./answers.ts";

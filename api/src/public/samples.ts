@@ -1,4 +1,6 @@
-/** The examples of the public API. A test of the gateway checks that its endpoints answer with exactly these. */
+/**
+ * The examples in the public API's document. A test of the gateway checks that its endpoints answer with exactly these.
+ */
 import type { z } from "zod";
 import { SAMPLE_SUFFIX, SAMPLE_TIME } from "../values.ts";
 import type * as answers from "./answers.ts";
@@ -74,7 +76,7 @@ export const completionAnswer: z.input<typeof answers.TextCompletion> = {
   usage: USAGE,
 };
 
-/** Vectors are cut to three numbers; real ones have the model's native width. */
+/** The example shows three numbers per vector. Real vectors have the model's own width. */
 export const embeddingAnswer: z.input<typeof answers.EmbeddingList> = {
   object: "list",
   data: [
@@ -96,7 +98,7 @@ const chatChunk = (delta: ChatChoice["delta"], finish_reason: ChatChoice["finish
   usage: null,
 });
 
-/** With usage. */
+/** The events of a stream that ends with token usage. */
 export const chatEvents: ChatChunk[] = [
   chatChunk({ role: "assistant", content: "" }),
   chatChunk({ content: "The Danube," }),
@@ -112,10 +114,10 @@ const textChunk = (text: string, finish_reason: "stop" | null = null): TextChunk
   choices: [{ index: 0, text, finish_reason }],
 });
 
-/** Without usage. */
+/** The events of a stream without token usage. */
 export const completionEvents: TextChunk[] = [textChunk(" the"), textChunk(" Volga."), textChunk("", "stop")];
 
-/** The bytes of the stream. */
+/** The text of an event stream. */
 export function transcript(events: object[]): string {
   return [...events.map((event) => JSON.stringify(event)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
 }

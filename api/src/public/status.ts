@@ -1,4 +1,4 @@
-/** The public status of models: availability and speed, without information about traffic or accounts. */
+/** The public status of models: availability and speed. It reveals nothing about traffic or accounts. */
 import { z } from "zod";
 import { MODEL_KINDS, MODEL_STATES, PUBLIC_CAUSES, VERDICTS } from "../states.ts";
 import { Id, sampleId } from "../values.ts";
@@ -76,7 +76,7 @@ const day = (name: string) => ({
   tokens_per_second: 41.5,
 });
 
-/** The ninety days up to this one. */
+/** Example figures for the 90 days that end with this one. */
 const daysTo = (last: string) =>
   Array.from({ length: 90 }, (_, i) =>
     day(new Date(Date.parse(last) - (89 - i) * 86_400_000).toISOString().slice(0, 10)),

@@ -1,4 +1,4 @@
-/** Tests that bars scale with their figures and that a dominating bar is cut. */
+/** Tests that bars are drawn to scale and that a bar much longer than the others is cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Bar, chartSvg } from "./chart.ts";
@@ -17,7 +17,7 @@ test("a bar's length is the sum of its parts", () => {
   assert.doesNotMatch(svg, /class="cut"/);
 });
 
-test("a bar that would dwarf the others is cut and marked, and keeps its figure", () => {
+test("a bar much longer than the others is cut and marked, and keeps its figure", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 40), bar("c", 2)] });
   const [a = 0, b = 0, c = 0] = widths(svg);
   assert.ok(b > c && b < 1.5 * c, `${b} beside ${c}`);
@@ -26,14 +26,14 @@ test("a bar that would dwarf the others is cut and marked, and keeps its figure"
   assert.match(svg, />40<\/text>/);
 });
 
-test("two parts of a cut bar stay within the picture", () => {
+test("both parts of a cut bar stay within the picture", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 5, 40)] });
   const [, first = 0, second] = widths(svg);
   assert.ok(first < 760 / 2, String(first));
   assert.equal(second, undefined, "what lies beyond the cut is not drawn");
 });
 
-test("a missing measurement draws nothing, and names are escaped", () => {
+test("a missing measurement draws no bar, and names are escaped", () => {
   const svg = chartSvg({ title: "a < b & c", legend: ["gateway"], bars: [{ ...bar("<x>", 0), figure: "–" }] });
   assert.deepEqual(widths(svg), []);
   assert.match(svg, /<title>a &lt; b &amp; c<\/title>/);

@@ -1,7 +1,8 @@
 /**
- * Draws a chart of horizontal bars as SVG. Each bar has one or two parts, and its figure is written at its end. The
- * chart has its own background, light or dark by the reader's system setting, so that it is readable on any page. A bar
- * that would dwarf all others is cut, with a mark.
+ * Draws a chart of horizontal bars as SVG. Each bar has one or two parts, and its figure is written at its end.
+ *
+ * The chart has its own background, light or dark by the reader's system setting, so that it is readable on any page. A
+ * bar much longer than all others is cut and marked.
  */
 
 export interface Bar {
@@ -28,7 +29,7 @@ const TOP = 44;
 const LEGEND = 22;
 const ROW = 30;
 const THICK = 18;
-/** A bar this many times as long as the next one is cut. */
+/** A bar is cut if it is more than this many times as long as the next shorter one. */
 const DWARFS = 2.5;
 const CUT_AT = 1.2;
 const ROUND = 2;
@@ -56,7 +57,10 @@ export function chartSvg({ title, legend, bars }: Chart): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The length of the longest bar, or slightly more than the second if that would be tiny beside the longest. */
+/**
+ * Returns the length that fills the chart: the longest bar, or slightly more than the second longest if that one would
+ * be tiny otherwise.
+ */
 function lengthOfScale(lengths: number[]): number {
   const [first = 0, second = first] = lengths.toSorted((a, b) => b - a);
   return first > DWARFS * second && second > 0 ? second * CUT_AT : first || 1;

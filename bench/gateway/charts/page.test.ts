@@ -12,16 +12,16 @@ const PICTURES = join(BENCH, "../docs/pictures");
 const page = performancePage(lastResult());
 const document = readFileSync(join(BENCH, "performance.md"), "utf8");
 
-test("bench/performance.md has the figures of the last recorded run (npm run bench -- charts)", () => {
+test("bench/performance.md contains the figures of the last recorded run (npm run bench -- charts)", () => {
   assert.equal(document, insertPage(document, page));
 });
 
 for (const [name, svg] of page.pictures) {
-  test(`docs/pictures/${name} is drawn from the same figures`, () => {
+  test(`docs/pictures/${name} is drawn from the figures of the last recorded run`, () => {
     assert.equal(readFileSync(join(PICTURES, name), "utf8"), svg);
   });
 }
 
-test("a document without markers is refused", () => {
+test("inserting figures fails for a document without the markers of the generated part", () => {
   assert.throws(() => insertPage("# Performance\n", page), /no place for it/);
 });

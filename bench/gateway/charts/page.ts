@@ -16,10 +16,13 @@ import { type Bar, chartSvg } from "./chart.ts";
 const BEGIN = "<!-- From here to the end of the table by `npm run bench -- charts`. -->";
 const END = "<!-- So far. -->";
 const PICTURE_WIDTH = 760;
-/** Above this share of the machine's processors taken by others, all times of the run are too high. */
+/**
+ * If other programs used more than this share of the machine's processors, a note says that all times of the run are
+ * too high.
+ */
 const BUSY_FROM = 0.2;
 
-/** The targets in the order of the page; `*` is replaced with the version. */
+/** The names of the targets (measured gateways) in the order of the page; `*` is replaced with the version. */
 const NAMES: Record<string, string> = {
   nginx: "nginx *",
   bare: "bare Node proxy",
@@ -33,12 +36,12 @@ const NAMES: Record<string, string> = {
 };
 
 interface Quoted {
-  /** Also the file name of the picture, after `bench-`. */
+  /** The chart's name, which is also its file name after `bench-`. */
   name: string;
   title: string;
   scenario: ScenarioName;
   gateway: Figure;
-  /** The database's share of the figure, if the target has a database. */
+  /** The database's share of the figure, if the target uses a database. */
   database?: Figure;
 }
 
@@ -66,9 +69,9 @@ const QUOTED: Quoted[] = [
 ];
 
 interface Page {
-  /** The text between the marks of the document. */
+  /** The generated text, which goes between the markers of the document. */
   text: string;
-  /** The pictures by file name. */
+  /** The charts' SVG texts by file name. */
   pictures: Map<string, string>;
 }
 
@@ -82,7 +85,7 @@ export function performancePage(result: RunResult): Page {
   return { text: [setting(result), ...shown, table(result, targets), agentLine(result)].join("\n\n"), pictures };
 }
 
-/** Returns the document with the text between its marks replaced. */
+/** Returns the document with the text between its markers replaced. */
 export function insertPage(document: string, { text }: Page): string {
   const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`the document has no place for it: ${BEGIN} … ${END}`);
@@ -145,7 +148,7 @@ function figureOf(result: RunResult, target: string, quoted: Quoted): string {
   return database === undefined ? shown(gateway) : `${shown(gateway)} + ${shown(database)}`;
 }
 
-/** Rounds to three digits, the precision of such a measurement. A dash stands for a missing value. */
+/** Rounds to three digits, the precision of these measurements. A dash stands for a missing value. */
 function shown(value: number | undefined): string {
   if (value === undefined) return "–";
   const size = Math.abs(value);
@@ -171,7 +174,7 @@ function table(result: RunResult, targets: string[]): string {
   return [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The agent's processor time, which is the host's cost and not the operator's. */
+/** Describes the agent's processor time, which is a cost of the host and not of the operator. */
 function agentLine({ rows }: RunResult): string {
   const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
   const chat = medianOf(of("chat-c64"), toMs(cpuPerRequestUs("agent")));

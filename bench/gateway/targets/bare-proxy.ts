@@ -1,4 +1,4 @@
-/** A proxy that only relays, to show what relaying costs on Node. Its argument is the engine's port. */
+/** A proxy that only relays bytes, to show what relaying costs on Node. Its argument is the engine's port. */
 import { Agent, request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

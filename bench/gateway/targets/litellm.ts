@@ -17,7 +17,9 @@ const VERSION = "1.106.0";
 const REQUIREMENTS = fileURLToPath(new URL("../peers/litellm/requirements.txt", import.meta.url));
 const FOLDER = join(cacheFolder("peers"), `litellm-${VERSION}`);
 const KEY = "sk-bench";
-/** Its start imports hundreds of modules, which takes almost a minute on a busy machine. */
+/**
+ * How long to wait for LiteLLM to start: it imports hundreds of modules, which takes almost a minute on a busy machine.
+ */
 const READY_WITHIN_MS = 240_000;
 
 export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
@@ -46,7 +48,7 @@ export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
     env: {
       PYTHONPATH: FOLDER,
       LITELLM_LOG: "ERROR",
-      // Without these it would fetch prices from the network and send telemetry.
+      // Without these settings LiteLLM would fetch prices from the network and send telemetry.
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
       LITELLM_TELEMETRY: "False",
     },
@@ -88,7 +90,7 @@ async function isAlive(port: number): Promise<true | undefined> {
     const { ok } = await fetch(`http://127.0.0.1:${port}/health/liveliness`);
     return ok || undefined;
   } catch {
-    // It does not listen yet.
+    // LiteLLM does not listen yet.
     return undefined;
   }
 }

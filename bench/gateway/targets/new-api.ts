@@ -28,12 +28,12 @@ const VERSION = "0.10.0";
 const BINARY = join(cacheFolder("peers"), `new-api-${VERSION}`);
 
 /**
- * The cost of a token in new-api's own unit. Its first user has 100 million units: above 5 million it trusts the user
- * and reserves nothing before a request.
+ * The cost of a token in new-api's own unit, and the first user's quota. new-api trusts a user with more than 5 million
+ * units and reserves nothing before a request.
  */
 const RATIO = 0.1;
 const QUOTA = 100_000_000;
-/** Tollgate's gateway allows 50. */
+/** The maximum number of new-api's database connections. Tollgate's gateway allows 50. */
 const CONNECTIONS_MAX = 40;
 const PASSWORD = "bench-password";
 
@@ -50,7 +50,7 @@ async function start(
   const why = await buildOnce(BINARY, "new-api", build);
   if (why !== undefined) throw new TargetUnavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
-  // As root, the database runs as another user, who must be able to enter the directory.
+  // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
   chmodSync(dataDir, 0o711);
   let [child, postgres]: [BenchProcess?, PrivatePostgres?] = [];
   const stop = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Targets without accounts to compare with: the engine itself, a bare proxy, nginx and Portkey. */
+/** Targets without accounts, to compare Tollgate with: the engine itself, a bare proxy, nginx and Portkey. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
 import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
 
-/** The engine without a gateway: the baseline for all targets. */
+/** The engine without a gateway, which is the baseline for all targets. */
 export const directEngine: StartTarget = async ({ engine }) => ({
   name: "direct",
   address: { port: engine.port, models: { chat: MODEL, embedding: MODEL }, headers: {} },

@@ -1,20 +1,23 @@
-/** A target of the bench: a gateway in front of the fake engine, and its processes. */
+/** A target of the bench: one of the compared gateways in front of the fake engine, with its processes. */
 import { connect } from "node:net";
 import { type Engine, MODEL } from "../engine.ts";
 import type { TargetAddress } from "../load.ts";
 import type { BenchProcess, ProcessorAssignment } from "../processes.ts";
 import type { WatchedProcess } from "../usage.ts";
 
-/** `agent` is the host's part of Tollgate; other targets have none, and few have a database. */
+/**
+ * The processes that can make up a target. `agent` is Tollgate's process on a host's machine; other gateways have none,
+ * and few have a database.
+ */
 export type Role = "gateway" | "postgres" | "agent";
 
 export interface Target {
   name: string;
-  /** The version, for programs of others. */
+  /** The version of a third-party program. */
   version?: string;
   address: TargetAddress;
   parts: Partial<Record<Role, WatchedProcess>>;
-  /** The inspector ports of the parts that run on Node, if the run makes profiles. */
+  /** The inspector ports of the Node processes, if the run makes profiles. */
   inspectors: Partial<Record<Role, number>>;
   /** The target has its own engine, whose streams differ from the fake engine's: only unstreamed answers are measured. */
   wholeAnswersOnly?: boolean;
@@ -37,7 +40,7 @@ export class TargetUnavailable extends Error {
   override name = "Unavailable";
 }
 
-/** A target that relays the engine's own API. */
+/** Creates a target that relays the engine's own API. */
 export function relayTarget(
   name: string,
   child: BenchProcess,

@@ -23,7 +23,7 @@ const AGENT = "host/bin/tollgate-host.mjs";
 const CATALOGUE = "gateway/catalogue/models.json";
 const MODELS = { chat: "tiny-3b", embedding: "embed-m3" };
 
-/** More slots than any scenario uses. */
+/** Gives a node more slots (concurrent requests) than any scenario uses. */
 const ROOMY = ["--slots", "2048"];
 const ADMISSION_MAX = 100_000;
 const CONTEXT_LIMIT = 131_072;
@@ -40,7 +40,7 @@ interface Ready {
 export const tollgate: StartTarget = (surroundings) => start("tollgate", OWN_CHECKOUT, surroundings);
 
 /**
- * The same with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the
+ * Tollgate with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the
  * gateway busy. Answers have about 100 tokens, whatever the request asks for; streams are not measured.
  */
 export const tollgateScripted: StartTarget = (surroundings) =>
@@ -59,8 +59,9 @@ export const tollgateScriptedOfCheckout =
   });
 
 /**
- * Tollgate in front of real engines, each with an agent of its own that gets these flags. An agent takes as many
- * requests at a time as its engine allows. `vectorWidth`: the width of embeddings, if it differs from the catalogue's.
+ * Tollgate in front of real engines. Each engine has an agent of its own, started with the given flags. An agent
+ * accepts as many concurrent requests as its engine allows. `vectorWidth`: the width of embeddings, if it differs from
+ * the catalogue's.
  */
 export const tollgateWithEngines =
   (engines: readonly string[][], { vectorWidth }: { vectorWidth?: number } = {}): StartTarget =>
@@ -81,7 +82,7 @@ async function start(
 ): Promise<Target> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
   const inspectors: Target["inspectors"] = {};
-  /** Node's flags for that process, with an inspector if the run makes profiles. */
+  /** Returns Node's flags for this process, with an inspector if the run makes profiles. */
   const flagsOf = async (role: Role): Promise<string[]> => {
     const { flags = [] } = surroundings.preload?.(role) ?? {};
     if (!surroundings.profile) return flags;
@@ -148,7 +149,7 @@ async function startGateway(
     vectorWidth: number | undefined;
   },
 ): Promise<BenchProcess> {
-  // As root, the database runs as another user, who must be able to enter the directory.
+  // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dataDir, 0o711);
   const catalogue = join(dataDir, "models.json");
   await writeFile(catalogue, await roomyCatalogue(original, vectorWidth));
@@ -163,8 +164,8 @@ async function startGateway(
 }
 
 /**
- * The catalogue with room for the load: slots for all requests, no minimum speed, and a context that holds a prompt of
- * 100 KB.
+ * Returns the catalogue with limits above the load: slots for all requests, no maximum speed, and a context that holds
+ * a prompt of 100 KB.
  */
 async function roomyCatalogue(file: string, vectorWidth: number | undefined): Promise<string> {
   const catalogue: { models: { id: string; build: object }[] } = JSON.parse(await readFile(file, "utf8"));
@@ -188,7 +189,7 @@ function readyFile(gateway: BenchProcess, file: string): Promise<Ready> {
 }
 
 /**
- * Lifts the key's limits and budgets, so that the load meets none. Must run before the key is first used, because the
+ * Raises the key's limits and credit above what the load uses. Must run before the key is first used, because the
  * gateway caches them.
  */
 async function liftLimits(dataDir: string): Promise<void> {
@@ -202,7 +203,7 @@ async function liftLimits(dataDir: string): Promise<void> {
     CREDIT.toString(),
   ]);
   // In `dev`, builder and host have the same owner, so requests paid with granted credit earn the host nothing. Without
-  // this row they count as strangers.
+  // the owner's row the two accounts count as strangers.
   await client.query("delete from account_owner where account_id in (select id from account where kind = 'host')");
   await client.end();
 }

@@ -1,2 +1,2 @@
-/** Names the account that a call acts for. */
+/** The request header that names the account for which a console API call is made. */
 export const ACCOUNT_HEADER = "x-tollgate-account";

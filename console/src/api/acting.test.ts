@@ -24,7 +24,7 @@ const [one, two, host] = [account("acc_1", "builder"), account("acc_2", "builder
 
 beforeEach(() => kept.clear());
 
-test("sends the chosen account only if there are several", () => {
+test("sends the chosen account's ID only if the person has several accounts of that kind", () => {
   knowAccounts([one, host]);
   assert.equal(actingFor("/console/api/keys"), undefined);
   knowAccounts([one, two, host]);
@@ -32,7 +32,7 @@ test("sends the chosen account only if there are several", () => {
   assert.equal(actingFor("/console/api/nodes"), undefined);
 });
 
-test("remembers a choice per kind of account", () => {
+test("stores one chosen account per kind (builder, host)", () => {
   knowAccounts([one, two, host]);
   actFor(two);
   actFor(host);
@@ -40,7 +40,7 @@ test("remembers a choice per kind of account", () => {
   assert.equal(actingAccount("host")?.id, "acc_3");
 });
 
-test("ignores suspended, deleted and damaged choices", () => {
+test("ignores a stored choice that is suspended, deleted or unreadable", () => {
   knowAccounts([account("acc_1", "builder", true), two]);
   actFor(one);
   assert.equal(actingAccount("builder")?.id, "acc_2");

@@ -1,11 +1,11 @@
 /**
- * The account that a call acts for. A person with several accounts of a kind chooses one of each; the choice is stored in this browser and
- * sent only if there are several.
+ * The account for which console API calls are made. A person with several accounts of a kind (builder, host) chooses
+ * one of each. The choice is stored in this browser, and sent only if there are several.
  */
 import type { Account, AccountKind } from "./types.ts";
 
 const STORED_AS = "tollgate.acting";
-/** The host's side of the console API; every other path acts for a builder account, or for no account. */
+/** The console API's routes for hosts. All other routes are for builder accounts, or need no account. */
 const HOST_PATHS = /^\/console\/api\/(host-tokens|nodes|node-models|earnings)\b/;
 
 let accounts: Account[] = [];
@@ -15,7 +15,7 @@ export function knowAccounts(owned: Account[]): void {
   accounts = owned;
 }
 
-/** The account of this kind that the pages show: the chosen one, or else the first that is not suspended. */
+/** The account of this kind that the pages show: the chosen one, otherwise the first that is not suspended. */
 export function actingAccount(kind: AccountKind, owned: Account[] = accounts): Account | undefined {
   const usable = owned.filter((account) => account.kind === kind && !account.suspended);
   return usable.find(({ id }) => id === chosen()[kind]) ?? usable[0];
@@ -26,13 +26,13 @@ export function actFor({ id, kind }: Account): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls the listener when another account is chosen. Returns a function that ends this. */
+/** Calls the listener when the person chooses another account. Returns a function that removes the listener. */
 export function onActing(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** A text that changes whenever the choice changes. */
+/** The stored choice as text, which changes whenever the person chooses another account. */
 export const actingChoice = (): string => localStorage.getItem(STORED_AS) ?? "";
 
 export function actingFor(path: string): string | undefined {
@@ -46,7 +46,7 @@ function chosen(): Partial<Record<AccountKind, string>> {
     const kept: unknown = JSON.parse(actingChoice() || "{}");
     return typeof kept === "object" && kept !== null ? kept : {};
   } catch {
-    // The stored text is not ours, so the first account is used.
+    // The stored text is not valid JSON, so the first account is used.
     return {};
   }
 }

@@ -4,7 +4,7 @@ import type { ConsoleCalls, Place, SentAs } from "@tollgate/api/client.ts";
 export type At = keyof ConsoleCalls & Place;
 type Values = Record<string, string | number | undefined>;
 
-/** The values that any route may take; a route's type says which of them it accepts. */
+/** The parameters and body that any route may take. A route's own type says which of them it accepts. */
 export interface Parts {
   path?: Record<string, string>;
   query?: Values;

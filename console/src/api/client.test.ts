@@ -10,7 +10,7 @@ import type { Account } from "./types.ts";
 Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
 const fetched = mock.method(globalThis, "fetch");
 
-/** Sets the gateway's next answer; returns a function that gives the request it got. */
+/** Sets the gateway's next response. Returns a function that gives the request that the page sent. */
 function answering(status: number, text: string): () => [string, RequestInit] {
   fetched.mock.mockImplementation(async () => new Response(text, { status }));
   return () => fetched.mock.calls.at(-1)?.arguments as [string, RequestInit];
@@ -18,7 +18,7 @@ function answering(status: number, text: string): () => [string, RequestInit] {
 
 beforeEach(() => knowAccounts([]));
 
-test("fills in the path and sends the body as JSON", async () => {
+test("fills in the path parameters and sends the body as JSON", async () => {
   const asked = answering(200, '{"id":"key_1"}');
   const key = await call("PATCH /console/api/keys/{id}", { path: { id: "key/1" }, body: { name: "new" } });
   assert.equal(key.id, "key_1");
@@ -28,7 +28,7 @@ test("fills in the path and sends the body as JSON", async () => {
   ]);
 });
 
-test("sends only the query parameters that have a value", async () => {
+test("sends only query parameters with a value", async () => {
   const asked = answering(200, "{}");
   await call("GET /console/api/requests", { query: { limit: 5, model: "a b", cursor: undefined } });
   assert.deepEqual(asked(), ["/console/api/requests?limit=5&model=a+b", { method: "GET", headers: {} }]);
@@ -36,7 +36,7 @@ test("sends only the query parameters that have a value", async () => {
   assert.equal(asked()[0], "/console/api/keys");
 });
 
-test("sends the account if there are several of the kind", async () => {
+test("sends the account's ID if the person has several accounts of that kind", async () => {
   const asked = answering(200, "{}");
   const account = (id: string): Account => ({
     id,
@@ -55,7 +55,7 @@ test("sends the account if there are several of the kind", async () => {
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_2" });
 });
 
-test("throws a refusal with its status, code and field, from the gateway or a proxy", async () => {
+test("throws an API error with status, code and field, whether the gateway or a proxy refused", async () => {
   answering(409, '{"error":{"message":"No more.","type":"limit_reached","code":"limit_reached","param":"name"}}');
   const refused = (error: ApiFault) => [error.status, error.message, error.code, error.param];
   const fault = await call("POST /console/api/keys", { body: { name: "x" } }).catch((error) => error);
@@ -76,7 +76,7 @@ test("throws a refusal with its status, code and field, from the gateway or a pr
   assert.equal(reach.current(), undefined);
 });
 
-test("reports the gateway as unreachable until a request is answered", async () => {
+test("reports the gateway as unreachable until it answers a request", async () => {
   const away = () => new Promise<void>((resolve) => reach.subscribe(resolve));
   const ways = [
     () => answering(502, "<html>"),

@@ -1,6 +1,6 @@
 /**
- * The client of the console API, typed by the API's declaration: `await call("PATCH /console/api/keys/{id}", { path: {
- * id }, body: { name } })` returns the answer, or throws an ApiFault.
+ * The typed client of the console API: `await call("PATCH /console/api/keys/{id}", { path: { id }, body: { name } })`
+ * returns the response, or throws an ApiFault.
  */
 import type { Got, SentAs } from "@tollgate/api/client.ts";
 import { saveBlob } from "../save-text.ts";
@@ -13,7 +13,7 @@ import { askGateway } from "./gateway.ts";
 export const call = <Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> =>
   send(at, sent, accountHeader(at));
 
-/** Like `call`, for routes of accounts of either kind, whose path does not say which account they concern. */
+/** Like `call`, for routes that builders and hosts share: the path does not show which account is meant. */
 export const callFor = <Of extends At>(accountId: string, at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> =>
   send(at, sent, { [ACCOUNT_HEADER]: accountId });
 
@@ -29,7 +29,7 @@ async function send<Of extends At>(at: Of, sent: unknown, account: Record<string
   return (await response.json()) as Got<Of>;
 }
 
-/** Downloads a file with the session and the acting account, and lets the browser save it. */
+/** Downloads a file with the session and the chosen account, and saves it through the browser. */
 export async function saveFile<Of extends At>(name: string, at: Of, ...[sent]: SentAs<Of>): Promise<void> {
   const response = await askGateway(addressWith(at, sent), { headers: accountHeader(at) });
   if (!response.ok) throw await faultIn(response);
@@ -41,6 +41,6 @@ function accountHeader(at: At): Record<string, string> {
   return account === undefined ? {} : { [ACCOUNT_HEADER]: account };
 }
 
-/** A proxy may have refused without JSON; then its status is enough. */
+/** A proxy may refuse without a JSON body. The error then has only the status. */
 const faultIn = async (response: Response): Promise<Error> =>
   faultOf(response.status, await response.json().catch(() => undefined));

@@ -25,7 +25,7 @@ afterEach(() => {
   mock.restoreAll();
 });
 
-test("returns an early answer once, for the same request of the same account", () => {
+test("returns an early response once, for the same request of the same account", () => {
   const answer = early("acc_1");
   assert.equal(takeEarly("/console/api/credits", {}), undefined);
   assert.equal(takeEarly(ADDRESS, { method: "POST" }), undefined);
@@ -33,13 +33,13 @@ test("returns an early answer once, for the same request of the same account", (
   assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
 });
 
-test("discards an answer for another account and asks again", () => {
+test("discards an early response for another account and requests the data again", () => {
   early("acc_1");
   assert.equal(takeEarly(ADDRESS, {}), undefined);
   assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
 });
 
-test("discards an answer that was not used in time", () => {
+test("discards an early response that was not used in time", () => {
   const answer = early();
   nowMs = ASKED_AT_MS + FRESH_MS - 1;
   assert.equal(takeEarly(ADDRESS, {}), answer);
@@ -48,11 +48,11 @@ test("discards an answer that was not used in time", () => {
   assert.equal(takeEarly(ADDRESS, {}), undefined);
 });
 
-test("asks everything normally without the early script", () => {
+test("sends all requests normally if the early script did not run", () => {
   assert.equal(takeEarly(ADDRESS, {}), undefined);
 });
 
-test("uses the early answer for the first call and asks the gateway for the next one", async () => {
+test("uses the early response for the first call and sends the next call to the gateway", async () => {
   const fetched = mock.method(globalThis, "fetch", async () => new Response("late"));
   early();
   assert.equal(await (await askGateway(ADDRESS, {})).text(), "early");
@@ -60,7 +60,7 @@ test("uses the early answer for the first call and asks the gateway for the next
   assert.equal(await (await askGateway(ADDRESS, {})).text(), "late");
 });
 
-test("reports the gateway as unreachable when an early request has no answer", async () => {
+test("reports the gateway as unreachable if an early request gets no response", async () => {
   mock.method(globalThis, "fetch", async () => new Response("{}"));
   const missed = mock.method(reach, "missed", () => undefined);
   const lost = Promise.reject(new TypeError("no network"));

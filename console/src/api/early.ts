@@ -1,25 +1,25 @@
 /**
- * Answers requested while the page's code was still loading (src/early/early.ts). The first call for the same data of the same account uses
- * the answer; after a few seconds it is too old.
+ * Responses that the early script (src/early/early.ts) requested while the page's code was still loading. The first
+ * call for the same data and account uses the response, unless it is more than a few seconds old.
  */
 import { ACCOUNT_HEADER } from "./account-header.ts";
 
 export interface EarlyAnswer {
-  /** The account of the request, if it named one. */
+  /** The ID of the account that the request named, if any. */
   account: string | undefined;
-  /** The time of the request by the page's clock (`performance.now`). */
+  /** When the request was sent, by the page's clock (`performance.now`). */
   askedAtMs: number;
   answer: Promise<Response>;
 }
 
 declare global {
-  /** Early answers by address. Set by the early script; absent if that did not load. */
+  /** Early responses by URL. Set by the early script; absent if that script did not load. */
   var tollgateEarly: Map<string, EarlyAnswer> | undefined;
 }
 
 const OLD_MS = 10_000;
 
-/** Undefined if there was no early request, or it was for another account or too long ago. */
+/** Returns undefined without an early request, or if it was for another account or sent too long ago. */
 export function takeEarly(address: string, { method = "GET", headers }: RequestInit): Promise<Response> | undefined {
   const early = globalThis.tollgateEarly?.get(address);
   if (early === undefined || method !== "GET") return undefined;

@@ -13,7 +13,7 @@ function parse(pieces: string[]): ServerEvent[] {
   return seen;
 }
 
-test("parses whole events however the text is cut, and skips comments", () => {
+test("parses complete events from text in arbitrary pieces, and skips comments", () => {
   const whole = [
     { event: "balance", data: '{"a":1}' },
     { event: "message", data: "one\ntwo" },

@@ -1,10 +1,10 @@
 /**
- * Reads server-sent events with fetch, because EventSource cannot name the account it acts for. Opens the stream again when
- * it ends, later and later while it fails.
+ * Reads server-sent events with fetch, because EventSource cannot send the header with the account's ID. Reopens the
+ * stream when it ends, with growing pauses while that fails.
  */
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;
-/** 400: the person no longer has access to the account that the request named. */
+/** Statuses that end the stream permanently. 400: the person lost access to the account named in the request. */
 const REFUSED = [400, 401, 403];
 
 export interface ServerEvent {
@@ -44,12 +44,12 @@ async function keepReading(options: StreamOptions, over: AbortSignal): Promise<v
         if (!over.aborted) options.on(event);
       });
     } catch {
-      // Whatever ended the stream, opening it again helps.
+      // Any other failure may be temporary, so the stream is reopened.
       retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
     }
     if (over.aborted) return;
     options.onState(false);
-    // A random pause, so that not all pages reconnect at once when the gateway is back.
+    // The pause is random, so that not all pages reconnect at once when the gateway is back.
     await pause(retryMs * (0.5 + Math.random() / 2), over);
   }
 }
@@ -64,7 +64,7 @@ async function readEvents(body: ReadableStream<Uint8Array>, on: (event: ServerEv
   }
 }
 
-/** Takes text in arbitrary pieces, and passes complete events on. */
+/** Accepts text in arbitrary pieces, and calls `on` for each complete event. */
 export function eventParser(on: (event: ServerEvent) => void): (piece: string) => void {
   let pending = "";
   return (piece) => {

@@ -1,4 +1,4 @@
-/** A refusal of the API as pages get it: an Error whose message can be shown to users. */
+/** An API error as pages get it: an Error whose message can be shown to users. */
 import type { FaultBody } from "@tollgate/api/faults.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 
@@ -29,13 +29,13 @@ export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
 
 /**
- * The person lacks the permission, or lost it: an account was suspended, or an operator's rights were removed. A person
- * who was removed from an account gets an error that names the account header.
+ * The person lacks the permission or has lost it, for example because an account was suspended. A person removed from
+ * an account gets an error that names the account header instead.
  */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof ApiFault && (error.status === 403 || error.param === ACCOUNT_HEADER);
 
-/** A message for any error: the API's own, or that the gateway did not respond. */
+/** A message for any error: the API's own message, or that the gateway did not respond. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ApiFault) return error.message;
   if (error instanceof TypeError) return "The gateway did not respond. Check your connection and try again.";

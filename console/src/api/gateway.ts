@@ -1,13 +1,13 @@
-/** Sends this page's requests to the gateway, and keeps track of whether the gateway answers. */
+/** Sends this page's requests to the gateway, and records whether the gateway responds. */
 import { takeEarly } from "./early.ts";
 import { SLOW_MS, watchReach } from "./reach.ts";
 
-/** Answers without a session and without any look-up. */
+/** A route that needs no session and no database query, to check whether the gateway responds. */
 const PROBE = "/console/api/auth/methods";
 const PROBE_MS_MAX = 5_000;
 const PROXY_SAYS_AWAY = [502, 503, 504];
 
-/** The gateway was not reached: there was no connection, or a proxy reported an error. */
+/** The request did not reach the gateway: the connection failed, or a proxy returned the error. */
 export class Unreachable extends Error {
   override name = "Unreachable";
 }
@@ -30,7 +30,7 @@ export async function gatewayAnswers(): Promise<boolean> {
   }
 }
 
-/** A fetch that throws Unreachable if something other than the gateway answered. */
+/** Like fetch, but throws Unreachable unless the gateway itself responded. */
 export async function askGateway(url: string, init: RequestInit): Promise<Response> {
   const slow = setTimeout(reach.missed, SLOW_MS);
   try {
@@ -39,7 +39,7 @@ export async function askGateway(url: string, init: RequestInit): Promise<Respon
     reach.answered();
     return response;
   } catch (error) {
-    // A request that was cancelled says nothing about the gateway.
+    // A request that the page canceled does not show whether the gateway responds.
     if (init.signal?.aborted === true) throw error;
     reach.missed();
     if (error instanceof Unreachable) throw error;
@@ -49,7 +49,7 @@ export async function askGateway(url: string, init: RequestInit): Promise<Respon
   }
 }
 
-/** The gateway explains its errors in JSON; a proxy does not. */
+/** The gateway's error responses are JSON; a proxy's are not. */
 async function isFromProxy(response: Response): Promise<boolean> {
   if (!PROXY_SAYS_AWAY.includes(response.status)) return false;
   const body: unknown = await response

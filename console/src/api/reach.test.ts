@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watchReach } from "./reach.ts";
 
-/** A gateway that answers or not, and a clock that the test moves. */
+/** A gateway that can be switched on and off, and a clock that the test moves. */
 function world() {
   let now = 0;
   let up = true;
@@ -44,7 +44,7 @@ function world() {
   };
 }
 
-test("one lost request does not count as an outage", async () => {
+test("does not count one lost request as an outage", async () => {
   const { reach, settle, asked } = world();
   reach.missed();
   await settle();
@@ -52,7 +52,7 @@ test("one lost request does not count as an outage", async () => {
   assert.equal(reach.current(), undefined);
 });
 
-test("an outage begins at the first unanswered request, and data is as old as the last answer", async () => {
+test("starts an outage at the first unanswered request, and dates the shown data by the last response", async () => {
   const { reach, settle, pass, set } = world();
   reach.answered();
   await pass(500);
@@ -64,7 +64,7 @@ test("an outage begins at the first unanswered request, and data is as old as th
   assert.deepEqual(reach.current(), { since: 500, dataAt: 0 });
 });
 
-test("retries less and less often, at least every half minute, and at once on request", async () => {
+test("retries with growing intervals of at most 30 seconds, and at once on request", async () => {
   const { reach, settle, pass, set, waits, asked } = world();
   set(false);
   reach.missed();
@@ -81,7 +81,7 @@ test("retries less and less often, at least every half minute, and at once on re
   assert.deepEqual(reach.current(), { since: 0, dataAt: undefined });
 });
 
-test("an outage ends with any answer, and listeners are notified", async () => {
+test("ends an outage with any response, and notifies listeners", async () => {
   const { reach, settle, pass, set, waits } = world();
   let told = 0;
   const end = reach.subscribe(() => told++);

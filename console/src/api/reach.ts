@@ -1,24 +1,24 @@
 /**
- * Whether the gateway is reachable. Every call reports its result; after an unanswered one the gateway is asked again, and counts as
- * unreachable if that fails too. Retries become less frequent, and run at once on request.
+ * Decides whether the gateway is reachable. Every call reports its result. After an unanswered call, a probe is sent;
+ * if that fails too, the gateway counts as unreachable. Retries become less frequent, and run at once on request.
  */
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 30_000;
-/** How long a request may stay unanswered before the gateway is suspected to have stopped. */
+/** After this many milliseconds without a response, the gateway is probed. */
 export const SLOW_MS = 8_000;
 
 export interface Away {
-  /** When the first request was not answered, in milliseconds. */
+  /** When the first unanswered request was sent, in milliseconds. */
   since: number;
-  /** When the last request was answered; undefined if none was since the page was loaded. */
+  /** When the last response arrived; undefined if none has arrived since the page loaded. */
   dataAt: number | undefined;
 }
 
 interface ReachParts {
-  /** Asks the gateway; resolves with whether it answers. */
+  /** Sends a probe to the gateway; resolves to whether the gateway responded. */
   probe: () => Promise<boolean>;
   nowMs: () => number;
-  /** Calls `call` later; returns a function that prevents it. */
+  /** Schedules `call`; returns a function that cancels it. */
   later: (ms: number, call: () => void) => () => void;
   /** A number from 0 to 1, so that not all pages retry at once when the gateway is back. */
   random: () => number;
@@ -59,7 +59,7 @@ export function watchReach({ probe, nowMs, later, random }: ReachParts) {
     asking = true;
     const answers = await probe();
     asking = false;
-    // Another request may have been answered meanwhile.
+    // Another request may have got a response during the probe.
     if (answers || missedAt === undefined) return answered();
     if (away === undefined) become({ since: missedAt, dataAt: answeredAt });
     cancel = later(retryMs * (0.5 + random() / 2), () => void tryNow());

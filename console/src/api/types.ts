@@ -1,7 +1,4 @@
-/**
- * The API's types by the names that pages use, as the API declares them. Money is microdollars as text, times are Unix
- * seconds.
- */
+/** Short names for the API's types, for use by pages. Money is in microdollars as text, times are in Unix seconds. */
 import type { Place, Schema, Sent } from "@tollgate/api/client.ts";
 
 type Query<At extends Place> = Sent<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
@@ -59,7 +56,7 @@ export type PerformanceQuery = Query<"GET /console/api/performance">;
 // Types of host pages.
 export type HostToken = Schema<"HostToken">;
 export type Node = Schema<"Node">;
-/** A node as lists show it, without the facts of its machine. */
+/** A node as lists show it, without the details of its machine. */
 export type ListedNode = Schema<"ListedNode">;
 export type NodeDetail = Schema<"NodeDetail">;
 export type NodeStats = Schema<"NodeStats">;
@@ -87,14 +84,14 @@ export type PlatformPerformance = Schema<"PlatformPerformance">;
 export type PlatformModel = Schema<"PlatformModel">;
 export type NodeToLookAt = Schema<"NodeToLookAt">;
 export type ModelCapacity = Schema<"ModelCapacity">;
-/** The event `load` of the operators' stream. */
+/** The data of a `load` event in the operators' event stream. */
 export type PlatformLoad = Schema<"LiveLoad">;
 export type PlatformAccount = Schema<"PlatformAccount">;
 export type AccountSearch = Omit<Query<"GET /console/api/operator/accounts">, "cursor" | "limit">;
-/** A key with its own limits, in addition to the limits in force. */
+/** A key with the limits set for it, in addition to the effective limits. */
 export type PlatformKey = Schema<"PlatformKey">;
 export type KeyLimitsRequest = Sent<"PUT /console/api/operator/keys/{id}/limits">["body"];
-/** A node as the list shows it, without the facts of its machine. */
+/** A node as the operators' list shows it, without the details of its machine. */
 export type PlatformNode = Schema<"ListedPlatformNode">;
 export type PlatformNodeDetail = Schema<"PlatformNodeDetail">;
 export type NodeSearch = Omit<Query<"GET /console/api/operator/nodes">, "cursor" | "limit">;

@@ -1,4 +1,4 @@
-/** Why automatic top-up turned itself off. */
+/** Messages for the reasons why automatic top-up was turned off after a failure. */
 import type { Credits } from "../api/types.ts";
 
 export const TOP_UP_FAILURES: Record<NonNullable<NonNullable<Credits["top_up"]>["failure"]>, string> = {

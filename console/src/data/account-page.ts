@@ -1,4 +1,4 @@
-/** The data of an account's page for operators. */
+/** Queries for the operators' page about one account. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { SumRange } from "../time-range.ts";

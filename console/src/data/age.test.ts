@@ -5,27 +5,27 @@ import { isOld, oldestOf } from "./age.ts";
 const READ = { dataUpdatedAt: 100_000, failureCount: 0, everyMs: 20_000 };
 const at = (nowMs: number, seenSinceMs = 0) => ({ nowMs, seenSinceMs });
 
-test("a figure is old after twice its refresh interval", () => {
+test("marks a figure as old after twice its refresh interval", () => {
   assert.equal(isOld(READ, at(140_000)), false);
   assert.equal(isOld(READ, at(140_001)), true);
 });
 
-test("a figure is old after its refresh interval if reading it again fails", () => {
+test("marks a figure as old after one refresh interval if the refresh failed", () => {
   assert.equal(isOld({ ...READ, failureCount: 1 }, at(120_000)), false);
   assert.equal(isOld({ ...READ, failureCount: 1 }, at(120_001)), true);
 });
 
-test("a figure is not old immediately after the page becomes visible", () => {
+test("does not mark a figure as old right after the page becomes visible", () => {
   assert.equal(isOld(READ, at(900_000, 899_000)), false);
   assert.equal(isOld(READ, at(940_000, 899_000)), true);
 });
 
-test("a figure without automatic refresh has no age", () => {
+test("never marks a figure without automatic refresh as old", () => {
   assert.equal(isOld({ ...READ, everyMs: false }, at(900_000)), false);
   assert.equal(isOld({ ...READ, dataUpdatedAt: 0, failureCount: 3 }, at(900_000)), false);
 });
 
-test("a page is as old as its oldest outdated figure", () => {
+test("dates a page by its oldest outdated figure", () => {
   const fresh = { ...READ, dataUpdatedAt: 139_000 };
   assert.equal(oldestOf([fresh, READ, { ...READ, dataUpdatedAt: 90_000 }], at(150_000)), 90_000);
   assert.equal(oldestOf([fresh], at(150_000)), undefined);

@@ -1,17 +1,17 @@
-/** When figures count as old, so that a page marks them. Pure. */
+/** Decides when figures count as old, so that the page marks them. Pure. */
 
 export interface Read {
-  /** When the value was last read, in milliseconds; 0: never. */
+  /** When the value was last read, in milliseconds; 0 means never. */
   dataUpdatedAt: number;
-  /** How many reads have failed since. */
+  /** How many reads have failed since the last successful one. */
   failureCount: number;
-  /** How often the value is read; false: only on request. */
+  /** The refresh interval in milliseconds; false: the value is read only on request. */
   everyMs: number | false;
 }
 
 /**
- * A value is old after its refresh interval if reading fails, and after twice the interval in any case. `seenSinceMs`:
- * when the page became visible; hidden pages do not refresh, and refresh as soon as they are visible.
+ * A value is old after one refresh interval if the refresh failed, otherwise after two. `seenSinceMs`: when the page
+ * became visible. Hidden pages do not refresh until they become visible again.
  */
 export function isOld(
   { dataUpdatedAt, failureCount, everyMs }: Read,
@@ -22,7 +22,7 @@ export function isOld(
   return nowMs - Math.max(dataUpdatedAt, seenSinceMs) > 2 * everyMs;
 }
 
-/** When the oldest shown value was read; undefined while none is old. */
+/** When the oldest outdated value was read; undefined if no value is outdated. */
 export function oldestOf(reads: Read[], at: { nowMs: number; seenSinceMs: number }): number | undefined {
   const old = reads.filter((read) => isOld(read, at)).map(({ dataUpdatedAt }) => dataUpdatedAt);
   return old.length === 0 ? undefined : Math.min(...old);

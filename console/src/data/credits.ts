@@ -1,4 +1,6 @@
-/** Purchases of credit, alerts and top-ups. Without payments the API returns 404 `billing_disabled`. */
+/**
+ * Queries and changes for purchases, alerts and top-ups. A platform without payments returns 404 `billing_disabled`.
+ */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
@@ -22,7 +24,7 @@ export const creditsQuery = queryOptions({
   queryFn: () => call("GET /console/api/credits"),
 });
 
-/** Returns the address of the payment provider's page. */
+/** Starts a purchase. Resolves to the URL of the payment provider's checkout page. */
 export const useCheckout = () =>
   useMutation({ mutationFn: (body: CheckoutRequest) => call("POST /console/api/credits/checkout", { body }) });
 
@@ -36,7 +38,7 @@ export const paymentsQuery = pageByPage(["payments"], (cursor) =>
   call("GET /console/api/payments", { query: { cursor, limit: PAGE } }),
 );
 
-/** Returns the address of the payment provider's receipt. */
+/** Resolves to the URL of the payment provider's receipt. */
 export const useReceipt = () =>
   useMutation({ mutationFn: (id: string) => call("GET /console/api/payments/{id}/receipt", { path: { id } }) });
 
@@ -55,7 +57,7 @@ export const useSetTopUp = () =>
     onSuccess: keep,
   });
 
-/** Returns the address of the payment provider's page. */
+/** Starts saving a card. Resolves to the URL of the payment provider's page. */
 export const useSaveCard = () => useMutation({ mutationFn: () => call("POST /console/api/credits/method") });
 
 export const useRemoveCard = () =>
@@ -63,7 +65,7 @@ export const useRemoveCard = () =>
 
 const NEWEST = 100;
 
-/** The newest lines of the ledger, read repeatedly until a purchase's credit is among them. */
+/** The newest statement lines, polled until they include the credit of a purchase. */
 export const newestLinesQuery = queryOptions({
   queryKey: ["ledger newest"],
   queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),

@@ -1,10 +1,10 @@
-/** Exporting and deleting an account, or oneself. */
+/** Exports or deletes an account, or the person's own sign-in. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { queryClient } from "./query-client.ts";
 import { leave, refreshSession } from "./session.ts";
 
-/** What would be lost, and what stands in the way. */
+/** The data that would be lost, and the reasons that prevent the deletion. */
 export const deletionQuery = (id: string) =>
   queryOptions({
     queryKey: ["deletion", id],
@@ -13,7 +13,7 @@ export const deletionQuery = (id: string) =>
 
 interface Proof {
   typed: string;
-  /** Empty where no second factor is on. */
+  /** The second-factor code; empty if the person has no second factor. */
   code: string;
 }
 

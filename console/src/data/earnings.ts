@@ -1,4 +1,4 @@
-/** A host's earnings, as lines and sums. */
+/** Queries for a host's earnings: single lines and sums. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { EarningFilter, EarningSumsQuery } from "../api/types.ts";
@@ -20,7 +20,7 @@ export const earningSumsQuery = (query: EarningSumsQuery) =>
     queryFn: () => call("GET /console/api/earnings/sums", { query }),
   });
 
-/** The host's balances; only the newest earnings line is requested. */
+/** The host's balances. They come with the earnings list, so the query requests only its newest line. */
 export const hostMoneyQuery = queryOptions({
   queryKey: ["earnings", "money"],
   refetchInterval: 15_000,

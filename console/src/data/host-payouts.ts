@@ -1,4 +1,4 @@
-/** A host's payout method and its payouts. */
+/** Queries and changes for a host's payouts and payout method. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { NewPayoutMethod, PayoutMethod } from "../api/types.ts";

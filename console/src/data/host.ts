@@ -1,4 +1,4 @@
-/** A host's tokens and nodes. */
+/** Queries and changes for a host's tokens and nodes. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { JobFilter } from "../api/types.ts";
@@ -6,7 +6,7 @@ import type { TimeRange } from "../time-range.ts";
 import { everyPage, pageByPage } from "./pages.ts";
 import { queryClient } from "./query-client.ts";
 
-/** How often nodes are read again while the page is visible, because they come and go by themselves. */
+/** The refresh interval of node states while the page is visible: nodes connect and disconnect by themselves. */
 export const LOOK_AGAIN_MS = 5_000;
 
 export const hostTokensQuery = queryOptions({
@@ -28,7 +28,7 @@ export const useRevokeHostToken = () =>
     onSuccess: readTokens,
   });
 
-/** All nodes: a host has at most a hundred that are not retired, and the newest come last. */
+/** All nodes in one page: a host has at most 100 that are not retired, and the newest come last. */
 export const nodesQuery = queryOptions({
   queryKey: ["nodes", "list"],
   refetchInterval: LOOK_AGAIN_MS,
@@ -42,7 +42,7 @@ export const nodeQuery = (id: string) =>
     queryFn: () => call("GET /console/api/nodes/{id}", { path: { id } }),
   });
 
-/** Statistics change slowly and are a few seconds late. */
+/** A longer refresh interval: statistics change slowly and lag by a few seconds. */
 const INSIGHT_AGAIN_MS = 15_000;
 
 export const nodeInsightQuery = (id: string, range: TimeRange, to?: string) =>
@@ -59,7 +59,7 @@ export const hostInsightQuery = (range: TimeRange) =>
     queryFn: () => call("GET /console/api/insight", { query: { range } }),
   });
 
-/** The size of a page of the job log, because the node's page shows more besides. */
+/** The page size of the job log, which is only one part of the node's page. */
 const JOBS_SHOWN = 20;
 
 export const jobsQuery = (id: string, filter: JobFilter) => ({

@@ -1,12 +1,12 @@
 /**
- * An invitation that is being accepted. Its token is in the URL's fragment, which servers do not see, and stays in this
- * tab while the person signs in or up.
+ * Stores the token of an invitation that a person is accepting. The token is in the URL's fragment, which servers do
+ * not see. It stays in this browser tab while the person signs in or up.
  */
 const STORED_AS = "tollgate.join";
 
 export const isJoining = (): boolean => sessionStorage.getItem(STORED_AS) !== null;
 
-/** Returns the token of the link or the stored one, and removes it from the address. */
+/** Returns the token from the link or from the tab's storage, and removes it from the address bar. */
 export function takeToken(): string {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) {

@@ -1,4 +1,4 @@
-/** A builder's API keys. */
+/** Queries and changes for a builder's API keys. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { KeyChange } from "../api/types.ts";
@@ -20,7 +20,7 @@ const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: k
 
 export const useCreateKey = () =>
   useMutation({
-    /** Only a name, or a name with settings. */
+    /** The name alone, or the name with settings. */
     mutationFn: (key: string | (KeyChange & { name: string })) =>
       call("POST /console/api/keys", { body: typeof key === "string" ? { name: key } : key }),
     onSuccess: refresh,

@@ -1,4 +1,4 @@
-/** The models' current speed and capacity, refreshed while the page is visible. */
+/** Queries for the models' current speed and capacity, refreshed while the page is visible. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { SumRange } from "../time-range.ts";

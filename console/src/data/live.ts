@@ -1,6 +1,6 @@
 /**
- * Live figures of the builder's account. Events of the stream update the cache that pages read; the stream is closed
- * while the page is hidden.
+ * Live figures of the builder's account. Events from the stream update the query cache that pages read. The stream is
+ * closed while the page is hidden.
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -21,7 +21,7 @@ const OF_REQUESTS =
 
 interface EventStreamOptions {
   enabled?: boolean;
-  /** The account of the stream: another account opens another stream. */
+  /** The account whose events the stream sends. A change of account opens a new stream. */
   of?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export function useEventStream(
 ): boolean {
   const [open, setOpen] = useState(false);
   const seen = useSeen();
-  // While the gateway is unreachable nothing can be read; a new stream opens as soon as it is back.
+  // The stream is closed during an outage, and a new one opens when the gateway is back.
   const away = useOutage() !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `on` closes over nothing that changes; `of` is in what `actingFor` gives
   useEffect(() => {
@@ -48,7 +48,7 @@ export function useEventStream(
         setOpen(now);
         if (now) reach.answered();
         else reach.missed();
-        // The gateway also ends a stream when the person's role changes, so permissions are read again.
+        // The gateway also ends a stream when the person's role changes, so the page reads the permissions again.
         if (now && wasOpen) noticeForbidden();
         wasOpen ||= now;
       },
@@ -66,7 +66,7 @@ export function useEventStream(
   return open;
 }
 
-/** The builder's stream; used once, by the layout. */
+/** Opens the builder's stream. Called once, by the layout. */
 export function useBuilderLive(accountId: string | undefined): void {
   const open = useEventStream("/console/api/live", takeBuilderEvent, {
     enabled: accountId !== undefined,
@@ -89,7 +89,7 @@ function takeBuilderEvent({ event, data }: ServerEvent): void {
 let waiting = false;
 let readAt = 0;
 
-/** A request ended: visible sums and lists are read again, at most every few seconds. */
+/** After a request ends, refreshes visible sums and lists, at most once every few seconds. */
 function readAgainSoon(): void {
   if (waiting) return;
   waiting = true;
@@ -103,7 +103,7 @@ function readAgain(): void {
     .getQueryCache()
     .findAll({ predicate: ({ queryKey }) => OF_REQUESTS.test(keyName(queryKey)) });
   for (const { queryKey, state } of concerned) {
-    // Lists with several pages loaded are refreshed at their own, longer interval.
+    // Lists with several loaded pages have a longer refresh interval of their own.
     const refetchType = pagesIn(state.data) > 1 ? "none" : "active";
     void queryClient.invalidateQueries({ queryKey, exact: true, refetchType });
   }
@@ -116,7 +116,7 @@ export function useLiveRequests(): LiveRequests | undefined {
   return useQuery<LiveRequests>({ queryKey: LIVE_REQUESTS, enabled: false }).data;
 }
 
-/** Whether the stream is open, so that its latest value is current. */
+/** Whether the stream is open. While it is closed, its latest value may be outdated. */
 export function useIsStreamOpen(): boolean {
   return useQuery<boolean>({ queryKey: LIVE_OPEN, enabled: false }).data === true;
 }

@@ -1,4 +1,4 @@
-/** The price sheet, which is public. */
+/** Queries for the price list, which is public. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 
@@ -9,7 +9,7 @@ export const ratesQuery = queryOptions({
   queryFn: () => call("GET /v1/catalog/rates"),
 });
 
-/** The host's share of a charge, such as "70 %"; undefined until it is loaded. */
+/** The host's share of a charge, such as "70 %"; undefined until the price list is loaded. */
 export function usePayoutShare(): string | undefined {
   const { data } = useQuery(ratesQuery);
   return data && `${Math.round(data.payout_share * 100)} %`;

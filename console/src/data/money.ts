@@ -1,4 +1,4 @@
-/** A builder's credits and spend. */
+/** Queries for a builder's balance and usage. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { UsageQuery } from "../api/types.ts";
@@ -8,7 +8,7 @@ export const balanceQuery = queryOptions({
   queryFn: () => call("GET /console/api/balance"),
 });
 
-/** `from` and `to` are ISO times; without `to`: until now. */
+/** `from` and `to` are ISO times. Without `to`, the range ends now. */
 export const usageQuery = (query: UsageQuery) =>
   queryOptions({
     queryKey: ["usage", query],

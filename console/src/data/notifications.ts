@@ -1,4 +1,4 @@
-/** An account's notifications: the list, the channels and the deliveries. */
+/** Queries and changes for an account's notifications: the inbox, the channels and the deliveries. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { callFor } from "../api/client.ts";
 import type { NotificationChange } from "../api/types.ts";
@@ -7,7 +7,7 @@ import { queryClient } from "./query-client.ts";
 
 const PAGE = 20;
 const COUNT_EVERY_MS = 60_000;
-/** A test delivery that the user waits for takes only seconds. */
+/** A short interval, because a person who sent a test notification waits for its result. */
 const LOG_EVERY_MS = 5_000;
 
 export const inboxQuery = (accountId: string) =>
@@ -15,7 +15,7 @@ export const inboxQuery = (accountId: string) =>
     callFor(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
   );
 
-/** The number of unread notifications, for the bell. */
+/** The number of unread notifications, for the bell icon. */
 export const unreadQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["unread", accountId],

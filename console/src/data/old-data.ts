@@ -1,4 +1,4 @@
-/** Hooks for whether the page's data is old, and what is unreachable. */
+/** Hooks that say whether the page's data is old, and which dependencies are unreachable. */
 import { type Query, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { call } from "../api/client.ts";
@@ -9,7 +9,7 @@ import { queryClient, READ_AGAIN_MS } from "./query-client.ts";
 const LOOK_EVERY_MS = 2_000;
 const ASK_EVERY_MS = 3_000;
 
-/** The current time for everything that shows an age; it advances every two seconds while the page is visible. */
+/** A shared clock for components that show an age. It advances every two seconds while the page is visible. */
 const watch = (() => {
   let nowMs = Date.now();
   let seenSinceMs = nowMs;
@@ -60,12 +60,12 @@ const shown = (): Query[] =>
     .getAll()
     .filter((query) => query.isActive());
 
-/** When the oldest shown value was read, if it is old; otherwise undefined. */
+/** When the oldest outdated value on the page was read; undefined if none is outdated. */
 function oldestShown(): number | undefined {
   return oldestOf(shown().map(readOf), watch.at());
 }
 
-/** Whether a shown query was refused with 503, because something behind the gateway is unreachable. */
+/** Whether a visible query got a 503, because the gateway cannot reach a dependency. */
 const isRefused = (): boolean =>
   shown().some(({ state }) => state.error instanceof ApiFault && state.error.status === 503);
 
@@ -74,7 +74,7 @@ export const useRequestsRefused = (): boolean => useSyncExternalStore(watch.subs
 
 export type Aged = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
 
-/** The dependencies that the gateway cannot reach; requested only while something is wrong. */
+/** The dependencies that the gateway cannot reach. Requested only during an outage. */
 const healthQuery = queryOptions({
   queryKey: ["health"],
   queryFn: () => call("GET /console/api/health"),
@@ -86,7 +86,7 @@ const healthQuery = queryOptions({
 
 export const useHealth = (enabled: boolean) => useQuery({ ...healthQuery, enabled });
 
-/** When a figure was read, if it is old because reading it again fails or gets no answer. */
+/** When a figure was read, if it is old because its refresh fails or gets no response. */
 export function useAge(query: Aged): number | undefined {
   const { dataUpdatedAt, failureCount, isError, fetchStatus } = query;
   const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: READ_AGAIN_MS };

@@ -1,8 +1,10 @@
-/** Lists in pages. Long lists are loaded on demand; lists that are usually short are loaded completely. */
+/**
+ * Queries for paginated lists. Long lists load further pages on demand; lists that are usually short load all pages.
+ */
 import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
 
 const PAGE_ROWS = 100;
-/** Active entries come first and are limited to 500, so all of them are loaded; of revoked ones, only the newest. */
+/** The limit loads all active entries, which come first and number at most 500, and the newest revoked ones. */
 const PAGES_MAX = 10;
 
 interface Page<Row> {
@@ -10,7 +12,7 @@ interface Page<Row> {
   next_cursor: string | null;
 }
 
-/** A query for a list that is loaded page by page; `read` gets the cursor of the next page. */
+/** A query for a list that loads page by page. `read` receives the cursor of the next page. */
 export const pageByPage = <Answer extends { next_cursor: string | null }>(
   queryKey: QueryKey,
   read: (cursor: string | undefined) => Promise<Answer>,
@@ -28,7 +30,7 @@ export function pagesIn(data: unknown): number {
   return Array.isArray(pages) ? Math.max(1, pages.length) : 1;
 }
 
-/** Loads one page after the other, up to a limit. */
+/** Loads one page after another, up to PAGES_MAX. */
 export async function everyPage<Row>(
   read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<Row>>,
   pagesMax = PAGES_MAX,

@@ -1,4 +1,4 @@
-/** Paying hosts in batches. */
+/** Queries and changes for operators who pay hosts in batches. */
 import { useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { ReleaseRequest, WithheldFilter } from "../api/types.ts";

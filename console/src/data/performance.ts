@@ -1,4 +1,4 @@
-/** The performance of a builder's requests. */
+/** Queries for the performance of a builder's requests. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { PerformanceQuery } from "../api/types.ts";
@@ -7,6 +7,6 @@ export const performanceQuery = (query: PerformanceQuery) =>
   queryOptions({
     queryKey: ["performance", query],
     queryFn: () => call("GET /console/api/performance", { query }),
-    // Keeps the previous figures while those of another filter load.
+    // While a new filter's figures load, the previous figures stay visible.
     placeholderData: keepPreviousData,
   });

@@ -1,4 +1,7 @@
-/** All accounts and keys, for operators. Every action is recorded, so the audit log is read again after it. */
+/**
+ * Operators' queries and actions on accounts and keys. Every action is recorded, so the audit log is refreshed after
+ * it.
+ */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { AccountSearch, KeyLimitsRequest } from "../api/types.ts";

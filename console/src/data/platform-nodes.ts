@@ -1,4 +1,4 @@
-/** Every host's nodes, for operators. */
+/** Operators' queries and actions on the nodes of all hosts. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { NodeSearch } from "../api/types.ts";

@@ -1,4 +1,4 @@
-/** The platform as its operators see it: figures, the ledger check, the audit log. */
+/** Operators' queries about the platform: figures, the ledger check, the audit log. */
 import { keepPreviousData, queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { AuditFilter } from "../api/types.ts";
@@ -8,7 +8,7 @@ import { queryClient } from "./query-client.ts";
 
 const READ_AGAIN_MS = 30_000;
 const PERFORMANCE = ["platform", "performance"];
-/** The query key of every view of the audit log, which is read again after each action. */
+/** The query key of all audit log views, which are refreshed after each action. */
 export const AUDIT = ["platform", "audit"];
 
 export const platformPerformanceQuery = (range: TimeRange, to?: string) =>
@@ -21,7 +21,7 @@ export const platformPerformanceQuery = (range: TimeRange, to?: string) =>
 
 const TRIAGE_MS = 5_000;
 
-/** Whether the platform serves, and what waits for a decision. */
+/** The platform's health, and the decisions that wait for operators. */
 export const triageQuery = queryOptions({
   queryKey: ["platform", "triage"],
   refetchInterval: TRIAGE_MS,
@@ -44,14 +44,14 @@ export const usePostUpdate = (id: string) =>
     onSuccess: () => Promise.all([INCIDENTS, AUDIT].map((queryKey) => queryClient.invalidateQueries({ queryKey }))),
   });
 
-/** The finished set-up steps of the platform. */
+/** The platform's set-up steps that are finished. */
 export const setupQuery = queryOptions({
   queryKey: ["platform", "setup"],
   refetchInterval: READ_AGAIN_MS,
   queryFn: () => call("GET /console/api/operator/setup"),
 });
 
-/** Every look-up is recorded, so it is neither refreshed nor repeated automatically. */
+/** The audit log records every look-up, so this query is neither refreshed nor retried automatically. */
 export const platformRequestQuery = (id: string) =>
   queryOptions({
     queryKey: ["platform", "request", id],
@@ -61,7 +61,7 @@ export const platformRequestQuery = (id: string) =>
     queryFn: () => call("GET /console/api/operator/requests/{id}", { path: { id } }),
   });
 
-/** Recomputes every figure of the ledger, so it runs only on request. */
+/** The ledger check recomputes every figure, so it runs only on request. */
 export const ledgerCheckQuery = queryOptions({
   queryKey: ["platform", "ledger check"],
   staleTime: Number.POSITIVE_INFINITY,
@@ -69,7 +69,7 @@ export const ledgerCheckQuery = queryOptions({
   queryFn: () => call("GET /console/api/operator/ledger/check"),
 });
 
-/** Checks the ledger now; pages that show the latest result are updated. */
+/** Runs the ledger check now, and updates the pages that show its latest result. */
 export const useProof = () =>
   useMutation({
     mutationFn: () => queryClient.fetchQuery({ ...ledgerCheckQuery, staleTime: 0 }),

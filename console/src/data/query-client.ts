@@ -1,4 +1,4 @@
-/** The cache of API responses. The API's errors are not retried, because they would be the same. */
+/** The cache of API responses. A request that the API refused is not retried, because it would be refused again. */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
 import { pagesIn } from "./pages.ts";
@@ -8,10 +8,10 @@ export const LIVE_OPEN = ["live open"];
 
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
-/** How often a page's data is read again while it is visible; lists with many pages less often. */
+/** The refresh interval of data on a visible page. Lists with many pages are refreshed less often. */
 export const READ_AGAIN_MS = 20_000;
 
-/** Called when an answer shows that the session has ended or that permissions have changed. */
+/** Handlers for responses that show an ended session or changed permissions. */
 let whenSignedOut: () => void = () => {};
 let whenForbidden: () => Promise<void> = async () => {};
 export function onSignedOut(call: () => void): void {
@@ -36,14 +36,14 @@ export const queryClient = new QueryClient({
       staleTime: FRESH_MS,
       refetchInterval: ({ state }) => READ_AGAIN_MS * pagesIn(state.data),
       retry: (failures, error) => failures < TRIES_MAX && !(error instanceof ApiFault && error.status < 500),
-      // Without a network a request fails at once instead of waiting silently.
+      // Without a network, a request fails at once instead of being paused.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },
   },
 });
 
-/** Reads everything shown again after an outage, except data that is only loaded on request. */
+/** Refreshes all visible data after an outage, except data that is loaded only on request. */
 export const readEverythingAgain = (): Promise<void> =>
   queryClient.invalidateQueries({
     predicate: ({ state, observers }) =>

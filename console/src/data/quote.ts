@@ -1,4 +1,4 @@
-/** The hold of a chat request, counted by the gateway. */
+/** Query for the hold (reserved credit) of a chat request, computed by the gateway. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { QuoteRequest } from "../api/types.ts";

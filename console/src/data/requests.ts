@@ -1,4 +1,4 @@
-/** A builder's request history. */
+/** Queries for a builder's request history. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { RequestFilter, RequestSort } from "../api/types.ts";
@@ -27,21 +27,21 @@ export const requestHistogramQuery = (filter: RequestFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** Requests refused for lack of credit since then. */
+/** Requests refused for lack of credit since `from`. */
 export const unfundedQuery = (from: string) =>
   queryOptions({
     queryKey: ["unfunded", from],
     queryFn: () => call("GET /console/api/unfunded", { query: { from } }),
   });
 
-/** Refused calls since then, by error code. */
+/** Refused calls since `from`, by error code. */
 export const refusalsQuery = (from: string) =>
   queryOptions({
     queryKey: ["refusals", from],
     queryFn: () => call("GET /console/api/refusals", { query: { from } }),
   });
 
-/** The newest requests, of one key if it is given. */
+/** The newest requests of the account, or of one key. */
 export const recentRequestsQuery = (limit: number, key?: string) =>
   queryOptions({
     queryKey: ["requests", "recent", limit, key],

@@ -6,13 +6,13 @@ import { changeOfRights } from "./rights.ts";
 const account = (name: string, role: Role, suspended = false) => ({ id: `acc_${name}`, name, role, suspended });
 const seen = (accounts: ReturnType<typeof account>[], operator = false) => ({ identity: { operator }, accounts });
 
-test("announces a changed role and keeps the page", () => {
+test("reports a changed role and keeps the page open", () => {
   const [viewer, member] = [seen([account("Acme", "viewer")]), seen([account("Acme", "member")])];
   assert.deepEqual(changeOfRights(viewer, member), { text: "Your role in Acme is now member.", lost: false });
   assert.deepEqual(changeOfRights(member, viewer), { text: "Your role in Acme is now viewer.", lost: false });
 });
 
-test("announces a lost permission before other changes", () => {
+test("reports a lost permission before other changes", () => {
   const before = seen([account("Acme", "owner"), account("Barn", "viewer")], true);
   const removed = changeOfRights(before, seen([account("Acme", "viewer")], true));
   assert.deepEqual(removed, { text: "You no longer have access to Barn.", lost: true });
@@ -25,7 +25,7 @@ test("announces a lost permission before other changes", () => {
   }
 });
 
-test("does not announce the same rights, or more rights elsewhere", () => {
+test("reports nothing if permissions are unchanged, or only grew in another account", () => {
   const before = seen([account("Acme", "viewer", true)]);
   assert.equal(changeOfRights(before, before), undefined);
   assert.equal(changeOfRights(before, seen([account("Acme", "viewer"), account("New", "owner")], true)), undefined);

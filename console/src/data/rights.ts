@@ -9,11 +9,11 @@ type Seen = {
 interface ChangedRights {
   /** A sentence that describes the change. */
   text: string;
-  /** Whether something that was visible is not allowed any more. */
+  /** Whether the person may no longer see something that was visible. */
   lost: boolean;
 }
 
-/** Undefined if nothing changed, or if the person may only do more in other accounts, which need not interrupt them. */
+/** Returns undefined if nothing changed, or if the person only gained permissions in other accounts. */
 export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefined {
   const after = ({ id }: { id: string }) => now.accounts.find((account) => account.id === id);
   const lost = before.accounts.find((account) => after(account) === undefined);
@@ -22,7 +22,7 @@ export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefin
   if (isSuspended || (before.identity.operator && !now.identity.operator)) {
     return { text: "Your access has changed. Some pages are no longer available.", lost: true };
   }
-  // Every role may see everything, so the page can stay open.
+  // Every role may read everything, so the page can stay open.
   const moved = before.accounts.find((account) => after(account)?.role !== account.role);
   return moved && { text: `Your role in ${moved.name} is now ${after(moved)?.role}.`, lost: false };
 }

@@ -1,4 +1,4 @@
-/** A script's login that waits for this person's confirmation. */
+/** Query and answer for a script's login (`tollgate login`) that waits for this person's confirmation. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { queryClient } from "./query-client.ts";

@@ -1,4 +1,4 @@
-/** A person's sign-in methods and sessions. */
+/** Queries and changes for a person's sign-in methods and sessions. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { queryClient } from "./query-client.ts";

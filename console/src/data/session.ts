@@ -12,12 +12,11 @@ import { changeOfRights } from "./rights.ts";
 
 const STORED_AS = "tollgate.me";
 
-/** Null without a session: `get-session` reports that without an error, unlike `me`. */
+/** Null without a session. `get-session` is used because it reports that without an error, unlike `me`. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
-  // Without a live stream, which reports changes of roles (data/live.ts), the session is read more often; hosts have
-  // none.
+  // The live stream reports changed roles (data/live.ts). Without one, as for hosts, the session is read more often.
   refetchInterval: () => (queryClient.getQueryData(LIVE_OPEN) === true ? 60_000 : 10_000),
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
@@ -29,12 +28,12 @@ export const meQuery = queryOptions({
     });
     if (identity === null) {
       if (before == null) return null;
-      // The person signed out elsewhere. The page keeps its content until it is left.
+      // The person signed out in another tab. The page keeps its content until the person leaves it.
       noticeSignedOut();
       return before;
     }
     keepFor(identity.id);
-    // Another person signed in with this browser, so nothing of the previous one may remain.
+    // Another person signed in with this browser, so the page is reloaded without the previous person's data.
     if (before != null && before.identity.id !== identity.id) leave({});
     knowAccounts(accounts);
     writeAs(identity);
@@ -45,8 +44,8 @@ export const meQuery = queryOptions({
 });
 
 /**
- * Stores the person in this tab while signed in, so that a page reloaded during an outage still has its navigation. It
- * gives no access: the gateway checks the session itself.
+ * Stores the person in this tab while signed in, so that a page reloaded during an outage still shows its navigation.
+ * This grants no access: the gateway checks the session itself.
  */
 function rememberMe(me: Me): void {
   inStorage(() => sessionStorage.setItem(STORED_AS, JSON.stringify(me)));
@@ -59,7 +58,7 @@ function rememberedMe(): Me | undefined {
 
 const forgetMe = (): void => inStorage(() => sessionStorage.removeItem(STORED_AS));
 
-/** Returns undefined if the browser blocks its storage or has no room; pages work without it. */
+/** Returns undefined if the browser blocks its storage or the storage is full. Pages work without it. */
 function inStorage<T>(act: () => T): T | undefined {
   try {
     return act();
@@ -75,27 +74,27 @@ export const methodsQuery = queryOptions({
   queryFn: () => call("GET /console/api/auth/methods"),
 });
 
-/** For pages behind the sign-in, where the router has ensured that there is a session. */
+/** The signed-in person, for pages that the router opens only with a session. */
 export function useMe(): Me {
   const { data } = useSuspenseQuery(meQuery);
   if (data === null) throw new Error("not signed in");
   return data;
 }
 
-/** The account of this kind that the page acts for. */
+/** The account of this kind for which the page makes its calls. */
 export function useActing(kind: AccountKind): Account | undefined {
   const { data } = useQuery(meQuery);
   useSyncExternalStore(onActing, actingChoice);
   return actingAccount(kind, data?.accounts ?? []);
 }
 
-/** `may("work")`: whether the person's role in the acting account allows it. The API decides in the end. */
+/** `may("work")`: whether the person's role in the chosen account allows the action. The API checks this again. */
 export function usePermissions(kind: AccountKind): (need: Need) => boolean {
   const account = useActing(kind);
   return (need) => account?.may.includes(need) ?? false;
 }
 
-/** Everything shown so far belonged to another account. */
+/** Everything shown so far belonged to the previous account, so the cache is cleared. */
 export async function switchAccount(account: Account): Promise<void> {
   actFor(account);
   await forgetAll();
@@ -104,7 +103,7 @@ export async function switchAccount(account: Account): Promise<void> {
 export const forgetAll = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
-/** The permissions at the last comparison, so that requests made for other reasons hide no change. */
+/** The permissions at the last comparison. Kept apart from the cache, which other requests update unnoticed. */
 let compared: Me | null | undefined;
 
 /** Reads permissions again; returns what changed since the last comparison. */
@@ -125,12 +124,12 @@ export async function refreshSession(): Promise<Me | null> {
 }
 
 let leaving = false;
-// A page that the browser restores from its cache is no longer being left.
+// A page that the browser restores from its back-forward cache is not signing out any more.
 addEventListener("pagehide", () => {
   leaving = false;
 });
 
-/** Whether the person is signing out: requests in flight are refused then, which needs no reaction. */
+/** Whether the person is signing out. Requests in flight then fail, and their errors are ignored. */
 export const isLeaving = (): boolean => leaving;
 
 export async function signOut(): Promise<void> {
@@ -148,8 +147,8 @@ export async function signOut(): Promise<void> {
 const PERSON = "tollgate.person";
 
 /**
- * Data in this tab's storage (the playground's conversation) belongs to one person: it outlives their session, but not
- * a sign-out.
+ * Marks this tab's stored data, such as the playground's conversation, as belonging to this person. The data outlives
+ * the session, but not a sign-out.
  */
 const keepFor = (identityId: string): void =>
   inStorage(() => {
@@ -163,9 +162,9 @@ export const isTabOf = (identityId: string): boolean => sessionStorage.getItem(P
 
 const forgetTab = (): void => inStorage(() => keepingToken(() => sessionStorage.clear()));
 
-/** Loads the sign-in page anew, so that nothing of the previous person stays in memory. */
+/** Reloads to the sign-in page, so that no data of the previous person stays in memory. */
 export function leave(search: { next?: string }): void {
-  // Only the stored identity is removed; the tab's other data stays for the person's return.
+  // Only the stored identity is removed. The tab's other data is kept until the person signs in again.
   forgetMe();
   const query = new URLSearchParams(search).toString();
   location.assign(`/console/sign-in${query === "" ? "" : `?${query}`}`);

@@ -1,4 +1,4 @@
-/** An account's members, and accepting an invitation. */
+/** Queries and changes for an account's members, and accepting an invitation. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call, callFor } from "../api/client.ts";
 import type { Role } from "../api/types.ts";
@@ -7,7 +7,7 @@ import { queryClient } from "./query-client.ts";
 export const teamQuery = (accountId: string) =>
   queryOptions({ queryKey: ["team", accountId], queryFn: () => callFor(accountId, "GET /console/api/team") });
 
-/** Also after a refusal, because the shown data was outdated. */
+/** Refreshes the team after a refused change too, because the shown data was outdated. */
 const readAgain = (accountId: string) => ({
   onSettled: () => queryClient.invalidateQueries({ queryKey: teamQuery(accountId).queryKey }),
 });
@@ -41,7 +41,7 @@ export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ["invitation", token],
     staleTime: Number.POSITIVE_INFINITY,
-    // A refusal is not repeated either: each look-up of a link counts towards the limit of attempts.
+    // No retry after a refusal: each look-up of a link counts towards the limit of attempts.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),

@@ -1,6 +1,7 @@
 /**
- * Runs before the page's own code: applies the dark theme before the first paint, requests the session and the page's data, and fetches the
- * page's code, all concurrently. The answers are kept for the page (api/early.ts). Pages also work without it, more slowly.
+ * Runs before the page's own code. Applies the dark theme before the first paint. Requests the session, the page's data
+ * and the page's code concurrently, and stores the responses for the page (api/early.ts). Without this script pages
+ * work too, but load more slowly.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import { actingAccount, actingFor, knowAccounts } from "../api/acting.ts";
@@ -10,7 +11,7 @@ import type { Me } from "../api/types.ts";
 import { applyTheme } from "../ui/theme-choice.ts";
 import { visitOf } from "./questions.ts";
 
-/** The files of each page's code that the document does not name. Filled in by the build (tools/early-script.ts). */
+/** For each page, the code files that index.html does not name. Filled in by the build (tools/early-script.ts). */
 declare const CODE_OF_PAGES: Record<string, string[]>;
 
 const answers = new Map<string, EarlyAnswer>();
@@ -20,7 +21,7 @@ const get = (address: string, account?: string): Promise<Response> =>
   fetch(address, account === undefined ? {} : { headers: { [ACCOUNT_HEADER]: account } });
 
 function keep(address: string, answer: Promise<Response>, account?: string): void {
-  // The page sees the error when it uses the answer. Until then it must not count as an unhandled rejection.
+  // The page handles the error when it uses the response. Until then it must not count as an unhandled rejection.
   answer.catch(() => undefined);
   answers.set(address, { account, askedAtMs: performance.now(), answer });
 }
@@ -35,7 +36,7 @@ function fetchCode(files: string[]): void {
   }
 }
 
-/** Sends the page's requests as soon as the account is known. */
+/** Sends the page's requests as soon as the session's response names the account. */
 async function askForPage(session: Promise<Response>): Promise<void> {
   const visit = visitOf(location);
   if (visit === undefined) return;
@@ -54,13 +55,13 @@ async function askForPage(session: Promise<Response>): Promise<void> {
 
 applyTheme();
 
-/** The document preloads it while this script is loading (index.html). */
+/** The document preloads this URL while the script is loading (index.html). */
 const SESSION = addressOf("GET /console/api/auth/get-session");
 const session = get(SESSION);
-// Errors are ignored here, because the page's own request fails in the same way and shows them.
+// Errors are ignored, because the page's own request fails in the same way and shows them.
 const asked = askForPage(session).catch(() => undefined);
-// The session's answer is handed over after the page's requests were sent: a page whose code is already loaded would
-// send them again.
+// The session is handed over only after the page's requests were sent. Otherwise a page whose code is already loaded
+// would send them a second time.
 keep(
   SESSION,
   asked.then(() => session),

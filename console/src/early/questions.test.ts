@@ -8,18 +8,18 @@ const ask = (pathname: string, search = ""): string[] | undefined => {
   return visit?.page.questions(visit.range, NOW);
 };
 
-test("requests the range in the address, or a day by default", () => {
+test("requests the range in the URL, or one day by default", () => {
   assert.deepEqual(ask("/performance")?.[0], "/console/api/performance?range=24h&by=model");
   assert.deepEqual(ask("/performance", "?range=7d")?.[0], "/console/api/performance?range=7d&by=model");
 });
 
-test("requests the overview's sums from the start of the hour, the day and the month, like the page", () => {
+test("requests the same sums as the overview page, from the start of the hour, the day and the month", () => {
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=outcome&from=2026-11-15T18%3A00%3A00.000Z"));
   assert.ok(ask("/overview", "?range=7d")?.includes("/console/api/usage?by=outcome&from=2026-11-10T00%3A00%3A00.000Z"));
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=day&from=2026-11-01T00%3A00%3A00.000Z"));
 });
 
-test("requests nothing for unknown pages and addresses with other parameters", () => {
+test("requests nothing for unknown pages or for URLs with other parameters", () => {
   assert.equal(ask("/keys"), undefined);
   assert.equal(ask("/requests", "?model=tiny-3b"), undefined);
   assert.equal(ask("/requests", "?range=7d"), undefined);

@@ -1,17 +1,17 @@
 /**
- * The URLs of the first requests of pages on which people open the console. They must equal the pages' own requests, otherwise they are
- * wasted (tested by `e2e/console/early.test.ts`). Pure.
+ * The URLs that the early script requests for the pages where people usually enter the console. They must equal the
+ * pages' own requests, otherwise they are wasted (tested by `e2e/console/early.test.ts`). Pure.
  */
 import { addressOf } from "../api/address.ts";
 import { isRange, RANGES, SUM_RANGES, spanOf, type TimeRange } from "../time-range.ts";
 import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc.ts";
 
 interface EarlyPage {
-  /** The role that the page is for. */
+  /** The role for which the page exists. */
   of: "builder" | "operator";
-  /** The file of its code, below `src/`. */
+  /** The file with the page's code, below `src/`. */
   code: string;
-  /** The ranges that its address may name; without one the page shows the last day. */
+  /** The time ranges that the page's URL may name. Without one, the page shows the last day. */
   ranges: readonly TimeRange[];
   questions: (range: TimeRange, nowMs: number) => string[];
 }
@@ -26,7 +26,7 @@ const unfunded = (from: Date): string =>
 const refusals = (from: Date): string =>
   addressOf("GET /console/api/refusals", { query: { from: from.toISOString() } });
 
-/** The pages by their paths. */
+/** The pages with early requests, by path. */
 export const EARLY_PAGES: Record<string, EarlyPage> = {
   "/overview": {
     of: "builder",
@@ -41,7 +41,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
         addressOf("GET /console/api/usage", { query: { by: "day", from: startOfUtcMonth(nowMs).toISOString() } }),
         addressOf("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
         addressOf("GET /console/api/usage", { query: { by: "outcome", from } }),
-        // A browser sends six requests at a time: two of the six are fast and make room for the others.
+        // A browser sends six requests at a time. Two of the first six are fast, so the others start soon.
         BALANCE,
         unfunded(span.from),
         refusals(spanOf("24h", nowMs).from),
@@ -101,7 +101,7 @@ interface Visit {
   range: TimeRange;
 }
 
-/** Undefined if nothing is requested early, for other pages and for addresses with other parameters. */
+/** Undefined for pages without early requests and for URLs with other parameters. */
 export function visitOf({ pathname, search }: { pathname: string; search: string }): Visit | undefined {
   const page = EARLY_PAGES[pathname.replace(/^\/console/, "")];
   if (page === undefined) return undefined;

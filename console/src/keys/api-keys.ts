@@ -1,4 +1,4 @@
-/** API keys as a kind of secret. */
+/** The texts and calls that the shared pages for secrets need for API keys. */
 import { useCreateKey, useRevokeKey } from "../data/keys.ts";
 import type { SecretKind } from "../secrets/secret-kind.ts";
 

@@ -1,4 +1,4 @@
-/** The spent part of a key's budget, as amounts and a bar. */
+/** Shows how much of a key's budget is spent, as amounts and a bar. */
 import type { ApiKey } from "../api/types.ts";
 import { parseMicro } from "../money.ts";
 import { classes } from "../ui/classes.ts";
@@ -8,7 +8,7 @@ import { budgetShare } from "./budget-share.ts";
 interface Props {
   /** For example "Daily budget". */
   label: string;
-  /** For example "today". */
+  /** The budget's period, for example "today". */
   words: string;
   spent: string;
   budget: string;
@@ -34,7 +34,7 @@ function BudgetBar({ label, words, spent, budget }: Props) {
 
 const NEARLY = 80;
 
-/** The bar's width in percent: any spending is visible. */
+/** The bar's width in percent. Any spending shows at least a sliver. */
 const seen = (percent: number, spent: string): string => (parseMicro(spent) === 0n ? "0" : `max(0.25rem, ${percent}%)`);
 
 type Budgets = Pick<
@@ -42,7 +42,7 @@ type Budgets = Pick<
   "budget_day_micro" | "budget_month_micro" | "spend_today" | "spend_this_month" | "revoked_at"
 >;
 
-/** The bars of the key's budgets; nothing if it has none. */
+/** The bars of the key's budgets; renders nothing if the key has no budget. */
 export function BudgetBars({ of }: { of: Budgets }) {
   const { budget_day_micro: day, budget_month_micro: month } = of;
   if (day === null && month === null) return null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyName } from "./key-names.ts";
 
-test("shows a key's name, and the playground for unlisted keys", () => {
+test("shows a listed key's name, and Playground for other keys", () => {
   const listed = [{ id: "key_a", name: "production" }];
   assert.equal(keyName(listed, "key_a"), "production");
   assert.equal(keyName(listed, "key_of_a_session"), "Playground");

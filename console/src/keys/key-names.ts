@@ -1,10 +1,10 @@
 /** Finds the name of a key by its ID. */
 import type { ApiKey } from "../api/types.ts";
 
-/** The playground has an unlisted key for each session; together they are one choice among the keys. */
+/** The playground uses an unlisted key per session. Lists and filters show these keys as one choice. */
 export const PLAYGROUND = { value: "playground", label: "Playground" };
 
-/** All keys but those of sessions are listed. While the list is not loaded (undefined), the ID is shown. */
+/** The list contains all keys except those of playground sessions. Until it is loaded (undefined), the ID is shown. */
 export function keyName(listed: Pick<ApiKey, "id" | "name">[] | undefined, id: string): string {
   if (id === PLAYGROUND.value) return PLAYGROUND.label;
   if (listed === undefined) return id;

@@ -1,4 +1,4 @@
-/** Shows whether a key works, until when, and for which models. */
+/** Shows whether a key works, when it expires, and its allowed models. */
 import type { ApiKey } from "../api/types.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Time } from "../ui/time.tsx";
@@ -8,7 +8,7 @@ type State = Pick<ApiKey, "revoked_at" | "expires_at" | "old_secret_until">;
 const isExpired = ({ expires_at }: Pick<ApiKey, "expires_at">): boolean =>
   expires_at !== null && expires_at * 1000 <= Date.now();
 
-/** Nothing for a key that works without restrictions. */
+/** Renders nothing for a key that works without restrictions. */
 export function KeyBadges({ of }: { of: State }) {
   if (of.revoked_at !== null) return <Badge>revoked</Badge>;
   return (

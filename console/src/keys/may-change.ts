@@ -1,4 +1,4 @@
-/** A person's permissions on an account's keys. The API decides. Pure. */
+/** A person's permissions on an account's keys, for showing buttons. The API checks them itself. Pure. */
 import type { ApiKey, Need } from "../api/types.ts";
 
 export interface MayChange {

@@ -1,4 +1,4 @@
-/** The frame of the sign-in pages: one narrow column. */
+/** The layout of the sign-in pages: one narrow column. */
 import { Outlet } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { GatewayBanner } from "./gateway-banner.tsx";

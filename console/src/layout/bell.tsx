@@ -1,4 +1,4 @@
-/** The link to the notifications, with the number of unread ones. */
+/** The bell icon: a link to the notifications with the number of unread ones. */
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { unreadQuery } from "../data/notifications.ts";

@@ -1,9 +1,9 @@
-/** Loads the code of the other pages while the browser is idle, so that each opens at once, also during an outage. */
+/** Loads the code of the other pages while the browser is idle, so that each opens at once, even during an outage. */
 import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Me } from "../api/types.ts";
 
-/** Waits until the page itself is loaded. */
+/** The delay after which the page itself should be loaded. */
 const AFTER_MS = 2_000;
 
 export function useFetchAhead({ identity: { operator } }: Me): void {
@@ -14,7 +14,7 @@ export function useFetchAhead({ identity: { operator } }: Me): void {
       for (const route of Object.values(router.routesById)) {
         if (over) return;
         if (operator || !route.fullPath.startsWith("/operator")) {
-          // A file that fails here is loaded again when its page opens, which then shows the error.
+          // A file that fails to load here is requested again when its page opens. That page then shows the error.
           await Promise.resolve(router.loadRouteChunk(route)).catch(() => undefined);
         }
         await idle();
@@ -28,7 +28,7 @@ export function useFetchAhead({ identity: { operator } }: Me): void {
   }, [router, operator]);
 }
 
-/** Some browsers cannot report that they are idle. */
+/** Not every browser can report that it is idle; those without `requestIdleCallback` get a delay instead. */
 const idle = (): Promise<void> =>
   new Promise((resolve) => {
     if ("requestIdleCallback" in window) requestIdleCallback(() => resolve(), { timeout: 1_000 });

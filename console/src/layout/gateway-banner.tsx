@@ -1,6 +1,6 @@
 /**
  * A banner during outages of the gateway or its dependencies: what is unreachable, since when, and how old the data is.
- * It disappears by itself.
+ * It closes when the outage ends.
  */
 
 import { type ReactNode, useState } from "react";
@@ -15,7 +15,7 @@ import { outageText } from "./outage-text.ts";
 export function GatewayBanner() {
   const away = useOutage();
   return (
-    // Always in the page, so that screen readers announce its content when it appears.
+    // The element is always present, so that screen readers announce its content when it appears.
     <div role="status" className="sticky top-13 z-20 lg:top-0">
       {away === undefined ? (
         <OldData />
@@ -29,7 +29,7 @@ export function GatewayBanner() {
   );
 }
 
-/** The gateway answers, but has no newer data. */
+/** Shown if the gateway responds but has no newer data. */
 function OldData() {
   const dataAt = useOldestShown();
   const refused = useRequestsRefused();

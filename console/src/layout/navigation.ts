@@ -1,4 +1,4 @@
-/** The navigation's pages, by the person's accounts. */
+/** The pages in the navigation, depending on the person's accounts. */
 
 import { actingAccount } from "../api/acting.ts";
 import type { Me } from "../api/types.ts";
@@ -29,7 +29,7 @@ interface NavItem {
   to: string;
   label: string;
   icon: Icon;
-  /** Only this page is marked as current, not the pages below it. */
+  /** Marks the entry as current only on this page, not on the pages below it. */
   exact?: boolean;
 }
 
@@ -85,7 +85,7 @@ export function navigationOf({ identity, accounts }: Me): NavGroup[] {
   ];
 }
 
-/** The first page for the person's accounts. */
+/** The first page after sign-in, depending on the person's accounts. */
 export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
   if (actingAccount("builder", accounts) !== undefined) return "/overview";
   if (actingAccount("host", accounts) !== undefined) return "/host";

@@ -4,7 +4,7 @@ import { outageText } from "./outage-text.ts";
 
 const AT = new Date(2026, 10, 5, 6, 30, 9).getTime();
 
-test("says what is unreachable, since when, and how old the data is", () => {
+test("names the unreachable dependencies, the start of the outage and the age of the data", () => {
   const unreachable = [{ part: "database" as const, since: AT / 1000, needed: true }];
   assert.equal(
     outageText({ unreachable, dataAt: AT - 20_000 }),
@@ -13,7 +13,7 @@ test("says what is unreachable, since when, and how old the data is", () => {
   assert.equal(outageText({ unreachable, dataAt: undefined }), "The platform's database is unreachable since 06:30:09");
 });
 
-test("leaves out dependencies that requests do not need", () => {
+test("omits dependencies that requests do not need", () => {
   const unreachable = [{ part: "limits" as const, since: AT / 1000, needed: false }];
   assert.equal(outageText({ unreachable, dataAt: AT }), "The platform is slow to answer. Showing data from 06:30:09");
 });

@@ -1,4 +1,4 @@
-/** Describes an outage in a sentence. Pure. */
+/** Describes an outage of the gateway or its dependencies in a sentence. Pure. */
 import type { Health } from "../api/types.ts";
 import { clockText } from "../locale.ts";
 

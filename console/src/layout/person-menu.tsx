@@ -1,4 +1,4 @@
-/** The menu of the signed-in person, with the choice of accounts and signing out. */
+/** The menu of the signed-in person: choice of account, settings and signing out. */
 import { useNavigate } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
 import type { AccountKind, Me } from "../api/types.ts";
@@ -57,7 +57,7 @@ export function PersonMenu({ me }: { me: Me }) {
   );
 }
 
-/** Shown only if there are several accounts of the kind. */
+/** Shown only if the person has several accounts of this kind. */
 function AccountChoice({ me, kind, title }: { me: Me; kind: AccountKind; title: string }) {
   const accounts = me.accounts.filter((account) => account.kind === kind && !account.suspended);
   const acting = actingAccount(kind, me.accounts);

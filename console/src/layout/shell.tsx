@@ -1,4 +1,4 @@
-/** The layout of every page behind the sign-in: the navigation is at the side, or behind a button on narrow screens. */
+/** The layout of every page behind the sign-in. The navigation is at the side, or behind a button on narrow screens. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { Dialog } from "radix-ui";
 import { Suspense, useEffect, useRef, useState } from "react";
@@ -63,7 +63,8 @@ export function Shell() {
         >
           <Suspense fallback={<Loading />}>
             <SamePlaces page={pathname}>
-              {/* Another account, another page: nothing that was typed or shown for the one before stays. The same for how it is written. */}
+              {/* The key remounts the page after a change of account or locale, so that no old input or formatted
+                  text remains. */}
               <Outlet key={`${builder?.id} ${host?.id} ${writingKey()}`} />
             </SamePlaces>
           </Suspense>
@@ -118,7 +119,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
   );
 }
 
-/** Links to the gateway's own pages. */
+/** Links to pages that the gateway serves itself, outside the console. */
 const ELSEWHERE = [
   { href: "/docs", label: "Docs", icon: Code },
   { href: "/docs/guide", label: "Guide", icon: BookOpen },
@@ -164,7 +165,7 @@ function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   );
 }
 
-/** Moves the focus to the beginning of the new page, as loading a document would. */
+/** After navigation, moves the focus to the start of the new page, as a full page load would. */
 function useFocusAfterNavigation() {
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();

@@ -1,4 +1,4 @@
-/** The switch between light, dark and the system's choice. */
+/** Switches between the light theme, the dark theme and the system's setting. */
 
 import { IconButton } from "../ui/button.tsx";
 import { Monitor, Moon, Sun } from "../ui/icons.tsx";

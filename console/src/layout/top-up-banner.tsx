@@ -1,6 +1,6 @@
 /**
- * On every page of a builder: automatic top-up turned itself off. It stays until somebody turns it on again, or keeps it off. At the lower
- * edge of the screen: it comes after the page, and moves nothing there.
+ * A banner on every builder page when automatic top-up was turned off after a failure. It stays until someone turns
+ * top-up on again or confirms that it stays off. It is at the lower edge, so that the page does not shift.
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -19,7 +19,7 @@ export function TopUpBanner({ builder }: { builder: Account | undefined }) {
   const { data } = useQuery({
     ...creditsQuery,
     enabled: builder !== undefined,
-    // If purchases are disabled, the API always refuses this request.
+    // A platform without purchases always refuses this request, so it is not repeated.
     refetchInterval: ({ state }) => (state.status === "error" ? false : LOOK_EVERY_MS),
   });
   const topUp = data?.top_up;

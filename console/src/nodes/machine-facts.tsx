@@ -1,4 +1,4 @@
-/** A node's machine, as its agent described it. */
+/** The hardware and software of a node's machine, as its agent reported them. */
 
 import type { Node } from "../api/types.ts";
 import { fixedText } from "../locale.ts";

@@ -1,4 +1,4 @@
-/** A node's state as a word with a colour and an explanation. */
+/** A node's state as a colored word with an explanation. */
 import type { NodeState as State } from "../api/types.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 

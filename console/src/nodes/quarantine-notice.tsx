@@ -1,4 +1,4 @@
-/** Why a node is quarantined, with the evidence. */
+/** A notice that says why a node is quarantined, with the evidence. */
 import type { ReactNode } from "react";
 import type { Quarantine } from "../api/types.ts";
 import { Notice } from "../ui/notice.tsx";
@@ -9,7 +9,7 @@ interface Props {
   /** The node's name. */
   name: string;
   quarantine: Quarantine;
-  /** Tells the host what to do; operators do not need that. */
+  /** Whether to include the advice for the host, which operators do not need. */
   forHost?: boolean;
   action?: ReactNode;
 }
@@ -37,7 +37,7 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
         <p className="mt-3">
           {remedy} Then ask an operator to release the node. A released node is paused until you resume it.{" "}
           {quarantine.reason === "spot_check"
-            ? "The node's earnings since the last check before the first bad score are withheld."
+            ? "The node's earnings are withheld from its last spot check before the first bad score."
             : "You keep the node's earnings."}
         </p>
       )}

@@ -4,7 +4,7 @@ import { evidenceOf, wordsOf } from "./quarantine.ts";
 
 const quarantine = (reason: string, evidence: Record<string, unknown> = {}) => ({ reason, evidence, at: 1 });
 
-test("explains the platform's reasons with a remedy, and quotes an operator's", () => {
+test("explains the platform's reasons with a remedy, and quotes an operator's reason", () => {
   for (const reason of ["failures", "refused_prompts", "speed", "canary", "spot_check"]) {
     const { title, remedy, byOperator } = wordsOf(quarantine(reason));
     assert.equal(byOperator, false);
@@ -14,7 +14,7 @@ test("explains the platform's reasons with a remedy, and quotes an operator's", 
   assert.match(wordsOf(quarantine("odd answers")).title, /operator.*odd answers/);
 });
 
-test("shows all evidence, known or not", () => {
+test("shows all evidence, including unknown kinds", () => {
   assert.deepEqual(evidenceOf(quarantine("failures", { jobs: 9, failures: 5, kinds: { engine: 4, silent: 1 } })), [
     ["Jobs counted", "9"],
     ["Failures", "5"],

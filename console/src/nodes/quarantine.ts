@@ -1,4 +1,4 @@
-/** Explains a quarantine: what was seen, and what the host can do. Pure. */
+/** Explains a quarantine: what the platform observed, and what the host can do. Pure. */
 
 import type { Quarantine } from "../api/types.ts";
 import { fixedText } from "../locale.ts";
@@ -70,7 +70,7 @@ const KINDS: Record<string, string> = {
   miss: "no output, although another node answered",
 };
 
-/** The evidence as names and values; unknown evidence is shown unchanged. */
+/** The evidence as names and values. Unknown evidence is shown as the API sent it. */
 export function evidenceOf({ evidence }: Quarantine): [name: string, value: string][] {
   return Object.entries(evidence).map(([name, value]) => {
     if (name === "kinds" && typeof value === "object" && value !== null) {
@@ -82,7 +82,7 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
   });
 }
 
-/** For example "-6.20 (2026-11-18 09:12)". */
+/** A score with its time, for example "-6.20 (2026-11-18 09:12)". */
 function scoreWords(entry: { at?: string; score?: number | null }): string {
   const score = typeof entry.score === "number" ? fixedText(entry.score, 2) : "no score";
   return `${score} (${entry.at?.slice(0, 16).replace("T", " ") ?? "no time"})`;

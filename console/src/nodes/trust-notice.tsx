@@ -1,11 +1,11 @@
-/** Why a node in good standing receives few requests, or none. */
+/** A notice that says why a node that is not quarantined receives few requests, or none. */
 import type { ReactNode } from "react";
 import type { ListedNode } from "../api/types.ts";
 import { Notice } from "../ui/notice.tsx";
 
 interface Props {
   node: Pick<ListedNode, "name" | "state" | "probation" | "withheld">;
-  /** Tells the host what to do; operators do not need that. */
+  /** Whether to include the advice for the host, which operators do not need. */
   forHost?: boolean;
   action?: ReactNode;
 }

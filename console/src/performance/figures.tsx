@@ -1,4 +1,4 @@
-/** The figures of a performance query, side by side. */
+/** The total figures of a performance query, side by side. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../api/types.ts";
 import { countText, decimalText, shareText } from "../locale.ts";
@@ -12,7 +12,7 @@ export const milliseconds = (ms: number | null): string => (ms === null ? "–" 
 export const speedText = ({ tokens_per_second: speed }: Figures): string => (speed === null ? "–" : decimalText(speed));
 export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : shareText(share));
 
-/** The totals of the query. `words`: the time range in words. */
+/** Shows the query's totals. `words`: the time range in words. */
 export function PerformanceFigures({ query, words }: { query: UseQueryResult<Performance>; words: string }) {
   const others = ({ p50, p99 }: Performance["total"]["ttft_ms"]) => (
     <>

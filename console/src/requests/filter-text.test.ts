@@ -29,7 +29,7 @@ const COMPARED = fc
   .tuple(MEASURED, fc.constantFrom(">", ">=", "<", "<="))
   .map(([term, op]) => ({ ...term, op })) as fc.Arbitrary<Term>;
 
-test("reads back every printed filter unchanged", () => {
+test("parses every printed filter back to the same terms", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(NAMED, COMPARED)), (terms) => {
       assert.deepEqual(readFilter(printFilter(terms)), { terms, wrong: [] });
@@ -37,7 +37,7 @@ test("reads back every printed filter unchanged", () => {
   );
 });
 
-test("reads any text as terms and invalid words, and keeps the valid terms", () => {
+test("splits any text into valid terms and invalid words", () => {
   const pieces = fc.constantFrom("model:", "-", "outcome", ":", ">", "<=", "cost", '"', "\\", " ", "0.01", "ok", "ü");
   fc.assert(
     fc.property(
@@ -54,7 +54,7 @@ test("reads any text as terms and invalid words, and keeps the valid terms", () 
   );
 });
 
-test("reads names, exclusions, comparisons and quotes", () => {
+test("parses field names, exclusions, comparisons and quotes", () => {
   const { terms, wrong } = readFilter('model:tiny-3b -outcome:ok label:"nightly \\"run\\"" cost>0.01 TTFT>=1.5s a:b:c');
   assert.deepEqual(terms, [
     { field: "model", value: "tiny-3b", not: false },
@@ -69,7 +69,7 @@ test("reads names, exclusions, comparisons and quotes", () => {
   );
 });
 
-test("names an invalid word with the rule it breaks", () => {
+test("reports an invalid word with the rule that it violates", () => {
   const rules: Record<string, RegExp> = {
     tiny: /name and a value/,
     "colour:red": /filters are model, key, outcome, label, cost, tokens, ttft, duration/,

@@ -1,6 +1,6 @@
 /**
- * Filters of requests as text: `model:tiny-3b -outcome:ok cost>0.01 label:"nightly run"`. The field, its chips and the address all read and
- * write this form. Pure.
+ * Parses and prints request filters as text: `model:tiny-3b -outcome:ok cost>0.01 label:"nightly run"`. The input, its
+ * chips and the URL all use this form. Pure.
  */
 const NAMED = ["model", "key", "outcome", "label"] as const;
 const MEASURED = ["cost", "tokens", "ttft", "duration"] as const;
@@ -16,7 +16,7 @@ export type Term =
   | { field: NamedField; value: string; not: boolean }
   | { field: MeasuredField; op: Comparison; value: string };
 
-/** An invalid word, and the rule that it breaks. */
+/** An invalid word, and the rule that it violates. */
 export interface Wrong {
   word: string;
   rule: string;
@@ -30,7 +30,7 @@ export interface ReadFilter {
 const isNamed = (field: string): field is NamedField => NAMED.some((one) => one === field);
 const isMeasured = (field: string): field is MeasuredField => MEASURED.some((one) => one === field);
 
-/** A quoted value may contain spaces, and quotes after a backslash. */
+/** A quoted value may contain spaces, and quotes escaped with a backslash. */
 const WORD = /(?:"(?:\\.|[^"\\])*"?|[^\s"])+/gsu;
 const PARTS = /^(-?)([a-z_]*)(>=|<=|[:><])(.*)$/isu;
 const QUOTED = /^"((?:\\.|[^"\\])*)"$/su;
@@ -48,7 +48,7 @@ export function readFilter(text: string): ReadFilter {
   return read;
 }
 
-/** Returns the term, or the rule that the word breaks. */
+/** Returns the term, or the rule that the word violates. */
 function readTerm(word: string): Term | string {
   const [, minus = "", name = "", op = "", rest = ""] = PARTS.exec(word) ?? [];
   if (op === "") return `write a name and a value, such as ${EXAMPLE}`;
@@ -91,5 +91,5 @@ export const printFilter = (terms: readonly Term[]): string => terms.map(printTe
 
 const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
 
-/** The text of a single filter, for links: `outcome:ok`. */
+/** A filter with one term, for links: `outcome:ok`. */
 export const termText = (field: NamedField, value: string): string => printTerm({ field, value, not: false });

@@ -1,4 +1,4 @@
-/** Names, colours and explanations of request outcomes. Pure. */
+/** Names, colors and explanations of request outcomes. Pure. */
 import type { Tone } from "../ui/badge.tsx";
 
 interface Meaning {

@@ -1,4 +1,4 @@
-/** The outcome of a request as a coloured word. */
+/** The outcome of a request as a colored word. */
 import { Badge } from "../ui/badge.tsx";
 import { outcomeMeaning } from "./outcome-names.ts";
 

@@ -1,4 +1,7 @@
-/** Refused calls: their number, reasons and the latest of each. They are not in the list of requests. */
+/**
+ * A notice about refused calls: number, reasons and latest time of each reason. Refused calls are not in the request
+ * list.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Refusals } from "../api/types.ts";
@@ -14,7 +17,7 @@ import { codeWords, isOver } from "./refused-codes.ts";
 
 const NAMED_MAX = 3;
 
-/** `from`: the start of the range; `words`: the range in words. Shows nothing if no call was refused. */
+/** `from`: the start of the range. `words`: the range in words. Hidden if no call was refused. */
 export function RefusedCalls({ from, words }: { from: string; words: string }) {
   const refusals = useQuery(refusalsQuery(from));
   const { data, dataUpdatedAt } = refusals;

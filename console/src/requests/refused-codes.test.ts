@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codeWords, isOver } from "./refused-codes.ts";
 
-test("every refusal code has a description", () => {
+test("describes every error code of refused calls", () => {
   const codes = {
     invalid_request_error: 400,
     invalid_api_key: 401,
@@ -20,11 +20,11 @@ test("every refusal code has a description", () => {
   }
 });
 
-test("describes an unknown code by its status", () => {
+test("describes an unknown code by its HTTP status", () => {
   assert.equal(codeWords({ code: "of_tomorrow", status: 418 }).says, "HTTP 418");
 });
 
-test("the warning ends an hour after the last refused call", () => {
+test("ends the warning an hour after the last refused call", () => {
   const nowMs = 1_790_000_000_000;
   const ago = (seconds: number) => ({ last_at: nowMs / 1000 - seconds });
   assert.equal(isOver([ago(7200), ago(60)], nowMs), false);

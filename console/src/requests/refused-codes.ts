@@ -1,4 +1,4 @@
-/** Explains the codes of refused calls, with the next step. Pure. */
+/** Explains the error codes of refused calls, and the next step for each. Pure. */
 import type { Refusals } from "../api/types.ts";
 
 interface CodeWords {
@@ -11,7 +11,10 @@ const RATE = "Send fewer requests at the same time, or raise the key's limits.";
 
 const CODES: Record<string, CodeWords> = {
   invalid_api_key: { says: "API key refused", advice: "Check that the key is complete, and not revoked or expired." },
-  invalid_request_error: { says: "Invalid request", advice: "The message names the field and its rule." },
+  invalid_request_error: {
+    says: "Invalid request",
+    advice: "The error message names the invalid field and the rule that it breaks.",
+  },
   insufficient_credits: { says: "No credit left", advice: "Add credits." },
   hold_exceeds_balance: {
     says: "Possible cost above the credit or budget",
@@ -29,10 +32,10 @@ const CODES: Record<string, CodeWords> = {
 };
 
 export const codeWords = ({ code, status }: Pick<Refusals, "code" | "status">): CodeWords =>
-  CODES[code] ?? { says: `HTTP ${status}`, advice: "The message gives the reason." };
+  CODES[code] ?? { says: `HTTP ${status}`, advice: "The error message gives the reason." };
 
 const HOUR_S = 3600;
 
-/** Whether no call was refused in the last hour, so that no warning is needed. */
+/** Whether the last refused call is over an hour ago, so that no warning is needed. */
 export const isOver = (codes: Pick<Refusals, "last_at">[], nowMs: number): boolean =>
   codes.every(({ last_at }) => last_at < nowMs / 1000 - HOUR_S);

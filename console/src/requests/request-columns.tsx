@@ -1,4 +1,4 @@
-/** The columns that all lists of requests share. */
+/** The columns that all request lists share. */
 import type { RequestRecord } from "../api/types.ts";
 import { moneyColumn } from "../ui/money.tsx";
 import type { Column } from "../ui/table.tsx";
@@ -7,7 +7,7 @@ import { Outcome } from "./outcome.tsx";
 
 type RequestColumn = Column<RequestRecord>;
 
-/** The time, with model and outcome below it on screens too narrow for their columns. */
+/** The time column. On narrow screens it also shows the model and the outcome below the time. */
 export const timeColumn = (as: "ago" | "short"): RequestColumn => ({
   title: "Time",
   cell: ({ created_at, model, outcome }) => (

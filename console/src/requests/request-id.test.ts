@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestIdOf } from "./request-id.ts";
 
-test("finds a request by its own ID and by its answer's", () => {
+test("finds a request by its request ID and by the ID in its response", () => {
   const end = "01m7hqzmqnejptj07261faqckq";
   for (const text of [`req_${end}`, `chatcmpl-${end}`, `cmpl-${end}`, ` REQ_${end.toUpperCase()}\n`]) {
     assert.equal(requestIdOf(text), `req_${end}`, text);

@@ -23,7 +23,7 @@ const stack = (rows: UsageRow[]) =>
   });
 
 describe("the spend chart", () => {
-  test("stacks parts, largest first, with empty buckets at zero", () => {
+  test("stacks models or keys, largest first, with zero for empty buckets", () => {
     const { series, rows } = stack([
       row("2026-11-14", "small", "1.000000"),
       row("2026-11-14", "large", "900000.000000"),
@@ -39,7 +39,7 @@ describe("the spend chart", () => {
     assert.deepEqual(rows[0]?.values, { large: 0, small: 0 });
   });
 
-  test("sums small parts up as others", () => {
+  test("sums up small parts as others", () => {
     const many = Array.from({ length: 9 }, (_, i) => row("2026-11-15", `m${i}`, `${9 - i}.000000`));
     const { series, rows } = stack(many);
     assert.deepEqual(
@@ -49,7 +49,7 @@ describe("the spend chart", () => {
     assert.equal(rows.at(-1)?.texts?.Others, "$0.000010");
   });
 
-  test("lists parts by cost, with equal decimals", () => {
+  test("lists models or keys by cost, with equal decimals", () => {
     const rows = [
       row("2026-11-14", "a", "1.200000"),
       row("2026-11-15", "b", "5000000.000000"),

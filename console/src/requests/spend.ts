@@ -1,4 +1,4 @@
-/** Converts the API's sums to the bars of the spend chart. */
+/** Converts the API's usage sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
 import { chartDollars, columnDollars, parseMicro, placesOf } from "../money.ts";
 import { bucketNames, type Span, spanBefore } from "../time-range.ts";
@@ -11,21 +11,21 @@ interface StackParts {
   rows: UsageRow[];
   span: Span;
   split: Split;
-  /** The display name of a part, such as a key's name for its ID. */
+  /** The display name of a stacked part, such as a key's name for its ID. */
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
-  /** Rows of the previous period. */
+  /** The rows of the previous period, for comparison. */
   before?: UsageRow[] | undefined;
 }
 
-/** Parts without spending are not in the legend. */
+/** The legend omits parts without spending. */
 export function stackSpend({ rows, span, split, nameOf, labelOf, before }: StackParts) {
   const period = (of: UsageRow[], buckets: Span) => ({
     buckets: bucketNames(buckets),
     amounts: of
       .map((row) => ({
         bucket: row[span.by] ?? "",
-        // By name, because the playground has a key for each session.
+        // Grouped by name, because the playground has one key per session.
         part: nameOf(row[split] ?? ""),
         pico: parseMicro(row.charge_micro),
       }))
@@ -39,7 +39,7 @@ export function stackSpend({ rows, span, split, nameOf, labelOf, before }: Stack
   });
 }
 
-/** The cost of each model or key, highest first. The shown amounts add up to the shown sum. */
+/** The cost of each model or key, highest first. The displayed amounts add up to the displayed sum. */
 export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "split" | "nameOf">): BarItem[] {
   const sums = new Map<string, bigint>();
   for (const row of rows) {

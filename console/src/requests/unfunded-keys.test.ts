@@ -7,11 +7,11 @@ const LISTED = ["a", "b", "c", "d"].map((id) => ({ id, name: id.toUpperCase() })
 const nameOf = (id: string): string => keyName(LISTED, id);
 const rows = (...of: [string, number][]) => of.map(([key, requests]) => ({ key, requests }));
 
-test("combines the playground's keys of all sessions under one name", () => {
+test("combines the playground keys of all sessions under one name", () => {
   assert.equal(keysText(rows(["a", 3], ["session 1", 2], ["session 2", 2]), nameOf), "Playground: 4, A: 3");
 });
 
-test("names the three keys that lost most, in order", () => {
+test("names the three keys with the most refused requests, in order", () => {
   assert.equal(
     keysText(rows(["a", 1], ["b", 1200], ["c", 3], ["d", 2]), nameOf),
     "B: 1,200, C: 3, D: 2 and 1 more key",

@@ -1,4 +1,4 @@
-/** The keys whose requests were refused for missing credit. */
+/** Lists the keys whose requests were refused for lack of credit. */
 import type { Unfunded } from "../api/types.ts";
 import { countText } from "../locale.ts";
 
@@ -8,8 +8,8 @@ export const sum = (rows: Pick<Unfunded, "requests">[]): number =>
   rows.reduce((total, { requests }) => total + requests, 0);
 
 /**
- * For example "production: 12, staging: 3, nightly: 1 and 2 more keys", most refusals first. By name, because the
- * playground has a key for each session.
+ * For example "production: 12, staging: 3, nightly: 1 and 2 more keys", most refusals first. Grouped by name, because
+ * the playground has one key per session.
  */
 export function keysText(rows: Pick<Unfunded, "key" | "requests">[], nameOf: (id: string) => string): string {
   const most = [...Map.groupBy(rows, ({ key }) => nameOf(key))]

@@ -1,4 +1,4 @@
-/** Requests refused for missing credit, by reason and key, with the next step. */
+/** A notice about requests refused for lack of credit, by reason and key, with the next step. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -35,14 +35,14 @@ const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> =
 const CODES = ["insufficient_credits", "hold_exceeds_balance"];
 
 interface Props {
-  /** The start of the range, and the range in words. */
+  /** The start of the time range. */
   from: string;
   words: string;
-  /** The start of the range for refused calls, whose data says when the last one was. */
+  /** The start of the range for refused calls, which supply the time of the last refusal. */
   refusedFrom: string;
 }
 
-/** Shows nothing without refusals. It is not a warning any more once there is credit and no request was refused for an hour. */
+/** Hidden without refusals. It is a warning only while credit is missing or a request was refused in the last hour. */
 export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   const unfunded = useQuery(unfundedQuery(from));
   const refusals = useQuery(refusalsQuery(refusedFrom));

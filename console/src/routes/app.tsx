@@ -1,4 +1,4 @@
-/** The routes behind the sign-in, and the check for a session. */
+/** The routes that require a session, and the check for it. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
 import { isJoining } from "../data/joining.ts";
@@ -10,7 +10,7 @@ import { isRange, type TimeRange } from "../time-range.ts";
 import { lazyRouteComponent } from "./lazy.ts";
 import { BrokenPage, rootRoute } from "./root.tsx";
 
-/** `/console`, to which sign-in providers and checkouts also return. */
+/** The route `/console`, to which sign-in providers and checkouts return. */
 export const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/",
@@ -25,7 +25,7 @@ export const homeRoute = createRoute({
     if (me === null) {
       throw redirect({ to: "/sign-in", search: search.sign_in === undefined ? {} : { sign_in: search.sign_in } });
     }
-    // A user who signed in with a provider to accept an invitation continues with it.
+    // A user who signed in with a provider to accept an invitation continues with the invitation.
     if (isJoining()) throw redirect({ to: "/join" });
     if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
     throw redirect({ to: homeOf(me) });
@@ -35,7 +35,7 @@ export const homeRoute = createRoute({
 export const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "app",
-  // The time range in the address applies to every page that shows one (`useRange`).
+  // The time range in the URL applies to every page that shows one (`useRange`).
   validateSearch: ({ range }: Record<string, unknown>): { range?: TimeRange } => (isRange(range) ? { range } : {}),
   component: Shell,
   errorComponent: BrokenPage,
@@ -47,7 +47,7 @@ export const appRoute = createRoute({
   },
 });
 
-/** For routes of builders and hosts: without such an account the user is offered to create one. */
+/** The guard for builder and host routes. A user without an account of that kind may create one instead. */
 export async function requireAccount(kind: "builder" | "host"): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
   if (me === null || actingAccount(kind, me.accounts) !== undefined) return;
@@ -64,7 +64,7 @@ export const accountsRoute = createRoute({
   component: lazyRouteComponent(() => import("../pages/accounts/accounts-page.tsx"), "AccountsPage"),
 });
 
-/** The page's former address, so that bookmarks keep working. */
+/** The page's former URL, so that bookmarks keep working. */
 export const oldAccountsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/open-account",

@@ -26,7 +26,7 @@ function readSearch(search: Record<string, unknown>): SignInSearch {
   return { ...(next !== undefined && { next }), ...(typeof outcome === "string" && { sign_in: outcome }) };
 }
 
-/** A user with a session is redirected away from these pages. */
+/** Redirects a user who already has a session away from these pages. */
 async function goOnIfSignedIn({ search }: { search: SignInSearch }): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
   if (me !== null) throw redirect({ to: search.next ?? "/" });
@@ -68,14 +68,14 @@ const verify = createRoute({
   component: lazyRouteComponent(() => import("../pages/sign-in/verify-page.tsx"), "VerifyPage"),
 });
 
-/** With and without a session: a user without one signs in first. */
+/** Open to users with and without a session. A user without one signs in first. */
 const join = createRoute({
   getParentRoute: () => authRoute,
   path: "/join",
   component: lazyRouteComponent(() => import("../pages/join/join-page.tsx"), "JoinPage"),
 });
 
-/** A user without a session signs in first, and returns here. */
+/** A user without a session signs in first, and then returns to this page. */
 const authorize = createRoute({
   getParentRoute: () => authRoute,
   path: "/authorize",

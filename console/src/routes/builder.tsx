@@ -1,4 +1,4 @@
-/** The builder's pages. */
+/** The routes of the builders' pages. */
 import { createRoute } from "@tanstack/react-router";
 import { readPerformanceSearch } from "../pages/performance/search.ts";
 import { readRequestsSearch } from "../pages/requests/search.ts";

@@ -1,4 +1,4 @@
-/** The host's pages. */
+/** The routes of the hosts' pages. */
 import { createRoute } from "@tanstack/react-router";
 import { appRoute, requireAccount } from "./app.tsx";
 import { lazyRouteComponent } from "./lazy.ts";

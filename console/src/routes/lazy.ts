@@ -1,6 +1,6 @@
 /**
- * Loads a page's code when it is opened. If a newer build has replaced it, the router reloads the document once; but not while the gateway
- * is unreachable, because that would show the browser's own error page.
+ * Loads a page's code when the page opens. If a newer build has replaced the code, the router reloads the document
+ * once. While the gateway is unreachable it does not, because the browser would show its own error page.
  */
 import { lazyRouteComponent as lazily } from "@tanstack/react-router";
 import { gatewayAnswers, reach, Unreachable } from "../api/gateway.ts";

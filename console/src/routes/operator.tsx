@@ -1,4 +1,4 @@
-/** The operators' routes. The API refuses other users; the routes only avoid showing them empty pages. */
+/** The routes of the operators' pages. The API refuses other users; hiding the routes only spares them empty pages. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
@@ -65,7 +65,7 @@ const ledger = createRoute({
   ...forOperators,
   component: lazyRouteComponent(() => import("../pages/operator/ledger/ledger-page.tsx"), "LedgerPage"),
 });
-/** The page's former address, so that bookmarks keep working. */
+/** The page's former URL, so that bookmarks keep working. */
 const oldLedger = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/books",

@@ -1,4 +1,4 @@
-/** The root route, with the pages for unknown addresses and errors. */
+/** The root route, with the pages for unknown URLs and errors. */
 import { createRootRoute, type ErrorComponentProps, Link, Outlet, useRouter } from "@tanstack/react-router";
 import { GatewayBanner } from "../layout/gateway-banner.tsx";
 import { buttonClasses } from "../ui/button.tsx";
@@ -50,7 +50,7 @@ export function BrokenPage(props: ErrorComponentProps) {
   );
 }
 
-/** The same within the layout. Trying again reloads everything that the page needs. */
+/** The error page within the layout. Its retry button reloads everything that the page needs. */
 export function BrokenPart({ error }: ErrorComponentProps) {
   const router = useRouter();
   return (

@@ -1,4 +1,4 @@
-/** Creates a secret, which is shown only once. */
+/** A dialog and a form that create a secret (an API key or a host token), which is shown only once. */
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
@@ -49,11 +49,11 @@ export function CreateSecretDialog({ kind, open, onClose, onCreated }: DialogPro
 interface FormProps {
   kind: SecretKind;
   onCreated: (secret: string) => void;
-  /** Replaces the single button. */
+  /** Buttons that replace the form's single button. */
   actions?: (busy: boolean) => ReactNode;
 }
 
-/** Only the form, for a dialog or a page. */
+/** The form without a dialog around it, for use in a dialog or a page. */
 export function CreateSecretForm({ kind: { noun, example, useCreate }, onCreated, actions }: FormProps) {
   const create = useCreate();
   const submit = (fields: FormData): void =>

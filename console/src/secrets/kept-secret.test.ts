@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { forgetSecret, keepSecret, keptSecret } from "./kept-secret.ts";
 
-/** The browser window's listeners, for the warning before it closes. */
+/** The listeners that the code adds to the window, for the warning before it closes. */
 const warned = new Set<unknown>();
 Object.assign(globalThis, {
   addEventListener: (_name: string, listener: unknown) => void warned.add(listener),
@@ -13,13 +13,13 @@ afterEach(() => {
   for (const name of ["a key", "b key", "a token"]) forgetSecret(name);
 });
 
-test("keeps a new secret of each account while other pages are open", () => {
+test("keeps each account's new secret while other pages are open", () => {
   keepSecret("a key", "tsk_live_1");
   keepSecret("a token", "tht_live_1");
   assert.deepEqual(["a key", "a token", "b key"].map(keptSecret), ["tsk_live_1", "tht_live_1", undefined]);
 });
 
-test("warns before the page closes while a secret is kept", () => {
+test("warns before the window closes while a secret is kept", () => {
   assert.equal(warned.size, 0);
   keepSecret("a key", "tsk_live_1");
   keepSecret("b key", "tsk_live_2");

@@ -1,6 +1,6 @@
 /**
- * Secrets that were shown once and are still needed: a key for a first call, a token for a machine's login. They stay
- * only in this page's memory while other pages are open; the browser warns before the page is closed.
+ * Holds new secrets that are needed once more: an API key for a first call, a host token for a machine's login. They
+ * stay in memory while the user opens other pages. The browser warns before the window is closed.
  */
 import { useSyncExternalStore } from "react";
 
@@ -24,7 +24,7 @@ export function keepSecret(of: string, secret: string): void {
   changed();
 }
 
-/** Forgets a secret that was used or is not needed any more. */
+/** Discards a secret that was used or is not needed any more. */
 export function forgetSecret(of: string): void {
   if (kept.delete(of)) changed();
 }
@@ -36,5 +36,5 @@ const subscribe = (listener: Listener): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** `of`: the owner and the purpose: `acc_… key`. */
+/** `of`: the owner's ID and the purpose, for example `acc_… key`. */
 export const useKeptSecret = (of: string): string | undefined => useSyncExternalStore(subscribe, () => kept.get(of));

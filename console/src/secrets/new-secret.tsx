@@ -1,12 +1,12 @@
-/** A secret that was just created, which is shown only once. */
+/** Shows a secret that was just created; it is shown only once. */
 import type { ReactNode } from "react";
 import { Button } from "../ui/button.tsx";
 import { DialogActions } from "../ui/dialog.tsx";
 import { Secret } from "../ui/secret.tsx";
 
 /**
- * The title for the dialog whose form created the secret: the same dialog continues, so that it keeps the focus.
- * `noun`: "key".
+ * The title of the dialog that shows the new secret. The form's dialog stays open for it, so that the focus stays.
+ * `noun`: for example "key".
  */
 export const newSecretTitle = (noun: string) =>
   ({ title: `Your new ${noun}`, about: "Copy it now. You will not see it again.", sticky: true }) as const;
@@ -15,7 +15,7 @@ interface Props {
   noun: string;
   secret: string;
   onDone: () => void;
-  /** Notes shown beside the secret. */
+  /** Notes below the secret. */
   children?: ReactNode;
 }
 

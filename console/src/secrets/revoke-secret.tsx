@@ -1,4 +1,4 @@
-/** Revokes a secret after a confirmation. */
+/** A dialog that revokes a secret after a confirmation. */
 import type { ReactNode } from "react";
 import { Confirm } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -8,7 +8,7 @@ interface Props {
   kind: SecretKind;
   secret: SecretRow;
   onClose: () => void;
-  /** Says what stops working. */
+  /** The text that says what stops working. */
   children: ReactNode;
 }
 

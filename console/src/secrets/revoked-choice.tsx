@@ -1,4 +1,4 @@
-/** Switches between active and revoked secrets; hidden while there are no revoked ones. */
+/** Switches a list between active and revoked secrets. Hidden if none is revoked. */
 import { Segmented } from "../ui/segmented.tsx";
 
 export type Shown = "active" | "revoked";

@@ -1,20 +1,20 @@
 import type { AccountKind } from "../api/types.ts";
 
 /**
- * API keys and host tokens are two kinds of secrets: they have a name, are shown once and work until they are revoked.
- * A SecretKind defines how they differ.
+ * A secret in a list. There are two kinds of secrets, API keys and host tokens. Both have a name, are shown once and
+ * work until they are revoked. A SecretKind defines how the kinds differ.
  */
 export interface SecretRow {
   id: string;
   name: string;
-  /** The beginning of the secret, enough to recognise it. */
+  /** The first characters of the secret, enough to recognize it. */
   start: string;
   created_at: number;
   last_used_at: number | null;
   revoked_at: number | null;
 }
 
-/** The part of `useMutation`'s result that is used here. */
+/** The part of `useMutation`'s result that the pages for secrets use. */
 interface Change<Variables, Data> {
   mutate: (variables: Variables, then: { onSuccess: (data: Data) => void }) => void;
   isPending: boolean;
@@ -22,13 +22,13 @@ interface Change<Variables, Data> {
 }
 
 export interface SecretKind {
-  /** The kind of account that has these secrets. */
+  /** The kind of account to which these secrets belong. */
   of: AccountKind;
-  /** "key", as in "Create key". */
+  /** For example "key", as in "Create key". */
   noun: string;
   /** For example "API key". */
   fullName: string;
-  /** Advice on how to name it. */
+  /** Advice on how to name a secret. */
   naming: string;
   /** An example of a name. */
   example: string;

@@ -1,4 +1,4 @@
-/** A table of secrets: the beginning of each, its last use, and actions. */
+/** A table of secrets: the first characters of each, its last use, and actions. */
 import type { ReactNode } from "react";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
@@ -10,11 +10,14 @@ import type { SecretRow } from "./secret-kind.ts";
 interface Props<Row extends SecretRow> {
   label: string;
   rows: Row[];
-  /** Further columns after the name. */
+  /** Further columns, shown after the name. */
   columns: Column<Row>[];
-  /** Undefined if the user's role does not allow it. */
+  /** Called to revoke a secret; undefined if the user's role does not allow it. */
   onRevoke: ((secret: Row) => void) | undefined;
-  /** Opens a secret's details instead of actions in its row. `below`: shown below the name on narrow screens. */
+  /**
+   * Set if a click on a row opens details, which then replace the actions in the row. `below`: shown below the name on
+   * narrow screens.
+   */
   opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode } | undefined;
 }
 

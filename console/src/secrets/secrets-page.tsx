@@ -1,4 +1,4 @@
-/** A page with secrets of one kind: lists, creates, opens and revokes them. */
+/** A page that lists, creates, opens and revokes secrets of one kind. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usePermissions } from "../data/session.ts";
@@ -20,14 +20,14 @@ interface Props<Row extends SecretRow> {
   title: string;
   about: string;
   icon: ReactNode;
-  /** What the first secret is needed for. */
+  /** Says what the first secret is needed for, while there is none. */
   purpose: string;
   columns?: Column<Row>[];
-  /** Says what stops working when it is revoked; if secrets open, revoking is in their details. */
+  /** Says what stops working when a secret is revoked. Not set if secrets have details, which then offer to revoke. */
   revoking?: (secret: Row) => ReactNode;
-  /** Opens a secret's details instead of actions in its row. */
+  /** Set if a click on a row opens a secret's details, which then replace the actions in the row. */
   opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode };
-  /** Replaces the dialog that only asks for a name. */
+  /** Replaces the default dialog, which asks only for a name. */
   creating?: (dialog: { open: boolean; onClose: () => void }) => ReactNode;
 }
 

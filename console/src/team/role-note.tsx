@@ -1,4 +1,4 @@
-/** Explains once per page why the person's role does not allow an action. */
+/** A note, shown once per page, that says why the person's role does not allow an action. */
 import type { AccountKind, Need } from "../api/types.ts";
 import { useActing } from "../data/session.ts";
 import { whoMay } from "./roles.ts";

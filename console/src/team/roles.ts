@@ -1,4 +1,4 @@
-/** Describes roles in words. The API decides what a role may do. */
+/** Describes roles in words. The API decides which actions a role may do. */
 import type { AccountKind, Need, Role } from "../api/types.ts";
 
 export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];

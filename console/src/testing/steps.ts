@@ -1,6 +1,6 @@
 /**
- * Counts the work that code does on texts and lists in steps: each character or entry that one of their methods looks
- * at is one step. Unlike time, the count is the same on every machine.
+ * Counts the steps that code takes on strings and arrays: each character or element that one of their methods reads is
+ * one step. Unlike a duration, the count is the same on every machine.
  */
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 type Cost = (receiver: { length: number }, args: unknown[], result: unknown) => number;
@@ -9,14 +9,14 @@ const one: Cost = () => 1;
 const whole: Cost = ({ length }) => length;
 const ofResult: Cost = (_receiver, _args, result) => (result as { length: number }).length;
 const ofArgument: Cost = (_receiver, [part]) => String(part).length;
-/** Everything up to the match, or to the end. */
+/** The cost of a search: everything up to the match, or to the end. */
 const upToFound: Cost = ({ length }, [, from], result) =>
   (Number(result) === -1 ? length : Number(result)) - Number(from ?? 0);
-/** The removed entries, and those behind them that move. */
+/** The cost of removing elements: the removed ones, and those after them, which move. */
 const fromStart: Cost = ({ length }, [start], result) => length + (result as { length: number }).length - Number(start);
 const ofInput: Cost = (_receiver, [input]) => String(input).length;
 
-/** Other methods cost as much as the length of their object. */
+/** The methods with special costs. Every other method costs the length of its object. */
 const COSTS: [object, Record<string, Cost>][] = [
   [
     String.prototype,
@@ -35,7 +35,7 @@ const COSTS: [object, Record<string, Cost>][] = [
   [RegExp.prototype, { exec: ofInput, test: ofInput }],
   [Math, { max: one, min: one }],
 ];
-/** Methods that do no work on a text or a list, or call others that are counted. */
+/** Methods that are not counted: they do no work on strings or arrays, or only call counted methods. */
 const LEFT_ALONE = new Set(["constructor", "toString", "valueOf", "values", "keys", "entries", "compile"]);
 
 /** Runs `act` and returns how many steps it took. */

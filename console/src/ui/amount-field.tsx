@@ -1,4 +1,4 @@
-/** An input for dollars with a decimal point or comma, which shows the amount that it understood. */
+/** An input for a dollar amount with a decimal point or comma. It shows how it parsed the amount. */
 import { type ComponentProps, useState } from "react";
 import { exactDollars } from "../money.ts";
 import { readDollars } from "../typed-dollars.ts";
@@ -9,7 +9,7 @@ type AmountFieldProps = Omit<ComponentProps<typeof TextField>, "inputMode" | "au
 export function AmountField({ hint, defaultValue, ...field }: AmountFieldProps) {
   const [typed, setTyped] = useState<string>();
   const read = typed === undefined || typed.trim() === "" ? undefined : readDollars(typed);
-  // An incomplete amount shows no error while the user types; an ambiguous one does.
+  // While the user types, an invalid amount shows the usual hint instead of an error.
   const told = read === undefined ? hint : "pico" in read ? `Read as ${exactDollars(read.pico)}` : hint;
   return (
     <TextField

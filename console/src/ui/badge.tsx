@@ -1,4 +1,4 @@
-/** A short state in a coloured pill. The word carries the meaning; the colour only helps. */
+/** A short state in a colored pill. The word carries the meaning; the color is only an aid. */
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 

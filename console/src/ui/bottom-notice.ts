@@ -1,10 +1,10 @@
-/** A notice at the lower edge of the screen keeps its height free of toasts. */
+/** Moves toasts above a notice at the lower edge of the screen, so that they do not cover it. */
 import type { RefCallback } from "react";
 
-/** Read by the toasts' place (toast.tsx). */
+/** The CSS variable with the notice's height, which toast.tsx uses to position toasts. */
 const HEIGHT = "--bottom-notice-height";
 
-/** For the notice's element. There is at most one. */
+/** A ref for the notice's element. At most one such notice is on the page. */
 export const keepFreeOfToasts: RefCallback<HTMLElement> = (element) => {
   if (element === null) return undefined;
   const { style } = document.documentElement;

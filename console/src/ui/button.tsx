@@ -1,4 +1,4 @@
-/** Buttons. One primary action per view; everything else is plain. */
+/** Buttons. A page has one primary action; all other buttons are plain. */
 
 import type { ComponentProps, ReactNode } from "react";
 import { classes } from "./classes.ts";
@@ -16,14 +16,14 @@ const LOOKS: Record<ButtonLook, string> = {
 const SHAPE =
   "inline-flex items-center justify-center gap-2 rounded-md border font-medium whitespace-nowrap transition-colors disabled:opacity-55";
 
-/** For links that look like buttons: `<Link className={buttonClasses("plain")}>`. */
+/** The classes for links that look like buttons: `<Link className={buttonClasses("plain")}>`. */
 export const buttonClasses = (look: ButtonLook = "plain", size: "small" | "usual" = "usual"): string =>
   classes(SHAPE, LOOKS[look], size === "small" ? "h-7 px-2.5 text-xs" : "h-9 px-3.5 text-sm");
 
 interface ButtonProps extends ComponentProps<"button"> {
   look?: ButtonLook;
   size?: "small" | "usual";
-  /** Shows that the action is running, and prevents a second click. */
+  /** Whether the action is running. The button then shows it and ignores further clicks. */
   busy?: boolean;
 }
 
@@ -43,7 +43,7 @@ export function Button({ look = "plain", size = "usual", busy = false, className
 }
 
 interface IconButtonProps extends ComponentProps<"button"> {
-  /** The action, for users who do not see the icon. */
+  /** The action in words, for users who do not see the icon. */
   label: string;
   children: ReactNode;
 }

@@ -1,15 +1,15 @@
-/** The blocks of a page's layout. */
+/** The building blocks of a page's layout: header, cards and single numbers. */
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 interface CardProps {
-  /** The anchor for links. */
+  /** The ID by which links refer to the card. */
   id?: string;
   title?: ReactNode;
-  /** Shown beside the title: a switch, a link. */
+  /** Content beside the title, such as a switch or a link. */
   aside?: ReactNode;
   className?: string;
-  /** Without padding, for tables that fill the card. */
+  /** Omits the padding, for tables that fill the card. */
   flush?: boolean;
   children: ReactNode;
 }
@@ -58,7 +58,7 @@ export function PageHeader({ title, about, actions }: PageHeaderProps) {
   );
 }
 
-/** A number with its name; several are shown in a <Stats>. */
+/** A number with its name. Several of them form a <Stats>. */
 export function Stat({ label, children, note }: { label: ReactNode; children: ReactNode; note?: ReactNode }) {
   return (
     <div className="@container min-w-0 bg-surface px-4 py-4 sm:px-5">
@@ -71,7 +71,7 @@ export function Stat({ label, children, note }: { label: ReactNode; children: Re
   );
 }
 
-/** Five stats in a row would break their amounts on a small screen, so they are shown as three and two. */
+/** The layout of five stats: rows of three and two on small screens, so that amounts do not wrap. */
 const FIVE =
   "lg:max-xl:has-[>:nth-child(5)]:grid-flow-row lg:max-xl:has-[>:nth-child(5)]:grid-cols-3 lg:max-xl:*:last:nth-[5]:col-span-2!";
 

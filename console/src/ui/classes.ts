@@ -1,2 +1,2 @@
-/** Joins class names, leaving out what is false. */
+/** Joins class names, skipping those that are false, null or undefined. */
 export const classes = (...names: (string | false | null | undefined)[]): string => names.filter(Boolean).join(" ");

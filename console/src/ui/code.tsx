@@ -47,7 +47,7 @@ export function CodeTabs({ snippets, label }: { snippets: Snippet[]; label: stri
   );
 }
 
-/** Long lines scroll, so the block can take the focus. */
+/** A scrolling block must be focusable, so that users can scroll it by keyboard. */
 function Pre({ text, label }: { text: string; label: string }) {
   return (
     <section

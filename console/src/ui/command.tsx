@@ -1,4 +1,4 @@
-/** Commands to copy, one per line. Long ones wrap, so that users see all of what they paste. */
+/** Shell commands to copy, one per line. Long ones wrap, so that users see everything that they paste. */
 import { CopyButton } from "./copy.tsx";
 
 export function Command({ text, label }: { text: string; label: string }) {

@@ -1,4 +1,4 @@
-/** Copies text to the clipboard, and confirms it. */
+/** A button that copies text to the clipboard and confirms it. */
 
 import { useEffect, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
@@ -7,7 +7,7 @@ import { toast } from "./toast.tsx";
 
 const DONE_MS = 2_000;
 
-/** Uses a text selection if the browser offers no clipboard, as over plain HTTP. */
+/** Falls back to selecting the text if the browser offers no clipboard, as over plain HTTP. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -21,11 +21,11 @@ async function copyText(text: string): Promise<void> {
 
 interface CopyProps {
   text: string;
-  /** The button's name: "Copy the key". */
+  /** The button's accessible name, for example "Copy the key". */
   label: string;
-  /** With a text beside the icon. */
+  /** Shows a text beside the icon. */
   worded?: boolean;
-  /** Takes the focus when it appears. */
+  /** Focuses the button when it appears. */
   focused?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A value that changes only after a pause in typing, so that not every key press sends a request. */
+/** A hook that delays a typed value until the user pauses, so that not every key press sends a request. */
 import { useEffect, useState } from "react";
 
 const PAUSE_MS = 300;

@@ -1,4 +1,4 @@
-/** Dialogs. The focus moves in when they open, stays in, and returns when they close. */
+/** Dialogs. The focus moves into a dialog when it opens, stays in it, and returns when it closes. */
 
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
@@ -15,7 +15,7 @@ interface DialogProps {
   onClose: () => void;
   title: string;
   about?: ReactNode;
-  /** Stays open when the user clicks beside it, for content that is shown only once. */
+  /** Keeps the dialog open when the user clicks outside, for content that is shown only once. */
   sticky?: boolean;
   wide?: boolean;
   children: ReactNode;
@@ -26,7 +26,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
-        {/* Above drawers, because a dialog may be opened from one. */}
+        {/* Shown above drawers, because a drawer may open a dialog. */}
         <Radix.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
         <Radix.Content
           {...focusBack}
@@ -64,7 +64,7 @@ interface FormActionsProps {
   busy: boolean;
   disabled?: boolean;
   danger?: boolean;
-  /** The verb on the button that submits the form. */
+  /** The text of the submit button, a verb. */
   children: ReactNode;
 }
 
@@ -82,9 +82,9 @@ interface ConfirmProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** Says what happens, and whether it can be undone. */
+  /** Says what the action does, and whether it can be undone. */
   children: ReactNode;
-  /** The verb on the button: "Revoke key". */
+  /** The text of the button, for example "Revoke key". */
   action: string;
   onConfirm: () => void;
   busy?: boolean;

@@ -1,4 +1,4 @@
-/** A panel at the right edge with the details of a list's item; on a phone it fills the screen. */
+/** A panel at the right edge with the details of a list item. On narrow screens it fills the screen. */
 
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
@@ -54,7 +54,7 @@ export const DrawerSection = ({ title, children }: { title: string; children: Re
   </section>
 );
 
-/** An ID with a copy button. `of`: "request". */
+/** An ID with a copy button. `of`: the kind of object, for example "request". */
 export const IdLine = ({ id, of }: { id: string; of: string }) => (
   <div className="flex items-center gap-1">
     <code className="min-w-0 font-mono text-xs break-all">{id}</code>

@@ -1,4 +1,4 @@
-/** A form field: its label, hint and error, connected for screen readers. */
+/** Form fields: label, hint and error, connected for screen readers. */
 
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { ApiFault } from "../api/fault.ts";
@@ -8,7 +8,7 @@ import { Eye, EyeOff } from "./icons.tsx";
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** The error; shown instead of the hint. */
+  /** The error, shown instead of the hint. */
   error?: string | undefined;
   /** Shows the label only to screen readers. */
   hideLabel?: boolean;
@@ -64,7 +64,7 @@ export function TextField({ label, hint, error, hideLabel, className, ...input }
   );
 }
 
-/** A day. Its label stands beside it: an empty one shows nothing but its format. */
+/** An input for a day. Its label is visible beside it, because an empty date input shows only the date format. */
 export function DateField({ label, className, ...input }: Omit<InputProps, "hint" | "error" | "hideLabel">) {
   const id = useId();
   return (
@@ -100,7 +100,7 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
   );
 }
 
-/** The email address of the sign-in. */
+/** The email address that a person signs in with. */
 export const EmailField = ({ error }: { error: string | undefined }) => (
   <TextField label="Email" name="email" type="email" autoComplete="username" required error={error} />
 );
@@ -123,7 +123,7 @@ export function NewPasswordField(props: InputProps) {
 type SelectProps = FieldProps &
   Omit<ComponentProps<"select">, "className" | "id" | "children"> & { options: { value: string; label: string }[] };
 
-/** The browser's own select, which works with every keyboard, screen reader and telephone. */
+/** The browser's own select element, which works with every keyboard, screen reader and phone. */
 export function SelectField({ label, hint, error, hideLabel, className, options, ...select }: SelectProps) {
   return (
     <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
@@ -159,7 +159,7 @@ export function CheckField({ label, ...input }: { label: ReactNode } & Omit<Comp
   );
 }
 
-/** The API's error for this field; undefined if there is none, or it concerns another field. */
+/** The API's error for this field; undefined if there is none or it concerns another field. */
 export function errorOfField(error: unknown, param: string): string | undefined {
   return error instanceof ApiFault && error.param === param ? error.message : undefined;
 }

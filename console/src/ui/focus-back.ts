@@ -1,7 +1,10 @@
-/** Returns the focus to where it was before a dialog opened. Radix does so only for dialogs with their own button. */
+/**
+ * Returns the focus to its previous element when a dialog closes. Radix does so only for dialogs with their own trigger
+ * button.
+ */
 import { useRef } from "react";
 
-/** `<Dialog.Content {...useFocusBack()}>`; `intoField`: the first input gets the focus. */
+/** Props for a dialog: `<Dialog.Content {...useFocusBack()}>`. `intoField`: focuses the first input on opening. */
 export function useFocusBack({ intoField = false } = {}) {
   const before = useRef<HTMLElement>(null);
   return {
@@ -19,7 +22,7 @@ export function useFocusBack({ intoField = false } = {}) {
   };
 }
 
-/** A menu's item is gone when the dialog closes, so the menu's button gets the focus. */
+/** A menu's item no longer exists when its dialog closes, so the menu's button gets the focus. */
 function lastingElement(element: Element | null): HTMLElement | null {
   const button = element?.closest("[role=menu]")?.getAttribute("aria-labelledby");
   return button == null ? (element as HTMLElement | null) : document.getElementById(button);

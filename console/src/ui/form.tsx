@@ -1,4 +1,4 @@
-/** A form that shows errors beside their fields, or above the button if the API named no field, and announces them. */
+/** A form that shows and announces errors: beside their field, or above the button if the API named no field. */
 
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
@@ -7,9 +7,9 @@ import { TriangleAlert } from "./icons.tsx";
 
 interface FormProps {
   onSubmit: (fields: FormData) => void;
-  /** The API's error for the last attempt. */
+  /** The API's error for the last submission. */
   error?: unknown;
-  /** The fields that show their own errors. */
+  /** The names of fields that show their own errors. */
   fields?: string[];
   className?: string;
   children: ReactNode;
@@ -25,7 +25,7 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
         onSubmit(new FormData(event.currentTarget));
       }}
     >
-      {/* Always in the page, so that screen readers announce it when it is filled. */}
+      {/* The element is always present, so that screen readers announce its content when it appears. */}
       <div role="alert" className="empty:hidden">
         {error !== undefined && error !== null && !shownByField && <Problem>{sentenceOf(error)}</Problem>}
         {shownByField && <span className="sr-only">{sentenceOf(error)}</span>}

@@ -1,12 +1,14 @@
-/** The icons of the console. To add one, use its name on lucide.dev: the build inserts its shapes (console/tools/lucide.ts). */
+/**
+ * The console's icons. To add one, use its name on lucide.dev: the build inserts its shapes (console/tools/lucide.ts).
+ */
 import { createElement, type ReactNode, type SVGProps } from "react";
 
 export type Icon = (props: SVGProps<SVGSVGElement>) => ReactNode;
 
-/** Replaced by the build with an element name and attributes for each shape of the icon. */
+/** The build replaces calls with the icon's shapes: an element name and attributes for each. */
 declare function lucide(name: string): [string, Record<string, string>][];
 
-/** An icon without a name is decoration, and hidden from screen readers. */
+/** An icon without an accessible name is decoration, so it is hidden from screen readers. */
 function icon(shapes: ReturnType<typeof lucide>): Icon {
   return (props) => (
     // biome-ignore lint/a11y/noSvgWithoutTitle: who gives it a meaning gives it aria-label, and it is hidden without

@@ -1,4 +1,4 @@
-/** The end of a paged list: loads the next page when it becomes visible or is clicked. */
+/** The end of a paginated list. Loads the next page when it becomes visible or is clicked. */
 import { useEffect, useRef } from "react";
 import { sentenceOf } from "../api/fault.ts";
 import { Button } from "./button.tsx";

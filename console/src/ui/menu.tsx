@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 interface MenuProps {
-  /** The button that opens the menu; a single element that takes a ref. */
+  /** The button that opens the menu: a single element that accepts a ref. */
   button: ReactNode;
   align?: "start" | "end";
   children: ReactNode;
@@ -51,7 +51,7 @@ interface ChoiceProps<Value extends string> {
   onChange: (value: Value) => void;
 }
 
-/** A choice in a menu, with a mark at the selected option. */
+/** A group of options in a menu, with a mark at the selected one. */
 export function MenuChoice<Value extends string>({ label, value, options, onChange }: ChoiceProps<Value>) {
   return (
     <DropdownMenu.RadioGroup value={value} onValueChange={(next) => onChange(next as Value)} aria-label={label}>

@@ -1,12 +1,12 @@
-/** How much of something is used, as numbers and a bar. */
+/** Shows how much of a capacity is used, as numbers and a bar. */
 import { count } from "./time.tsx";
 
 interface MeterProps {
-  /** The label: "Slots of garage". */
+  /** The label, for example "Slots of garage". */
   label: string;
   value: number;
   max: number;
-  /** A word after the numbers: "busy". */
+  /** A word after the numbers, for example "busy". */
   word?: string;
 }
 

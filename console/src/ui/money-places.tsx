@@ -1,13 +1,14 @@
 /**
- * One number of decimals for all amounts of a page, a drawer or a dialog, so that `$0.0015683360` never stands beside `$0.001568336`: each
- * amount says how many it needs, and all are written with the largest number. It never shrinks, so that amounts do not jump back and forth.
+ * Shares one number of decimals among all amounts of a page, a drawer or a dialog, so that `$0.0015683360` is never
+ * next to `$0.001568336`. Each amount registers how many decimals it needs, and all show the largest number. It never
+ * decreases, so that amounts do not jump.
  */
 import { createContext, type ReactNode, useContext, useLayoutEffect, useMemo, useSyncExternalStore } from "react";
 import { newPlaces, type Places } from "./places.ts";
 
 const Shared = createContext<Places | undefined>(undefined);
 
-/** `page`: begins anew with another one. */
+/** `page`: a change of page starts again with the fewest decimals. */
 export function SamePlaces({ page = "", children }: { page?: string; children: ReactNode }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page has other amounts
   const places = useMemo(newPlaces, [page]);
@@ -16,10 +17,10 @@ export function SamePlaces({ page = "", children }: { page?: string; children: R
 
 const ALONE = newPlaces();
 
-/** The number of decimals of an amount that needs this many. */
+/** Registers how many decimals an amount needs, and returns how many to show. */
 export function usePlaces(needed: number): number {
   const places = useContext(Shared);
-  // Before the browser paints, so that nobody sees an amount with fewer.
+  // A layout effect runs before the browser paints, so that no amount appears with too few decimals.
   useLayoutEffect(() => places?.need(needed), [places, needed]);
   const { subscribe, most } = places ?? ALONE;
   return Math.max(needed, useSyncExternalStore(subscribe, most));

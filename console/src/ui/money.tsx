@@ -1,6 +1,7 @@
 /**
- * Shows amounts of the API. In a sentence they are short, and exact on hover. All others show every digit, with the same number of decimals
- * on one page (`SamePlaces`); balances and sums have those below a cent smaller.
+ * Shows the API's amounts. Within sentences they are short, with the exact amount on hover. Elsewhere they show every
+ * digit, with the same number of decimals on the whole page (`SamePlaces`). Balances and sums show the digits below a
+ * cent smaller.
  */
 import type { ReactNode } from "react";
 import { columnDollars, exactDollars, picoOf, placesOf, shortDollars } from "../money.ts";
@@ -12,11 +13,14 @@ import type { Column } from "./table.tsx";
 const BELOW_CENT = /^(.*[.,]\d\d)(\d+)$/;
 
 interface MoneyProps {
-  /** Microdollars as the API writes them, or picodollars. */
+  /** Microdollars as the API's text, or picodollars. */
   of: string | bigint;
-  /** `charge`: in a sentence, rounded up; `balance`: a balance or a sum of rows; `chosen`: set by a person, such as a budget. */
+  /**
+   * `charge`: within a sentence, rounded up. `balance`: a balance or a sum of rows. `chosen`: set by a person, such as
+   * a budget.
+   */
   as?: "charge" | "balance" | "chosen";
-  /** Shows every digit in the same size. */
+  /** Shows every digit in the same font size. */
   exact?: boolean;
 }
 
@@ -53,17 +57,17 @@ function Balance({ pico }: { pico: bigint }) {
 }
 
 interface MoneyColumnParts<Row> extends Pick<Column<Row>, "title" | "from" | "className"> {
-  /** The row's amount: null if there is none, undefined until it is loaded. */
+  /** The row's amount: null if the row has none, undefined until loaded. */
   of: (row: Row) => string | bigint | null | undefined;
-  /** Shown below the amount. */
+  /** Content below the amount. */
   below?: (row: Row) => ReactNode;
   /** Shows a plus before positive amounts. */
   signed?: boolean;
-  /** Shows the sum of the visible rows below them. */
+  /** Shows the sum of the visible rows at the end of the column. */
   total?: boolean;
 }
 
-/** A column of amounts with aligned decimal points and all digits, so that they visibly add up. */
+/** A column of amounts with all digits and aligned decimal points, so that rows visibly add up. */
 export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
   const { of, below, signed = false, total = false, ...column } = parts;
   const amountsOf = (rows: Row[]): bigint[] => rows.map((row) => picoOf(of(row) ?? 0n));
@@ -95,7 +99,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
 
 interface AmountProps {
   pico: bigint;
-  /** What others of its column need, also where no page shares the number. */
+  /** The number of decimals that the column's other amounts need, in case no `SamePlaces` shares it. */
   atLeast?: number;
   signed?: boolean;
 }

@@ -1,4 +1,4 @@
-/** A button with a menu of the last twelve months, which saves the PDF file of the chosen one. */
+/** A button with a menu of the last twelve months. Choosing a month downloads its PDF file. */
 import { useMutation } from "@tanstack/react-query";
 import { utcMonths } from "../utc.ts";
 import { Button } from "./button.tsx";

@@ -1,4 +1,4 @@
-/** A coloured box with important information and an action. */
+/** A colored box with important information and an action. */
 
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";

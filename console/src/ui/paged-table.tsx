@@ -1,4 +1,4 @@
-/** A table that is loaded in pages, with its loading, error and empty states. */
+/** A table whose rows load page by page, with its loading, error and empty states. */
 import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Aged } from "../data/old-data.ts";
@@ -8,11 +8,11 @@ import { Table, type TableProps } from "./table.tsx";
 
 interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
   query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch"> & Aged;
-  /** Shown if there are no rows. */
+  /** Shown in place of the rows if there are none. */
   empty: ReactNode;
-  /** A further action if loading failed. */
+  /** A button besides the retry button if loading failed. */
   action?: ReactNode;
-  /** Shown between the filters and the rows. */
+  /** Content between the filters and the rows. */
   above?: (rows: Row[]) => ReactNode;
 }
 

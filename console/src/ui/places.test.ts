@@ -1,9 +1,9 @@
-/** The number of decimals that the amounts of a page share. */
+/** Tests the shared number of decimals of a page's amounts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newPlaces } from "./places.ts";
 
-test("grows to the largest number that an amount needs, and tells only then", () => {
+test("grows to the largest number of decimals needed, and notifies listeners only then", () => {
   const places = newPlaces();
   const told: number[] = [];
   const stop = places.subscribe(() => told.push(places.most()));

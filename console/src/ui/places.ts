@@ -1,6 +1,6 @@
-/** The largest number of decimals that any amount of a page has needed. */
+/** Tracks the largest number of decimals that any amount on a page needs. */
 export interface Places {
-  /** An amount needs this many. */
+  /** Registers that an amount needs this many decimals. */
   need: (places: number) => void;
   most: () => number;
   subscribe: (listener: () => void) => () => void;

@@ -1,10 +1,10 @@
-/** The time range that a page shows. It is part of the address, so that going back, reloading and sharing keep it. */
+/** The choice of the page's time range. It is part of the URL, so that it survives back, reload and sharing. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { RANGE_WORDS, type TimeRange } from "../time-range.ts";
 import { Segmented } from "./segmented.tsx";
 
-/** The range in the address if it is allowed, or `otherwise`; `setRange` changes the address. */
+/** The range in the URL if it is one of `choices`, otherwise `otherwise`. `setRange` changes the URL. */
 export function useRange<Of extends TimeRange>(choices: readonly Of[], otherwise: Of): [Of, (range: Of) => void] {
   const { range } = useSearch({ strict: false });
   const navigate = useNavigate();

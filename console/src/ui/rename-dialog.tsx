@@ -5,7 +5,7 @@ import { Form, textOf } from "./form.tsx";
 import { toast } from "./toast.tsx";
 
 interface Props {
-  /** For example "Rename key". */
+  /** The dialog's title, for example "Rename key". */
   title: string;
   about?: string;
   /** The object to rename. */

@@ -1,4 +1,4 @@
-/** A button that downloads a file: busy meanwhile, with the error if it fails. */
+/** A button that downloads a file. It is busy during the download, and shows the error if that fails. */
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "./button.tsx";

@@ -1,6 +1,6 @@
 /**
- * Replaces react-remove-scroll, which Radix's dialogs use: that package locks scrolling with a <style> element created
- * at run time, which a strict Content-Security-Policy forbids. This one sets the property on the element itself.
+ * Replaces the package react-remove-scroll, which Radix's dialogs use. That package creates a <style> element at run
+ * time, which a strict Content-Security-Policy forbids. This component sets the style on the element itself.
  */
 import { type ComponentType, type ReactNode, useEffect } from "react";
 
@@ -16,7 +16,7 @@ export function RemoveScroll({ as: Container, children }: Props): ReactNode {
     const { style, clientWidth } = document.documentElement;
     locks += 1;
     if (locks === 1) {
-      // Keeps the scroll bar's width, so that nothing moves.
+      // Reserves the scroll bar's width, so that content does not move.
       style.paddingRight = `${window.innerWidth - clientWidth}px`;
       style.overflow = "hidden";
     }

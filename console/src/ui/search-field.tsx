@@ -11,7 +11,10 @@ interface Props {
   placeholder: string;
   text: string;
   onText: (text: string) => void;
-  /** The latest callback is used, because other filters may change while the user types. */
+  /**
+   * Called with the text after a pause. Always the latest callback, because other filters may change while the user
+   * types.
+   */
   onPause: (text: string) => void;
 }
 

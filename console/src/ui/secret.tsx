@@ -1,11 +1,11 @@
-/** A secret that is shown only once, to be copied now. */
+/** Shows a secret with a copy button. It is shown only once, so the user must copy it now. */
 import { CopyButton } from "./copy.tsx";
 
 interface Props {
   text: string;
-  /** For example "Copy the key". */
+  /** The copy button's name, for example "Copy the key". */
   label: string;
-  /** Its button takes the focus when it appears. */
+  /** Focuses the copy button when it appears. */
   focused?: boolean;
 }
 

@@ -1,16 +1,16 @@
 /**
- * The sections of a page, one below the other. While the page loads, those below a section that is still loading are hidden, so that
- * nothing moves that was shown already. All of them ask for their data at once.
+ * The sections of a page, one below the other. While the page first loads, all sections below a loading one are hidden,
+ * so that nothing visible moves. All sections request their data at once.
  */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 
-/** What is marked so has no data yet. `styles.css` hides what follows it. */
+/** Marks an element without data. `styles.css` hides everything after it. */
 const LOADING = "[data-loading]";
 
 export function Sections({ children }: { children: ReactNode }) {
   const element = useRef<HTMLDivElement>(null);
-  // Later on, when a range or a filter changes, what is shown stays.
+  // Only during the first load. Later changes, for example of the range, leave visible sections in place.
   const [isFirst, setFirst] = useState(true);
   useEffect(() => {
     const look = (): void => {
@@ -32,9 +32,9 @@ export function Sections({ children }: { children: ReactNode }) {
 
 type Asked = Pick<UseQueryResult, "data" | "error" | "failureCount">;
 
-/** Not once its first request has failed: the others are shown without it. */
+/** Whether a query's first request is still running. After a failure, the other sections are shown without it. */
 export const isAwaited = ({ data, error, failureCount }: Asked): boolean =>
   data === undefined && error === null && failureCount === 0;
 
-/** In place of a section that shows nothing, or is not there, until its data has come. */
+/** A placeholder for a section that renders nothing until its data has loaded. */
 export const Awaited = ({ query }: { query: Asked }) => (isAwaited(query) ? <div hidden data-loading="" /> : null);

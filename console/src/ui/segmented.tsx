@@ -1,4 +1,4 @@
-/** A choice between a few views, side by side. */
+/** A choice between a few options, shown as adjacent buttons. */
 import { ToggleGroup } from "radix-ui";
 
 interface Props<Value extends string> {
@@ -14,7 +14,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       type="single"
       aria-label={label}
       value={value}
-      // Radix reports an empty value when the selected option is clicked again; it stays selected.
+      // Radix reports an empty value if the user clicks the selected option again. The option stays selected.
       onValueChange={(next) => next !== "" && onChange(next as Value)}
       className="inline-flex rounded-md bg-sunken p-0.5"
     >

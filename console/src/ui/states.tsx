@@ -1,4 +1,4 @@
-/** The states of a list or a number without data: loading, empty, or failed. */
+/** What a list or a number shows without data: loading, empty or failed. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
@@ -29,7 +29,7 @@ export function Loading({ what = "Loading", rows = 4 }: { what?: string; rows?: 
 interface EmptyProps {
   icon?: ReactNode;
   title: string;
-  /** Says how to fill it. */
+  /** Says how the user can fill the empty list. */
   children?: ReactNode;
   action?: ReactNode;
 }
@@ -48,11 +48,11 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
 interface RefusedProps {
   error: unknown;
   again?: () => void;
-  /** An action beside trying again. */
+  /** A button besides the retry button. */
   action?: ReactNode;
 }
 
-/** Errors that a retry cannot fix, because the object is missing or the request is invalid. */
+/** Statuses that a retry cannot fix: the object is missing or the request is invalid. */
 const LASTING = [400, 404, 422];
 
 export function Refused({ error, again, action }: RefusedProps) {
@@ -73,12 +73,12 @@ export function Refused({ error, again, action }: RefusedProps) {
 interface LoadedProps<Data> {
   query: Pick<UseQueryResult<Data>, "data" | "error" | "refetch"> & Aged;
   loading?: ReactNode;
-  /** A further action if loading failed. */
+  /** A button besides the retry button if loading failed. */
   action?: ReactNode;
   children: (data: Data) => ReactNode;
 }
 
-/** Renders the states of a query; loaded data stays visible while it is refreshed. */
+/** Renders a query's state. Loaded data stays visible during a refresh. */
 export function Loaded<Data>({ query, loading = <Loading />, action, children }: LoadedProps<Data>) {
   const { data, error, refetch } = query;
   const age = useAge(query);
@@ -104,7 +104,7 @@ export function Loaded<Data>({ query, loading = <Loading />, action, children }:
   );
 }
 
-/** The time of an old figure. */
+/** The time at which an outdated figure was read. */
 const AsOf = ({ atMs }: { atMs: number }) => <span className="font-medium text-warn">As of {clockText(atMs)}</span>;
 
 interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "children"> {
@@ -112,7 +112,7 @@ interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "child
   note?: (data: Data) => ReactNode;
 }
 
-/** The same for one number of a <Stats>: the others stay if it cannot be loaded. */
+/** Renders the query's state for one number of a <Stats>. If it cannot be loaded, the other numbers stay. */
 export function LoadedStat<Data>({ query, label, note, children }: LoadedStatProps<Data>) {
   const { data, error, refetch } = query;
   const age = useAge(query);

@@ -1,4 +1,4 @@
-/** Numbered steps; finished ones have a tick. */
+/** Numbered steps. Finished ones have a tick. */
 
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
@@ -10,7 +10,7 @@ interface StepProps {
   number: number;
   title: string;
   done: boolean;
-  /** The next step. */
+  /** Whether this is the next step to do. */
   current?: boolean;
   children: ReactNode;
 }

@@ -1,23 +1,26 @@
 /**
- * A table. In narrow spaces columns are hidden one by one; the first always stays. The table's own width counts, not
- * the screen's, because the navigation or a pane may leave less. Content that replaces a hidden column uses the same
- * width: `@lg:hidden` for a column with `from: "sm"`.
+ * A table that hides columns one by one in narrow spaces; the first column always stays. The table's own width decides,
+ * not the screen's, because the navigation or a pane may leave less. Content that replaces a hidden column uses the
+ * same width: `@lg:hidden` for a column with `from: "sm"`.
  */
 import { Fragment, type ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 export interface Column<Row> {
-  /** The heading, which is also the column's key. */
+  /** The column's heading, which is also its React key. */
   title: string;
   cell?: (row: Row) => ReactNode;
-  /** Used instead of `cell` if a cell depends on the others of its column. */
+  /** Used instead of `cell` if a cell depends on the other cells of its column. */
   cells?: (rows: Row[]) => (row: Row) => ReactNode;
-  /** The cell below the rows, such as their sum. */
+  /** A cell at the end of the column, such as its sum. */
   foot?: (rows: Row[]) => ReactNode;
   align?: "right";
-  /** The table width from which the column is shown: 512, 672, 896 or 1,024 pixels. A screen of 1,024 pixels leaves 720. */
+  /**
+   * The minimum table width for the column: 512, 672, 896 or 1,024 pixels. A screen of 1,024 pixels leaves 720 for the
+   * table.
+   */
   from?: "sm" | "md" | "lg" | "xl";
-  /** Shows the heading only to screen readers, for columns of buttons. */
+  /** Shows the heading only to screen readers, as for columns of buttons. */
   hideTitle?: boolean;
   className?: string;
 }
@@ -26,9 +29,9 @@ export interface TableProps<Row> {
   label: string;
   columns: Column<Row>[];
   rows: Row[];
-  /** `place`: for rows without a name of their own. */
+  /** The React key of a row. `place`: the row's index, for rows without an ID. */
   keyOf: (row: Row, place: number) => string;
-  /** Opens the row: by a click anywhere in it, or by the button in its first cell. */
+  /** Opens the row, after a click anywhere in it or on the button in its first cell. */
   onOpen?: (row: Row) => void;
   isOpen?: (row: Row) => boolean;
   faded?: (row: Row) => boolean;
@@ -43,7 +46,7 @@ const FROM: Record<string, string> = {
   xl: "hidden @5xl:table-cell",
 };
 
-/** Padding of a column that is the last one while those after it are hidden. */
+/** The right padding of a column that is visually last because later columns are hidden. */
 const EDGE: Record<string, string> = {
   sm: "@max-lg:pr-4",
   md: "@max-2xl:pr-4",
@@ -88,7 +91,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
         </thead>
         <tbody>
           {rows.map((row, place) => (
-            // The first cell contains a real button; a click on the row does the same.
+            // The first cell contains a real button for keyboard users. A click on the row does the same.
             <Fragment key={keyOf(row, place)}>
               <tr
                 onClick={onOpen && (() => onOpen(row))}

@@ -1,4 +1,7 @@
-/** Light or dark: the system's theme until the user chooses one. Also runs before the first paint, so it imports nothing. */
+/**
+ * The color theme: the system's until the user chooses light or dark. Also runs before the first paint, so it imports
+ * nothing.
+ */
 
 export type Theme = "system" | "light" | "dark";
 
@@ -10,7 +13,7 @@ export function storedTheme(): Theme {
     const kept = localStorage.getItem(THEME_STORED_AS);
     return kept === "light" || kept === "dark" ? kept : "system";
   } catch {
-    // If storage is blocked, the system's theme applies.
+    // If the browser blocks its storage, the system's theme applies.
     return "system";
   }
 }

@@ -1,4 +1,4 @@
-/** Reads and changes the colour theme, which this browser stores. */
+/** Reads and changes the color theme, which is stored in this browser. */
 import { useSyncExternalStore } from "react";
 import { applyTheme, storedTheme, systemDark, THEME_STORED_AS, type Theme } from "./theme-choice.ts";
 
@@ -10,9 +10,9 @@ function apply(): void {
 }
 
 systemDark.addEventListener("change", apply);
-// Another tab of the console changed the theme.
+// Applies a theme that was chosen in another tab of the console.
 addEventListener("storage", ({ key }) => key === THEME_STORED_AS && apply());
-// For browsers that did not load the early script.
+// Applies the theme in case the early script did not load.
 apply();
 
 export function setTheme(theme: Theme): void {

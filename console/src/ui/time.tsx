@@ -1,4 +1,4 @@
-/** A time in the local time zone, with UTC on hover. */
+/** Shows a time in the local time zone, with UTC on hover. */
 import { useEffect, useMemo, useState } from "react";
 import { countText } from "../locale.ts";
 import { asDate, localDay, localMoment, shortMoment, sinceThen, span, utcMoment } from "../time.ts";
@@ -8,7 +8,7 @@ const TICK_MS = 30_000;
 interface TimeProps {
   /** Unix seconds. */
   at: number;
-  /** `ago`: "3 minutes ago"; `short`: only the time for today; `full`: day and time; `day`: the day. */
+  /** `ago`: "3 minutes ago". `short`: only the time if it is today. `full`: day and time. `day`: only the day. */
   as?: "ago" | "short" | "full" | "day";
 }
 
@@ -44,7 +44,7 @@ function useNow(ticking: boolean): number {
   return now;
 }
 
-/** The start of the current five minutes, hour and UTC day: for queries that must change only then. */
+/** The start of the current five minutes, hour or UTC day, for queries that may change only then. */
 export const useFiveMinutes = (): Date => useFloor(300_000);
 export const useThisHour = (): Date => useFloor(3_600_000);
 export const useToday = (): Date => useFloor(86_400_000);

@@ -87,7 +87,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
 
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await grant(operator, "Analytical engines", 2);
-    // The page updates live, without any action on it.
+    // The page shows the request live, without any action by the user.
     await page.getByRole("definition").filter({ hasText: "$2.00" }).first().waitFor();
 
     await page.getByRole("button", { name: "Create a key" }).click();
@@ -101,7 +101,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
     assert.ok(clicks() > 0 && clicks() <= 8, `${clicks()} clicks from signing up to the first request`);
     t.diagnostic(`${clicks()} clicks from signing up to the first request`);
-    // Visiting another page loses nothing: the key is still in the sample.
+    // After a visit to another page, the sample still contains the key.
     await page.getByRole("link", { name: "Models", exact: true }).click();
     await page.getByRole("heading", { name: "Models" }).waitFor();
     await page.getByRole("link", { name: "Overview", exact: true }).click();
@@ -136,20 +136,20 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     const [, ...args] = check.trim().split(/\s+/);
     assert.match(run(process.execPath, [TOLLGATE, ...args]), /: valid/);
 
-    // The secret is shown only once: the keys page does not contain it.
+    // The secret is shown only once, so the keys page does not contain it.
     await page.goto("/console/keys");
     await page.getByText("first key").waitFor();
     assert.doesNotMatch(await page.content(), SECRET);
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a key is created with only the keyboard, and the focus returns to where it was", async () => {
+  test("a key is created with only the keyboard, and the focus returns to the button that opened the dialog", async () => {
     await page.goto("/console/overview");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await tabTo(page, "API keys");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "API keys" }).waitFor();
-    // The focus is at the beginning of the new page.
+    // After navigation the focus is at the beginning of the new page.
     await page.locator("#main:focus").waitFor();
     await tabTo(page, "Create key");
     await page.keyboard.press("Enter");
@@ -158,7 +158,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
     await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
-    // The focus stays inside the open dialog.
+    // Tab keeps the focus inside the open dialog.
     for (let presses = 0; presses < 6; presses += 1) {
       await page.keyboard.press("Tab");
       assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
@@ -170,7 +170,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a purchase returns to the console, with the credit available and on the statement", async () => {
+  test("a purchase leads back to the console, with the credit available and on the statement", async () => {
     const before = await balance();
     await page.getByRole("link", { name: "Credits", exact: true }).click();
     await page.getByText("a journey of the console").filter({ visible: true }).waitFor();
@@ -187,8 +187,8 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Dismiss" }).click();
     await page.waitForURL(/\/console\/credits$/);
     await page.getByText("has been added").waitFor({ state: "detached" });
-    // Only the provider's own pages are requested from another origin; they have no icon, which browsers request
-    // automatically.
+    // The only requests to another origin are for the payment provider's pages. These have no icon, which browsers
+    // request automatically (404).
     const expected = new RegExp(`^request to ${new URL(paymentsUrl).origin}$|404`);
     assert.deepEqual(
       browser.complaints().filter((said) => !expected.test(said)),
@@ -196,14 +196,14 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("the price sheet opens the playground with the chosen model and needs no key", async () => {
+  test("the price sheet opens the playground with the chosen model, without a key", async () => {
     await page.getByRole("link", { name: "Models", exact: true }).click();
     await page.getByRole("row", { name: /small-8b.*no nodes online/ }).waitFor();
     await page.getByRole("link", { name: "Try reason-32b" }).click();
     await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     await untilIs("the model", () => page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
     await page.getByText("No messages yet").waitFor();
-    // 512 output tokens at $0.30 per million are most of the reserved amount.
+    // 512 output tokens at $0.30 per million tokens are most of the reserved amount.
     await page
       .getByText(/^Reserves/)
       .filter({ hasText: /\$0\.00015.* up to 512 output tokens/ })
@@ -238,7 +238,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByTestId("answer").nth(1).waitFor();
     await part.waitFor();
     const first = await part.innerText();
-    // The text continues to grow while the answer runs.
+    // The text grows while the model answers.
     await eventually("there is more of it", async () => {
       const more = await part.innerText();
       return more.startsWith(first) && more.length > first.length;
@@ -255,7 +255,8 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
   test("an ended session leads to the sign-in page, and signing in leads back to the same page", async () => {
     await page.goto("/console/requests?model=tiny-3b");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    // The session ends once the page has its new address: a page that loads periodically would notice before.
+    // Ends the session only during the request for the filtered list: a page that reloads periodically would notice it
+    // before.
     const asked = /\/console\/api\/requests\?.*outcome=ok/;
     await page.route(asked, async (route) => {
       await browser.context.clearCookies();
@@ -274,7 +275,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("table", { name: "Requests" }).waitFor();
     await page.getByRole("button", { name: "Remove outcome:ok" }).waitFor();
-    // The browser logs refusals itself; nothing else is logged.
+    // The browser logs the 401 itself; no other message is expected.
     assert.deepEqual(
       browser.complaints().filter((said) => !said.includes("status of 401")),
       [],

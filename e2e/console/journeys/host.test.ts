@@ -1,4 +1,7 @@
-/** A host's journey in the browser with a real node: it is added with the page's own commands, earns, is paused and retired. */
+/**
+ * A host's journey in the browser with a real node: the node is added with the commands on the page, earns, is paused
+ * and is retired.
+ */
 
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
@@ -53,7 +56,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await readAgain(page);
     await step(title).getByText("(done)").waitFor({ state: "attached" });
   };
-  /** Reads the output continuously, so that the program never blocks on a full pipe. */
+  /** Reads the output continuously, because a full pipe would block the program. */
   const untilPrinted = (child: ChildProcess, words: string): Promise<void> =>
     unlessHung(
       `it prints "${words}"`,
@@ -79,7 +82,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^barn/ }).click();
   };
 
-  test("a host adds a node with the commands that the page shows within 5 clicks, and sees each step done", async (t) => {
+  test("a host adds a node with the commands on the page within 5 clicks, and sees each step marked as done", async (t) => {
     const { clicks } = await countClicks(page);
     await page.goto("/console/host");
     await page.getByText("No nodes yet").waitFor();
@@ -95,7 +98,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Node name").fill("barn");
     await runStep("Register the machine", await commandOf("Register the machine"));
     await page.getByRole("radio", { name: "Demo model" }).click();
-    // An engine that answers at once replaces the demo model.
+    // Uses the scripted engine, which answers immediately, instead of the demo model.
     await runStep("Choose models", (await commandOf("Choose models")).replace("--engine demo", "--engine scripted"));
     serving = startHostCommand(platform, await commandOf("Check and serve"), token);
     await untilPrinted(serving, "online ");
@@ -130,7 +133,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("figure", { name: /Earnings in the last 24 hours/ }).waitFor();
   });
 
-  test("a host enters a payout method, is told what is wrong with a mistyped number, and then sees it masked", async () => {
+  test("a host enters a payout method, sees the error for a mistyped number, and then sees the saved number masked", async () => {
     await page.getByRole("link", { name: "Payouts", exact: true }).click();
     await page.getByText("No payouts yet").waitFor();
     await page.getByRole("button", { name: "Enter payout method" }).click();
@@ -139,7 +142,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await dialog.getByLabel("IBAN", { exact: true }).fill("DE89 3704 0044 0532 0130 01");
     await dialog.getByRole("button", { name: "Save payout method" }).click();
     await dialog
-      .getByText(/must be an IBAN such as .* with its right check digits/)
+      .getByText(/must be an IBAN such as .* with valid check digits/)
       .first()
       .waitFor();
     await dialog.getByLabel("IBAN", { exact: true }).fill("DE89 3704 0044 0532 0130 00");
@@ -176,8 +179,8 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "old barn" }).waitFor();
   });
 
-  test("a retired node finishes its running request and never comes back", async () => {
-    // Everything but the last click is done first, so that the request is still running at the click.
+  test("a retired node finishes its running request and gets no more requests", async () => {
+    // Opens the confirmation first, so that the request is still running at the last click.
     await page.getByRole("button", { name: "Actions for old barn" }).click();
     await page.getByRole("menuitem", { name: "Retire" }).click();
     const confirm = page.getByRole("button", { name: "Retire node" });
@@ -190,7 +193,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
       text += Buffer.from(part?.value ?? []).toString("utf8");
       return part?.done === false;
     };
-    // The first bytes are sent before a node has the request.
+    // The gateway sends the first bytes before a node has the request, so this waits for text.
     while (!/"content":"[^"]/.test(text)) assert.ok(await more(), text);
     await confirm.click();
     await page.getByText("old barn is retired. Running requests complete.", { exact: true }).waitFor();
@@ -207,7 +210,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("no page logs an error or requests anything from another origin", () => {
-    // The browser itself logs the refusals of the payout method and of the name.
+    // The browser logs the refused payout method (400) and the refused name (409) itself.
     const said = browser.complaints().filter((each) => !/status of (400|409)/.test(each));
     assert.deepEqual(said, []);
   });

@@ -55,12 +55,12 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  /** Opens a page without reloading the console. */
+  /** Follows a link in the navigation, without reloading the console. */
   const open = (name: string, from: Page = page): Promise<void> =>
     from.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
   const closeDrawer = (): Promise<void> => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
 
-  test("the platform page shows a request in flight and the slot it uses as it happens", async () => {
+  test("the platform page shows live a request in flight and the slot that it uses", async () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
     await page.getByRole("status", { name: "Verdict" }).getByText("Serving").waitFor();
@@ -72,7 +72,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await now.getByText("0", { exact: true }).waitFor();
   });
 
-  test("the platform page shows four charts and the traffic of a range that is in the address, and checks the ledger", async () => {
+  test("the platform page shows four charts and the traffic of the time range in the URL, and runs a ledger check", async () => {
     await untilCounted(platform);
     await page.goto("/console/operator?range=1h");
     const traffic = page.getByRole("table", { name: "Traffic by model" });
@@ -80,7 +80,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     for (const name of ["Request rate", "Errors", "First token, p95", "Slots in use"]) {
       await page.getByRole("figure", { name: `${name} in the last hour` }).waitFor();
     }
-    await page.getByText(/All nodes together: \d+ of \d+ slots busy/).waitFor();
+    await page.getByText(/Busy slots of all nodes: \d+ of \d+\./).waitFor();
     await page
       .getByRole("button", { name: "7d" })
       .or(page.getByRole("radio", { name: "7d" }))
@@ -128,7 +128,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Requests per minute").fill("7");
     await page.getByRole("button", { name: "Save limits" }).click();
     await page.getByText("7 requests/min").waitFor();
-    // The other limits kept their defaults, and an emptied field returns to its default.
+    // The limits that were not changed keep their defaults, and an emptied field returns to its default.
     await page.getByRole("button", { name: "Limits of local" }).click();
     const requests = page.getByLabel("Requests per minute");
     await untilIs("the limits", () => requests.inputValue(), "7");
@@ -183,7 +183,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByText("No payouts yet").waitFor();
   });
 
-  test("the list of nodes can be searched by name and state, and the search is in the address", async () => {
+  test("the list of nodes can be searched by name and state, and the search is in the URL", async () => {
     await page.goto("/console/operator/nodes?state=online");
     await page.getByRole("button", { name: /^local-1/ }).waitFor();
     await page.getByRole("searchbox", { name: "Search nodes" }).fill("no such node");
@@ -247,7 +247,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("an operator creates, exports and marks a payout as paid with 6 clicks; the ledger balances and the audit log has every action", async () => {
-    // No more earnings may arrive once the payout is created.
+    // Waits until all requests are counted, so that no earnings arrive after the payout is created.
     await untilCounted(platform);
     await closeDrawer();
     await hostPage.goto("/console/host/payouts");
@@ -288,7 +288,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     const history = hostPage.getByRole("table", { name: "Payout history" });
     await history.getByRole("row", { name: /paid.*PayPal h…@example\.com/ }).waitFor();
 
-    // The page's former address still works.
+    // The old URL of this page redirects.
     await page.goto("/console/operator/books");
     await page.waitForURL("**/console/operator/ledger");
     await page.getByText("The ledger balances").waitFor();
@@ -304,7 +304,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     ]) {
       await log.getByRole("row", { name: act }).first().waitFor();
     }
-    // Filters are in the address, and the exported file has what the page shows.
+    // Filters are in the URL, and the exported file contains the same rows as the page.
     await page.getByLabel("Action").selectOption({ label: "Grant credit" });
     await page.waitForURL(/action=account.grant/);
     await log

@@ -1,7 +1,7 @@
 /**
  * Moves recent activity into past days, so that charts have something to show. Requests keep their counts, charges and
- * order. Only their times change, with the IDs that contain the time and the hours in which they are summed. The
- * database normally forbids that; its guards are disabled for this one transaction.
+ * order. Only their times change, and with them their IDs (which contain the time) and the hourly sums. The database's
+ * triggers normally forbid that; they are disabled in this transaction.
  */
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { performAgain } from "./performed.ts";
@@ -9,19 +9,19 @@ import { chances } from "./traffic.ts";
 
 export const DAYS = 30;
 const HOUR_MS = 3_600_000;
-/** Requests in flight at the move must not end in the future. */
+/** The newest request is at least this old, so that none ends in the future. */
 const NEWEST_MS = 40_000;
 
 /**
- * Activity until this moment is moved this many hours into the past; its requests are spread over the time since the
- * era before.
+ * Activity from the end of the previous era until this moment. It is moved into the past: the era then ends this many
+ * hours ago.
  */
 interface Era {
   until: Date;
   hours: number;
 }
 
-/** The time columns of people's actions; requests are moved separately. */
+/** The time columns of people's actions. Requests are moved separately. */
 const DEEDS: Record<string, string[]> = {
   transfer: ["at"],
   operator_action: ["at"],
@@ -38,10 +38,10 @@ const DEEDS: Record<string, string[]> = {
 
 const GUARDED = ["request", "transfer", "operator_action"];
 
-/** `eras` is sorted from the oldest to the newest. */
+/** Moves all activity by its era. `eras` is sorted from the oldest to the newest. */
 export async function age(platform: Platform, eras: Era[]): Promise<void> {
   const { query } = platform;
-  // The rows are in the order of their new times.
+  // Sorted by era and ID, which is also the order of the new times.
   const requests = await query<{ id: string; era: number }>(
     `select r.id, (select count(*)::int from unnest($1::timestamptz[]) until where until < r.finished_at) as era
        from request r order by era, r.id`,
@@ -75,7 +75,7 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
   for (const [table, columns] of Object.entries(DEEDS)) {
     await query(`update ${table} set ${columns.map(earlier).join(", ")}`);
   }
-  // An open invitation keeps today's date, because an older one would have expired.
+  // An open invitation keeps its date, because an older one would have expired.
   await query(
     `update account_event set ${earlier("at")} where email not in (select email from account_invitation where accepted_at is null)`,
   );
@@ -100,10 +100,10 @@ async function sumUpAgain(query: Platform["query"]): Promise<void> {
   );
 }
 
-/** An outage yesterday of the node that served mid-14b. */
+/** Yesterday's outage of the only node that serves mid-14b. */
 const OUTAGE = { model: "mid-14b", hoursAgo: 26, minutes: 23 };
 
-/** Writes samples of the models for the whole period. */
+/** Writes availability samples of the models for the whole period. */
 async function sampleAgain(query: Platform["query"]): Promise<void> {
   await query("truncate model_hour, incident");
   await query("update model_watch set down_since = null");
@@ -128,7 +128,7 @@ interface Span {
   count: number;
 }
 
-/** Random moments in time order, with more requests by day than by night and on working days than on others. */
+/** Returns random times in order: more by day than at night, and more on working days than at weekends. */
 function moments(spans: Span[], now: number): Date[] {
   const next = chances(7);
   const inSpan = (count: number, from: number, to: number): number[] => {

@@ -1,4 +1,4 @@
-/** The accounts of the lifelike platform: a builder who also hosts, other builders, machines, and their names for things. */
+/** Creates the accounts of the lifelike platform: a builder who also hosts, other builders, and the host's machines. */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
@@ -7,10 +7,10 @@ import { ConsoleClient } from "../../console-client.ts";
 
 export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
 const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;
-/** This key's limit is so low that some of its requests are refused. */
+/** The key with the rate limit `LIMITED_TO`, so low that some of its requests are refused. */
 const LIMITED_KEY = "evaluation";
 const LIMITED_TO = 20;
-/** Only one node serves this model: while it is offline, there is no capacity. */
+/** The only node that serves this model is quarantined at the end, so requests find no capacity. */
 const LONELY_MODEL = "mid-14b";
 
 const OTHERS = [
@@ -19,7 +19,7 @@ const OTHERS = [
   { person: "Jo Tanaka", email: "jo@example.com", account: "Copper Loop", credit: "5000000" },
 ];
 
-/** Members of the user's team, and invited people. */
+/** The other members of the user's team. */
 const TEAM = [
   { name: "Ines Haddad", email: "ines@example.com", role: "member" },
   { name: "Theo Brandt", email: "theo@example.com", role: "billing" },
@@ -59,7 +59,7 @@ export interface Cast {
   person: ConsoleClient;
   /** The keys by name. */
   keys: Map<string, string>;
-  /** One key of each of the other builders. */
+  /** One key for each of the other builders. */
   otherKeys: string[];
   nodes: Process[];
 }
@@ -85,7 +85,7 @@ export async function assemble(platform: Platform): Promise<Cast> {
   return { operator, person, keys, otherKeys, nodes };
 }
 
-/** This platform sends no email, so invitation links are used directly. */
+/** Invites the team. This platform sends no email, so the invitation links are used directly. */
 async function gather(platform: Platform, person: ConsoleClient): Promise<void> {
   for (const { name, email, role } of TEAM) {
     const { link } = await person.send<{ link: string }>("POST", "team/invitations", { email, role });
@@ -119,7 +119,7 @@ async function newKey(person: ConsoleClient, name: string, operator: ConsoleClie
   return secret;
 }
 
-/** Sets each machine's hardware once it is online, because the agent reported the real machine. */
+/** Starts the machines. Replaces the hardware that each agent reported, because all of them run on the test machine. */
 async function startMachines(platform: Platform, person: ConsoleClient): Promise<Process[]> {
   const nodes: Process[] = [];
   for (const { name, models, slots, hardware } of MACHINES) {

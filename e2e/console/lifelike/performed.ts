@@ -1,9 +1,11 @@
-/** Recomputes performance statistics for the moved requests, and writes samples of their nodes for the whole period. */
+/**
+ * Recomputes the performance statistics of the moved requests, and writes samples of their nodes for the whole period.
+ */
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { MACHINES } from "./cast.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000000";
-/** The interval between samples. */
+/** The interval between two samples of a node. */
 const SAMPLE_MS = 60_000;
 
 export async function performAgain(query: Platform["query"], days: number): Promise<void> {
@@ -13,7 +15,7 @@ export async function performAgain(query: Platform["query"], days: number): Prom
   );
   await query("select history_roll_up(100000)");
   await query("select history_merge_performance(1000000, 'infinity')");
-  // Nodes are as busy as their requests made them.
+  // A node's busy slots are computed from the requests that it served.
   await query(
     `with grains (grain, length) as (values ('5min', interval '5 minutes'), ('hour', '1 hour'), ('day', '1 day')),
      slots as (

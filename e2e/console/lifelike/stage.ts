@@ -1,7 +1,7 @@
 /**
- * A platform that looks as after a month of use: a builder with four keys who also hosts three machines, one of them
- * quarantined; other builders; requests of every outcome; paid payouts and an open one. Everything was done through the
- * normal APIs and commands; then its times were moved into the past.
+ * A platform that looks used for a month: a builder with four keys who also hosts three machines, one of them
+ * quarantined; other builders; requests of every outcome; paid payouts and an open one. Everything is done through the
+ * normal APIs and commands, and then moved into the past.
  */
 
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
@@ -10,14 +10,14 @@ import { age, DAYS } from "./aged.ts";
 import { assemble, type Cast } from "./cast.ts";
 import { NIGHTLY, send } from "./traffic.ts";
 
-/** A number of requests, followed by an action that was done this many hours ago. */
+/** A number of requests, followed by an action. Both are moved into the past: the action to this many hours ago. */
 interface Act {
   requests: number;
   hoursAgo: number;
   deed: (cast: Cast) => Promise<unknown>;
 }
 
-/** Sorted from the oldest. After the last one, `SINCE` requests follow until now. */
+/** Sorted from the oldest. After the last act, `SINCE` more requests follow until now. */
 const ACTS: Act[] = [
   { requests: 190, hoursAgo: 22 * 24, deed: payOut("First week") },
   { requests: 220, hoursAgo: 15 * 24, deed: payOut("Second week") },
@@ -62,7 +62,7 @@ async function live(platform: Platform, cast: Cast): Promise<void> {
   }
   await send(platform, cast, { count: SINCE, seed: ACTS.length });
   await age(platform, eras);
-  // Keys are changed only now, because budgets count requests by their times.
+  // Keys get their budgets only now: before the move, all requests would count against one day's budget.
   await setKeys(person);
   await operator.send("POST", "operator/payouts", { note: "Fifth week" });
   await suspend(operator, "Copper Loop");

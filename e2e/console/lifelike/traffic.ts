@@ -1,16 +1,19 @@
-/** Requests as a product would send them: several keys, models and lengths; most succeed, some fail. The same in every run. */
+/**
+ * Sends requests like those of real products: several keys, models and lengths; most succeed, some fail. Every run
+ * sends the same requests.
+ */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { textOf } from "@tollgate/stage/raw-http.ts";
 import type { Cast } from "./cast.ts";
 
 const AT_ONCE = 30;
-/** A client that leaves reads this many pieces of an answer first. */
+/** The number of pieces of an answer that a client reads before it disconnects. */
 const PIECES_READ = 20;
 const EMBEDDING = "embed-m3";
-/** A key that is limited to some models asks only for these. */
+/** A key that is limited to some models, and requests only these. */
 export const NIGHTLY = { key: "nightly summaries", models: ["small-8b", "tiny-3b"] };
-/** Shares in percent; the remainder goes to the last key. */
+/** Each key's share of the requests in percent. The last key also gets the remainder. */
 const KEY_SHARES: [string, number][] = [
   ["production", 56],
   ["staging", 20],
@@ -48,11 +51,11 @@ interface Order {
   /** Instructions for the scripted engine. */
   script: object;
   stream: boolean;
-  /** The client leaves in the middle of the answer. */
+  /** The client disconnects in the middle of the answer. */
   leaves: boolean;
 }
 
-/** Pseudo-random numbers from 0 to 1, the same in every run. */
+/** Returns a generator of pseudo-random numbers from 0 to 1, the same for the same seed. */
 export function chances(seed: number): () => number {
   let state = seed;
   return () => {
@@ -97,7 +100,7 @@ function orderOf(next: () => number): Order {
 const words = (count: number): string =>
   Array.from({ length: count }, (_, i) => WORDS[(i * 7) % WORDS.length]).join(" ");
 
-/** Sends the builder's requests, and with every tenth one another builder's. Resolves when all have ended. */
+/** Sends the builder's requests, and one of another builder with every tenth. Resolves when all have ended. */
 export async function send(
   platform: Platform,
   cast: Cast,

@@ -1,4 +1,6 @@
-/** Questions in the playground and their answers. The answer of the scripted engine is put into the request on its way. */
+/**
+ * Asks questions in the playground. The text that the scripted engine must answer is added to the request in transit.
+ */
 import type { Page } from "playwright-core";
 
 const QUESTION = "A train leaves at 14:10 and arrives at 17:45. How long does the journey take?";
@@ -20,7 +22,7 @@ people.toSorted((a, b) => a.age - b.age);
 | \`sort\` | no |
 | \`toSorted\` | yes |`;
 
-/** The page shows the question, and the engine gets the answer that it must give. */
+/** The page shows the question, but the engine gets instructions with the answer that it must give. */
 async function ask(page: Page, question: string, orders: { text: string; reasoning?: string }): Promise<void> {
   const script = `#script ${JSON.stringify({ ...orders, ttft_ms: 180, delta_ms: 15 })}`;
   await page.route("**/v1/chat/completions", async (route) => {

@@ -1,4 +1,4 @@
-/** The pages to take pictures of, with what must be loaded first and what is opened on them. */
+/** The list of pictures: which page each shows, what to wait for, and what to open on the page. */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
@@ -8,14 +8,14 @@ import { answer, compare } from "./answer.ts";
 
 export interface Picture {
   name: string;
-  /** The path below /console; without one, the current page stays. */
+  /** The path below /console. Without a path, the browser stays on the current page. */
   path?: string;
-  /** The whole path of a page outside the console. */
+  /** The full path of a page outside the console. */
   outside?: string;
   /** Text that appears once the page has its data. */
   there: string | RegExp;
   open?: (page: Page, platform: Platform) => Promise<void>;
-  /** Further versions of the picture. */
+  /** The variants of the picture: dark, or for a narrow screen. */
   also?: ("-dark" | "-narrow")[];
 }
 
@@ -74,7 +74,7 @@ const BUILDER: Chapter = {
     { name: "market", path: "/host/market", there: "Actual earnings are lower" },
     { name: "settings", path: "/settings", there: "Active sessions" },
     { name: "search", path: "/requests", there: "reason-32b", open: search },
-    // The last page, because the browser stays offline afterwards.
+    // The last picture, because the browser stays offline afterwards.
     { name: "away", path: "/overview", there: /reason-32b|small-8b/, open: goAway },
   ],
 };
@@ -100,7 +100,7 @@ const OPERATOR: Chapter = {
 
 export const CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
 
-/** The live chart has a line once there are some samples. */
+/** Waits for the live chart's line, which needs some samples. */
 async function liveChart(page: Page): Promise<void> {
   await chart(page);
   const samples = page.getByRole("figure", { name: /Requests in flight/ }).locator("tbody tr");
@@ -142,7 +142,7 @@ async function openKey(page: Page): Promise<void> {
   await chart(page);
 }
 
-/** Pays at the demo payment provider and returns. */
+/** Buys credit at the demo payment provider, and returns to the console. */
 async function buy(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Buy $20 of credits", exact: true }).click();
   await page.getByRole("button", { name: "Pay", exact: true }).click();

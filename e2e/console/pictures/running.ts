@@ -1,4 +1,4 @@
-/** Keeps a few requests running while the pictures are taken, so that live figures show something. */
+/** Keeps a few requests running while the pictures are taken, so that live figures are not zero. */
 import type { Stage } from "../lifelike/stage.ts";
 
 const RUNNING = [
@@ -7,7 +7,7 @@ const RUNNING = [
   { key: "staging", model: "tiny-3b" },
 ];
 
-/** Resolves once all requests are being answered, with a function that ends them. */
+/** Starts the requests and resolves once all are being answered. The returned function ends them. */
 export async function keepRunning({ platform, cast }: Stage): Promise<() => Promise<void>> {
   const over = new AbortController();
   const reading: Promise<string>[] = [];

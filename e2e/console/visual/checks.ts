@@ -1,6 +1,6 @@
 /**
- * Checks the current page in both themes and on every screen: axe finds nothing above minor, nothing scrolls sideways,
- * no amount is broken over two lines, and the page logged no errors.
+ * Checks the current page in both themes and on every screen: axe (an accessibility checker) reports nothing above
+ * minor, nothing scrolls sideways, no amount is broken over two lines, and the page logged no errors.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,58 +11,61 @@ import { brokenAmounts, unevenAmounts } from "./layout.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A telephone, a laptop, a desk. */
+/** The screen sizes of a phone, a laptop and a desktop monitor. */
 export const SCREENS = [
   { width: 375, height: 740 },
   { width: 1280, height: 800 },
   { width: 1920, height: 1080 },
 ] as const;
 
-/** The narrowest telephone, and a screen on which the navigation takes most room; only the layout is checked there. */
+/**
+ * The narrowest phone, and the width at which the navigation takes the largest share. Only the layout is checked on
+ * these.
+ */
 const TIGHT = [
   { width: 360, height: 740 },
   { width: 1024, height: 768 },
 ] as const;
 
 /**
- * Chooses the screen on which one of many pages is loaded, so that each screen is used equally often; then the page is
- * shown on the others.
+ * Sets the screen size for loading page number `index`, so that each screen is used equally often. Later checks show
+ * the page on the other screens.
  */
 export async function takeScreen({ page }: BrowserSession, index: number): Promise<void> {
   await page.setViewportSize(SCREENS[index % SCREENS.length] ?? SCREENS[0]);
 }
 
-/** The rules whose findings depend on colours. */
+/** The axe rules whose findings depend on colors. */
 const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
 
 interface Findings {
   said: string[];
-  /** The HTML of the page's body, which does not contain the theme or the links for code that is fetched ahead. */
+  /** The HTML of the page's body. It contains neither the theme nor links for prefetched code. */
   tree: string;
 }
 
-/** What axe finds on the current page, except minor findings, each with its elements. */
+/** Returns axe's findings on the current page, each with its elements. Minor findings are left out. */
 export async function axeFindings(page: Page): Promise<string[]> {
   return (await findings(page)).said;
 }
 
-/** If the page is the same as `before` in another theme, only the rules about colours run. */
+/** Runs axe. If the HTML equals that of `before`, which had another theme, only the color rules run. */
 async function findings(page: Page, before?: Findings): Promise<Findings> {
   const session = await page.context().newCDPSession(page);
   try {
-    // Ends fade-in animations, whose colours are not final; endless ones, such as a skeleton's, are left alone. Does
-    // not wait, because animations out of sight do not advance.
+    // Ends fade-in animations, because their colors are not final. Endless animations, such as a skeleton's, continue.
+    // Does not wait for the end, because animations outside the viewport do not advance.
     await page.evaluate(`document.getAnimations()
       .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
       .forEach((animation) => animation.finish())`);
-    // Loaded through the debugger, because the page's policy allows no other script.
+    // axe is loaded through the debugger, because the page's content security policy allows no other script.
     const { result: loaded } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
     if (loaded.value === "undefined") await session.send("Runtime.evaluate", { expression: AXE });
     const tree = String(
       (await session.send("Runtime.evaluate", { expression: "document.body.outerHTML" })).result.value,
     );
     const rules = tree === before?.tree ? `, runOnly: ${JSON.stringify(COLOUR_RULES)}` : "";
-    // `preload` is off, because it would read every stylesheet again for a rule that is disabled.
+    // `preload` is off: it would read every stylesheet again, for a rule that is disabled.
     const { result } = await session.send("Runtime.evaluate", {
       expression: `axe.run({ resultTypes: ["violations"], preload: false${rules} }).then((found) => JSON.stringify(found.violations
         .filter(({ impact }) => impact !== "minor")
@@ -75,11 +78,14 @@ async function findings(page: Page, before?: Findings): Promise<Findings> {
   }
 }
 
-/** How many pixels the page is wider than the screen. */
+/** The number of pixels by which the page is wider than the screen. */
 const pixelsBeyond = (page: Page): Promise<number> =>
   page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
-/** Waits until nothing scrolls sideways and no amount is broken, because scripts adapt to the width a moment later. */
+/**
+ * Waits until nothing scrolls sideways, no amount is broken, and all have the same number of decimals. Scripts adapt to
+ * the width a moment later.
+ */
 async function untilFits(page: Page, where: string): Promise<void> {
   await untilIs(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
   await untilIs(`${where}: amounts broken in two`, () => brokenAmounts(page), []);
@@ -87,8 +93,8 @@ async function untilFits(page: Page, where: string): Promise<void> {
 }
 
 /**
- * Checks the current page in both themes: axe finds nothing above minor, nothing scrolls sideways, no amount is broken, all
- * amounts have the same number of decimals, no complaints.
+ * Checks the current page in both themes: axe reports nothing above minor, nothing scrolls sideways, no amount is
+ * broken, all amounts have the same number of decimals, and the page logged no errors.
  */
 export async function checkVisuals({ page, complaints }: BrowserSession, where: string): Promise<void> {
   let before: Findings | undefined;
@@ -103,14 +109,14 @@ export async function checkVisuals({ page, complaints }: BrowserSession, where: 
   assert.deepEqual(complaints(), [], where);
 }
 
-/** The same on every screen. At the end the page must still fit its own screen. */
+/** Runs `checkVisuals` on every screen. At the end the page must still fit the screen on which it was loaded. */
 export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
   await untilFits(browser.page, `${where}, back on its own screen`);
   await checkFitOnTightScreens(browser.page, where);
 }
 
-/** Checks on every screen that nothing scrolls sideways, no amount is broken, and there are no complaints. */
+/** Checks on every screen that nothing scrolls sideways, no amount is broken, and the page logged no errors. */
 export async function checkFitOnEveryScreen({ page, complaints }: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
   await checkFitOnTightScreens(page, where);
@@ -126,7 +132,7 @@ async function checkFitOnTightScreens(page: Page, where: string): Promise<void> 
   await turn(page, own);
 }
 
-/** Begins with the screen on which the page was loaded, and returns to it at the end. */
+/** Calls `look` on every screen. Begins with the one on which the page was loaded, and returns to it at the end. */
 export async function onEveryScreen(page: Page, look: (width: number) => Promise<void>): Promise<void> {
   const own = page.viewportSize() ?? assert.fail("the page has no size");
   const isOther = ({ width }: { width: number }): number => Number(width !== own.width);
@@ -137,7 +143,7 @@ export async function onEveryScreen(page: Page, look: (width: number) => Promise
   await turn(page, own);
 }
 
-/** After two frames, scripts that draw by width know the new width. */
+/** Sets the screen size and waits two frames: then scripts that draw by width have the new width. */
 async function turn(page: Page, screen: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(screen);
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");

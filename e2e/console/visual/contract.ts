@@ -1,4 +1,4 @@
-/** Checks a recorded answer against the declarations in `api/`. */
+/** Checks a recorded response against the API declarations in `api/`. */
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
@@ -9,7 +9,7 @@ const ROUTES: Route[] = [consoleApi, publicApi].flatMap(({ tables }) =>
   tables.flatMap(({ routes }): Route[] => Object.values(routes)),
 );
 
-/** The fields that do not fit, each with its place; empty if all fit. */
+/** Returns the fields that do not match the declaration, each with its path; empty if all match. */
 export function mismatches(recorded: Recorded): string[] {
   const [method, address = ""] = recorded.request.split(" ");
   const { pathname, searchParams } = new URL(address, "http://gateway");

@@ -1,13 +1,13 @@
 /**
- * Measures the layout of the current page: no amount is broken over two lines, figures in a row of figures are on one
- * line, a dialog shades the drawer that it was opened from.
+ * Measures the layout of the current page: no amount is broken over two lines, every figure in a row of figures is on
+ * one line, and a dialog shades the drawer from which it was opened.
  */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 
 /**
- * Runs in the page. A word is text without white space, even across several elements of a line (digits below a cent are
- * smaller); a run is the words that a block breaks into lines.
+ * Helper functions that run in the page. A word is text without white space, even across several inline elements
+ * (digits below a cent are smaller). A run is a sequence of words that a block wraps into lines.
  */
 const IN_PAGE = `
   const blocks = new Map();
@@ -58,9 +58,9 @@ const IN_PAGE = `
   const said = (element) => element.textContent.trim().slice(0, 80);
 `;
 
-/** Matches a number with its surrounding characters. */
+/** Matches a number with its sign, currency and punctuation. */
 const AMOUNT = String.raw`/^[(+\-−]*\$?\d[\d,.]*%?[),.;:]*$/`;
-/** Matches characters that belong to the number before them. */
+/** Matches punctuation that belongs to the number before it. */
 const END = "/^%?[),.;:]*$/";
 
 const BROKEN_AMOUNTS = `(() => {
@@ -79,10 +79,13 @@ const BROKEN_AMOUNTS = `(() => {
   return found;
 })()`;
 
-/** The amounts in cells, entries and values of the current page that are broken over two lines. */
+/** Returns the amounts in table cells, list items and values of the current page that are broken over two lines. */
 export const brokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
 
-/** Amounts in sentences are rounded and are no figures. A dialog's page below it has figures of its own. */
+/**
+ * Only marked figures are compared: amounts in sentences are rounded. A dialog and the page below it are checked
+ * separately.
+ */
 const UNEVEN_AMOUNTS = `(() => {
   const found = [];
   for (const surface of document.querySelectorAll("main, [role=dialog]")) {
@@ -94,7 +97,7 @@ const UNEVEN_AMOUNTS = `(() => {
   return found;
 })()`;
 
-/** Amounts with different numbers of decimals on one page, drawer or dialog. */
+/** Returns amounts with different numbers of decimals on one page, drawer or dialog. */
 export const unevenAmounts = (page: Page): Promise<string[]> => page.evaluate(UNEVEN_AMOUNTS);
 
 const WRAPPED_FIGURES = `(() => {
@@ -113,12 +116,12 @@ const WRAPPED_FIGURES = `(() => {
 
 interface Figures {
   figures: number;
-  /** The number of amounts with digits below a cent. */
+  /** The number of figures that are amounts with digits below a cent. */
   amounts: number;
   wrapped: string[];
 }
 
-/** Checks that every figure in rows of figures is on one line, including amounts, and would be with longer amounts. */
+/** Checks that every figure in a row of figures is on one line, even if its amounts had eight digits below a cent. */
 export async function assertFiguresOnOneLine(page: Page, where: string): Promise<void> {
   const { figures, amounts, wrapped } = await page.evaluate<Figures>(WRAPPED_FIGURES);
   assert.ok(figures > 0 && amounts > 0, `${where}: ${figures} figures, ${amounts} amounts`);

@@ -1,4 +1,4 @@
-/** Every page of the console, by who visits it. */
+/** Every page of the console, grouped by the role that visits it. */
 import type { Role } from "./recording.ts";
 import type { Stop } from "./tour.ts";
 import { BUILDER_PAGES } from "./tours/builder.ts";

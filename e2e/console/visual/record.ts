@@ -1,6 +1,7 @@
 /**
- * Records the answers that the visual suites replay: `node e2e/console/visual/record.ts`. Starts a platform that looks
- * as after a month of use, takes every tour on it in a browser, and writes the APIs' answers into `recorded/`.
+ * Records the API responses that the visual suites replay: `node e2e/console/visual/record.ts`. Starts a platform that
+ * looks used for a month, runs every tour (a visit of pages) on it in a browser, and writes the responses into
+ * `recorded/`.
  */
 import { untilCounted } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
@@ -22,10 +23,7 @@ try {
   await stage.close();
 }
 
-/**
- * Adds the states about which the pages show most: a budget nearly used and one used up, an ended incident and an
- * ongoing one.
- */
+/** Adds states that change many pages: a budget nearly used and one used up, an ended incident and an ongoing one. */
 async function addTroubles({ platform, cast }: Stage): Promise<void> {
   const key = cast.keys.get(NIGHTLY.key) as string;
   await (await chat({ ready: { ...platform.ready, api_key: key } }, { tokens: 40 })).text();
@@ -58,7 +56,7 @@ async function addTroubles({ platform, cast }: Stage): Promise<void> {
   await addNotifications(platform);
 }
 
-/** Adds one notification of each kind that a builder gets, with their delivery states. */
+/** Adds one notification of each kind that a builder gets, in different delivery states. */
 async function addNotifications(platform: Stage["platform"]): Promise<void> {
   await platform.query(
     `with of as (

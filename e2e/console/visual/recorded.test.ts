@@ -1,4 +1,4 @@
-/** Checks that the recorded answers match the declared APIs and contain no secrets. */
+/** Checks that the recorded responses match the declared APIs and contain no secrets. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mismatches } from "./contract.ts";
@@ -6,12 +6,12 @@ import { type Recorded, readRecording } from "./recording.ts";
 
 const recording = readRecording();
 
-describe("the recorded answers", () => {
+describe("the recorded API responses", () => {
   for (const [file, recorded] of recording) {
-    test(`${file} fits the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
+    test(`${file} matches the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
   }
 
-  test("an answer with a missing, wrong or unknown field is refused with the field's place", () => {
+  test("a response with a missing, wrong or unknown field is refused, with the path of the field", () => {
     const recorded: Recorded = { as: "builder", request: "GET /console/api/balance", status: 200 };
     const body = { object: "balance", as_of: 1, balance_micro: "1.000000", held_micro: 0, more: true };
     const [first, ...others] = mismatches({ ...recorded, body });
@@ -21,7 +21,7 @@ describe("the recorded answers", () => {
     assert.match(mismatches({ ...recorded, request: "GET /console/api/gone" }).join(), /no route is declared/);
   });
 
-  test("an event that the stream's declaration lacks is refused", () => {
+  test("an event that the stream's declaration does not contain is refused", () => {
     const events = [{ event: "weather", data: {} }];
     const found = mismatches({ as: "builder", request: "GET /console/api/live", status: 200, events });
     assert.match(found.join(), /^events\.0: .*weather/);

@@ -1,4 +1,4 @@
-/** Takes tours on a running platform and writes the APIs' answers. */
+/** Runs tours on a running platform and writes the API responses. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Ready } from "@tollgate/stage/dev.ts";
@@ -59,7 +59,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Long lists end after their first rows: the others add nothing to a page, and every check reads all rows. */
+/** Shortens long lists to their first rows. More rows would only make every check slower. */
 function shortened(answer: Recorded): Recorded {
   const { data, next_cursor: next } = (answer.body ?? {}) as { data?: unknown; next_cursor?: unknown };
   if (!Array.isArray(data) || typeof next !== "string") return answer;

@@ -1,20 +1,20 @@
-/** A proxy between browser and platform that records the answers of the APIs. */
+/** A proxy between browser and platform that records API responses. */
 import { createServer, request as forward, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Recorded, RecordedEvent, Role } from "./recording.ts";
 
-/** The APIs that pages read; everything else is served from the sources in a replay. */
+/** The APIs that pages use. A replay serves everything else from the sources. */
 const RECORDED = /^\/(console\/api|v1|status\.json)/;
 /** The maximum number of recorded events of an endless stream. */
 const EVENTS_MAX = 12;
 
 interface RecordingProxy {
   baseUrl: string;
-  /** Records answers for this role from now on; undefined: only forwards. */
+  /** Records responses for this role from now on. If undefined, requests are only forwarded. */
   recordAs(role: Role | undefined): void;
-  /** The number of answers that have not ended, except streams. */
+  /** The number of unfinished responses, except streams. */
   pending(): number;
-  /** The last complete answer to each request, so that lists contain what was opened from them. */
+  /** The last complete response to each request, so that a list contains the entries that were opened from it. */
   answers(): Recorded[];
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export async function startRecordingProxy(platformUrl: string): Promise<Recordin
         const sent = sentBytes?.toString() ?? "";
         const key = `${as} ${method} ${url} ${sent}`;
         const content = contentOf(got.headers["content-type"] ?? "", pieces.toString());
-        // Keeps the longer recording of a stream, because a page that was left at once received little.
+        // Keeps the longer recording of a stream, because a page that was left at once received only its beginning.
         if ((answers.get(key)?.events?.length ?? 0) > (content.events?.length ?? 0)) return;
         answers.set(key, {
           as,
@@ -50,7 +50,7 @@ export async function startRecordingProxy(platformUrl: string): Promise<Recordin
           ...content,
         });
       };
-      // Leaving a page ends its streams; the events so far are recorded.
+      // When the browser leaves a page, its streams end. Their events so far are recorded.
       got.once("close", keep);
     });
     onward.on("error", () => answer.destroy());

@@ -1,34 +1,34 @@
-/** The recorded answers: one JSON file per request of a page, in a folder for each kind of visitor. */
+/** The recorded API responses: one JSON file per request of a page, in one folder per role. */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const FOLDER = fileURLToPath(new URL("recorded", import.meta.url));
-/** The time of the recording. Pages ask for times relative to now, so every replay uses this time. */
+/** The time of the recording. Every replay uses this time, because pages request times relative to now. */
 const MOMENT = join(FOLDER, "moment.json");
 
-/** The visitor: someone without a session, the builder who also hosts, or the operator. */
+/** The role of the visitor: without a session, a builder who also hosts, or an operator. */
 export type Role = "visitor" | "builder" | "operator";
 
 export interface RecordedEvent {
   event?: string;
-  /** Parsed if it is JSON. */
+  /** The event's data, parsed if it is JSON. */
   data: unknown;
 }
 
 export interface Recorded {
   as: Role;
-  /** For example `GET /console/api/keys?limit=100`. */
+  /** The request's method and path, for example `GET /console/api/keys?limit=100`. */
   request: string;
   /** The request's body, if it has one. */
   sent?: unknown;
   status: number;
   body?: unknown;
-  /** Used instead of a body if the answer is a stream of server-sent events. */
+  /** The events instead of a body, if the response is a stream of server-sent events. */
   events?: RecordedEvent[];
 }
 
-/** The recorded answers by their paths in the folder. */
+/** The recorded responses by their file paths in the folder. */
 type Recording = Map<string, Recorded>;
 
 export const readMoment = (): Date => new Date(JSON.parse(readFileSync(MOMENT, "utf8")).at);
@@ -38,7 +38,7 @@ export function readRecording(): Recording {
   return new Map(files.map((file) => [file, JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Recorded]));
 }
 
-/** Replaces the former recording. */
+/** Replaces all recorded responses. */
 export function writeRecording(answers: Recorded[], moment: Date): void {
   rmSync(FOLDER, { recursive: true, force: true });
   const taken = new Set<string>();
@@ -52,7 +52,10 @@ export function writeRecording(answers: Recorded[], moment: Date): void {
   writeFileSync(MOMENT, JSON.stringify({ at: moment }));
 }
 
-/** For example `POST /console/api/operator/accounts/acc_1/grant?x=1` → `POST-operator-accounts-acc_1-grant,x=1`. */
+/**
+ * Makes a file name from a request: `POST /console/api/operator/accounts/acc_1/grant?x=1` →
+ * `POST-operator-accounts-acc_1-grant,x=1`.
+ */
 function nameOf(request: string): string {
   const plain = decodeURIComponent(request)
     .replace(/^GET /, "")

@@ -1,6 +1,6 @@
 /**
  * Serves the console, the docs and the status page from the sources, and answers API requests from the recording,
- * without database and node. A request without a recorded answer fails the test and is named.
+ * without a database or a node. A request without a recorded response fails the test and is named.
  */
 import type { ServerResponse } from "node:http";
 import { after, before, describe, test } from "node:test";
@@ -17,21 +17,24 @@ import { type Recorded, type RecordedEvent, readMoment, readRecording } from "./
 import type { Tour } from "./tour.ts";
 
 export const TIME_ZONE = "UTC";
-/** The cookie that names the role, instead of a session. */
+/** The cookie that selects the role; it replaces a session. */
 export const ROLE_COOKIE = "recorded-role";
-/** Pages send this request to learn whether the gateway still runs. */
+/** Pages send this request to check whether the gateway is reachable. */
 const PROBE = "GET /console/api/auth/methods";
 
 export interface Replay {
   baseUrl: string;
-  /** From now on answers wait until they are released, but for who is signed in; undefined lets them go at once again. */
+  /**
+   * From now on, holds back all API responses except the session's until they are released. If undefined, responses are
+   * sent at once.
+   */
   hold(answers: HeldAnswers | undefined): void;
-  /** Resolves as `visit` does, or rejects as soon as a request has no recorded answer. */
+  /** Resolves like `visit`, but rejects as soon as a request has no recorded response. */
   unlessMissing(visit: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Questions whose answers wait, in the order in which they came. */
+/** The held requests in the order of their arrival. */
 export type HeldAnswers = { request: string; release: () => void }[];
 
 export async function startReplay(): Promise<Replay> {
@@ -49,7 +52,7 @@ export async function startReplay(): Promise<Replay> {
       const as = /recorded-role=(\w+)/.exec(raw.headers.cookie ?? "")?.[1] ?? "";
       const sent = (await Array.fromAsync(raw as AsyncIterable<Buffer>)).join("");
       const request = `${raw.method} ${raw.url}`;
-      // The public API is called with a key and without a cookie.
+      // These requests are the same for all roles: the public API is called with a key and without a cookie.
       const isForAll = request === PROBE || url === "/v1/*";
       const answer = recorded.find(
         (one) => (one.as === as || isForAll) && one.request === request && isDeepStrictEqual(one.sent, parsed(sent)),
@@ -91,11 +94,11 @@ function send({ status, body, events }: Recorded, response: ServerResponse): voi
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     return;
   }
-  // The playground finds its request's record by this header.
+  // By this header the playground finds its request's record.
   const [, id] = /"chatcmpl-(\w+)"/.exec(JSON.stringify(events)) ?? [];
   const headers = { "content-type": "text/event-stream", ...(id !== undefined && { "x-request-id": `req_${id}` }) };
   response.writeHead(status, headers).write(events.map(textOf).join(""));
-  // A live stream stays open as long as the page; the answer of a model ends.
+  // Only a model's answer ends. Live streams stay open as long as the page.
   if (events.at(-1)?.data === "[DONE]") response.end();
 }
 

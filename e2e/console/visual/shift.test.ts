@@ -1,6 +1,7 @@
 /**
- * While a page loads, nothing that is shown already moves: its answers are released one at a time, in the order of the questions on one
- * screen and in the opposite order on another, and Chromium's own layout shifts are added up. No time is measured.
+ * While a page loads, elements that are already visible must not move. The API responses are released one at a time: on
+ * one screen in the order of the requests, on another in reverse order. Chromium's own layout shifts are added up. No
+ * time is measured.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +13,10 @@ import { type Role, readMoment } from "./recording.ts";
 import { type HeldAnswers, type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
 import { isThere, type Stop } from "./tour.ts";
 
-/** Of all shifts of a page together, however far apart: stricter than the cumulative layout shift, which forgets after a second. */
+/**
+ * The maximum sum of all layout shifts of a page load. Stricter than the metric CLS, which only adds up shifts that are
+ * close in time.
+ */
 const SHIFT_MAX = 0.05;
 
 const LOADS = [
@@ -25,7 +29,7 @@ interface Shift {
   moved: string[];
 }
 
-/** Runs in the page before its own code. */
+/** A script that runs in the page before its own code. */
 const WATCH = `
   globalThis.shifts = [];
   new PerformanceObserver((list) => list.getEntries().forEach(({ value, hadRecentInput, sources }) => {
@@ -38,7 +42,7 @@ const WATCH = `
   })).observe({ type: "layout-shift", buffered: true });
 `;
 
-/** A shift is reported with the frame after it. */
+/** Waits two frames, because a shift is reported with the frame after it. */
 const twoFrames = (page: Page): Promise<void> =>
   page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
 
@@ -57,7 +61,7 @@ describe("visual: layout shift", NEEDS_CHROMIUM, () => {
 
   for (const [as, stops] of ALL_PAGES) {
     for (const stop of stops) {
-      test(`${stop.path} of the ${as} moves nothing while it loads`, async () => {
+      test(`${stop.path} of the ${as} moves no visible element while it loads`, async () => {
         for (const { width, height, order, next } of LOADS) {
           let shifts: Shift[] = [];
           await replay.unlessMissing(async () => {

@@ -1,6 +1,7 @@
 /**
- * Takes a picture of every page on recorded answers, in both themes and on three screens, to look at:
- * `node e2e/console/visual/shots.ts FOLDER [PART-OF-A-PATH] [375-dark …]`. What opens on a page is opened once, on the widest screen and the narrowest.
+ * Takes screenshots of every page on recorded responses, in both themes and on three screens, for people to review:
+ * `node e2e/console/visual/shots.ts FOLDER [PART-OF-A-PATH] [375-dark …]`. Dialogs and drawers are opened only on the
+ * widest and the narrowest screen.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

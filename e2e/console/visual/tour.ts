@@ -1,4 +1,7 @@
-/** A tour visits pages as one role and checks each of them. Tests run tours on recorded answers, the recorder on a platform. */
+/**
+ * A tour visits pages as one role and checks each of them. Tests run tours on recorded responses; the recorder runs
+ * them on a platform.
+ */
 import type { Page } from "playwright-core";
 import type { BrowserSession } from "../browser.ts";
 import { takeScreen } from "./checks.ts";
@@ -9,7 +12,7 @@ export interface Touring {
   page: Page;
   /** Runs all visual checks of the current page, on every screen. */
   check(where: string): Promise<void>;
-  /** Runs only the layout checks, for long pages made of the same parts as others. */
+  /** Runs only the layout checks, for long pages that have the same components as others. */
   checkFit(where: string): Promise<void>;
 }
 
@@ -23,9 +26,9 @@ export interface Tour {
 export interface Stop {
   path: string;
   heading: string;
-  /** A visible text or an accessible name (of a chart, or a button with an icon) that appears once the page has its data. */
+  /** A visible text, or an accessible name (of a chart or an icon button), that appears once the page has its data. */
   there?: string | RegExp;
-  /** Opens further parts of the page. */
+  /** Opens a dialog or another part of the page. */
   open?: (page: Page) => Promise<void>;
 }
 
@@ -37,11 +40,11 @@ export async function isThere(page: Page, { heading, there }: Stop): Promise<voi
   await named.filter({ visible: true }).first().waitFor();
 }
 
-/** Checks each page of the console, and again with its further parts open. */
+/** Checks each page of the console, and again after `open` has opened further parts. */
 export async function visitAll({ browser, page, check }: Touring, stops: Stop[]): Promise<void> {
   for (const [index, stop] of stops.entries()) {
     const { path, open } = stop;
-    // Dialogs and drawers are opened on the smallest screen, where something is most likely to cover them.
+    // Uses the smallest screen for dialogs and drawers, where something is most likely to cover them.
     await takeScreen(browser, open === undefined ? index : 0);
     await page.goto(`/console${path}`);
     await isThere(page, stop);

@@ -1,4 +1,4 @@
-/** All tours, for the recorder. */
+/** All tours, for the program that records API responses. */
 import type { Tour } from "./tour.ts";
 import { BUILDER_TOURS } from "./tours/builder.ts";
 import { HOST_TOURS } from "./tours/host.ts";

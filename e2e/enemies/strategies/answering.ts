@@ -7,10 +7,10 @@ import { type Enemy, type Strategy, user } from "../strategy.ts";
 import { solved } from "./solver.ts";
 
 const CANNED = "This is a very good question, and there are many sides to it that one should think about. ".repeat(5);
-/** Faster than an honest engine, slower than the model's maximum speed. */
+/** The pause before each piece of output: faster than an honest engine, slower than the model's maximum speed. */
 const PAUSE_MS = 20;
 
-/** Answers everything but canaries with this text. */
+/** Makes a node that answers canaries correctly, and everything else with this text. */
 export const says =
   (text: (job: Job) => string = () => CANNED): Behaviour =>
   async (job) => {
@@ -20,16 +20,16 @@ export const says =
     job.done();
   };
 
-/** Answers canaries, and handles other jobs with `behaviour`. */
+/** Makes a node that answers canaries correctly, and handles other jobs with `behaviour`. */
 export const unlessCanary =
   (behaviour: Behaviour): Behaviour =>
   (job) =>
     solved(job.prompt) === undefined ? behaviour(job) : says()(job);
 
-/** The traits of a node that has passed probation and has a slot for every request. */
+/** Makes a node pass probation, so that it may serve many requests at a time. */
 export const KNOWN = { honestAnswers: 20 };
 
-/** Answers as an honest node does, at the pace of one. */
+/** Answers like an honest node, at an honest pace. */
 function works(enemy: Enemy): Behaviour {
   return async (job) => {
     job.accept();
@@ -50,7 +50,7 @@ function works(enemy: Enemy): Behaviour {
   };
 }
 
-/** Works honestly on some of its jobs, chosen by their number. */
+/** Answers some jobs honestly and others with a fixed text. `isHonest` decides by the job's number. */
 function worksOn(enemy: Enemy, isHonest: (count: number) => boolean): Behaviour {
   let count = 0;
   const [honestly, badly] = [works(enemy), says()];

@@ -1,4 +1,4 @@
-/** Builders whose requests damage engines, nodes' records, other builders' waiting times or the gateway's memory. */
+/** Builders whose requests harm engines, nodes' records, other builders' waiting times or the gateway's memory. */
 import { connect } from "node:net";
 import { honest } from "@tollgate/stage/nodes/behaviours.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
@@ -30,7 +30,7 @@ async function recordOf(enemy: Enemy, response: Response): Promise<Settled | und
   return row;
 }
 
-/** Sends the request, reads the answer, and counts a failure that was billed. */
+/** Sends a request and reads the answer. Counts failures that were billed. */
 async function billedFailure(enemy: Enemy, key: string, body: object): Promise<void> {
   const response = await enemy.chat(key, body);
   await textOf(response);
@@ -38,7 +38,7 @@ async function billedFailure(enemy: Enemy, key: string, body: object): Promise<v
   if (row !== undefined && row.outcome !== "ok" && row.charge_pico !== "0") enemy.takes("billed failures");
 }
 
-/** Sends the request, and counts the affected nodes beyond the second. */
+/** Sends a request and counts the nodes that it affected beyond the second. */
 async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise<void> {
   const response = await enemy.chat(key, ordered(orders));
   await textOf(response);
@@ -46,7 +46,7 @@ async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise
   enemy.takes("nodes troubled after two", Math.max(0, attempts - 2));
 }
 
-/** Sends a request over a bare socket and does not read the answer. */
+/** Sends a request over a bare socket, and never reads the answer. */
 function unread(enemy: Enemy, key: string, path: string, body: object): Promise<void> {
   const { hostname, port } = new URL(enemy.baseUrl);
   const text = JSON.stringify(body);
@@ -61,7 +61,7 @@ function unread(enemy: Enemy, key: string, path: string, body: object): Promise<
   });
 }
 
-/** Sends about 400 words a second, up to the cap. */
+/** Sends about 400 words a second, up to the job's output cap. */
 const longAnswer = unlessCanary(async (job) => {
   job.accept();
   for (let said = 0; said < job.header.output_tokens_max && !job.cancelled.aborted; said += 20) {

@@ -16,7 +16,7 @@ const oneWord = unlessCanary((job) => {
   job.deltas(["Well"]);
 });
 
-/** Joins, and then repeatedly retires its node after this time and joins with a new one. */
+/** Joins with a node, and then repeatedly retires it after `everyMs` milliseconds and joins with a new one. */
 async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<HandMadeNode>): Promise<void> {
   let node = await join();
   enemy.keep(async () => {
@@ -27,7 +27,7 @@ async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<H
   });
 }
 
-/** Sends a word of output, waits until it reaches the client, and then calls `then`. */
+/** Sends one word of output, waits until the client has it, and then calls `then`. */
 const afterAWord = (then: (job: Job) => void): Behaviour =>
   unlessCanary(async (job) => {
     job.accept();

@@ -16,7 +16,7 @@ import { KNOWN, says, unlessCanary } from "./answering.ts";
 
 const NODES_A_HOST = 3;
 
-/** Opens this many nodes, three for each identity. */
+/** Opens `count` nodes, three for each host identity. */
 async function crowd(
   enemy: Enemy,
   count: number,
@@ -25,7 +25,7 @@ async function crowd(
 ): Promise<HandMadeNode[]> {
   const nodes: HandMadeNode[] = [];
   while (nodes.length < count) {
-    // Opened three at a time, because the plane limits concurrent connections.
+    // Opens three nodes at a time, because the plane limits concurrent connections.
     const host = await enemy.host();
     const joining = Array.from({ length: NODES_A_HOST }, () => enemy.node(behaviour, { ...more, host }));
     nodes.push(...(await Promise.all(joining)));
@@ -83,7 +83,7 @@ export const claiming: Strategy[] = [
       const host = await enemy.host();
       const { key } = await enemy.builder();
       const answers = says();
-      // Delays only its own request: the platform's first jobs end normally.
+      // Drags out only its own request. The gateway's first jobs for the node end normally.
       const drags: Behaviour = async (job) => {
         if (job.prompt !== "Go on.") return answers(job);
         job.accept();

@@ -1,4 +1,4 @@
-/** Builders that take more than their share of nodes, writes and records. */
+/** Builders that use more than their share of nodes, database writes and records. */
 
 import { makeKey } from "@tollgate/stage/accounts.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";

@@ -1,4 +1,4 @@
-/** Strategies to withdraw money that was not paid in. */
+/** Attacks that try to withdraw money that no one paid in. */
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { textOf } from "@tollgate/stage/raw-http.ts";
@@ -6,10 +6,10 @@ import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
 import { chargesAfterDispute } from "../top-up.ts";
 import { says } from "./answering.ts";
 
-/** A model that no one else serves. */
+/** A model that only the attacker's node serves. */
 const OWN_MODEL = "mid-14b";
 
-/** Makes one person the owner of both accounts. */
+/** Makes one person the owner of all these accounts. */
 async function ownsBoth(enemy: Enemy, accounts: string[]): Promise<void> {
   const identity = randomUUID();
   await enemy.query("insert into identity (id, email, name) values ($1, $2, 'somebody')", [
@@ -20,7 +20,9 @@ async function ownsBoth(enemy: Enemy, accounts: string[]): Promise<void> {
     await enemy.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, account]);
 }
 
-/** Counts what the next payout batch pays the enemy, in picodollars, as if the hold-back period were over. */
+/**
+ * Creates a payout batch as if the hold-back period were over, and counts its payout to the attacker in picodollars.
+ */
 async function cashes(enemy: Enemy): Promise<void> {
   await enemy.query("select payout_create($1, 'enemies', 'enemies', 1, 0)", [randomUUID()]);
   const sum = "select coalesce(sum(amount), 0) as sum from payout where account_id = any($1)";

@@ -1,6 +1,9 @@
-/** A solver that a host could write in an evening: answers canaries by regular expressions to pass for a model. */
+/**
+ * A solver that a dishonest host could write in an evening: it answers canaries by regular expressions, so that the
+ * node seems to run a model.
+ */
 
-/** Returns the answer to a canary; undefined if the prompt does not look like one. */
+/** Returns the answer to a canary, or undefined if the prompt does not look like a canary. */
 export function solved(prompt: string): string | undefined {
   const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
   const [first = 0, second = 0] = numbers;

@@ -1,4 +1,7 @@
-/** One run: hostile nodes that send the frames of a seed, honest clients, and checks of what both must see. */
+/**
+ * One fuzzing run on the dispatch plane: hostile nodes send the frames of a seed, honest clients send requests, and all
+ * responses are checked.
+ */
 
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
@@ -11,7 +14,7 @@ import { type Message, messageOf } from "./recipes.ts";
 
 /** The number of frames per write. */
 const BATCH = 20;
-/** The share of batches that end with a worse attack than a frame. */
+/** The share of batches that end with an attack on the connection itself, which is worse than a malformed frame. */
 const MISDEED_SHARE = 0.04;
 const HONEST_CLIENTS = 3;
 const BAIT_CLIENTS = 24;
@@ -24,7 +27,7 @@ export interface Tally {
   honest: number;
   bait: Map<string, number>;
   findings: string[];
-  /** Complete answers by the suffix of their IDs, with their token counts. */
+  /** The token counts of complete answers, by the suffix of their IDs. */
   counted: Map<string, NonNullable<Answer["usage"]>>;
 }
 
@@ -37,7 +40,10 @@ export const emptyTally = (): Tally => ({
   counted: new Map(),
 });
 
-/** Requests every known text once before the attack, to learn its token counts, which must stay the same. */
+/**
+ * Requests every known text once before the attack, to learn its token counts. They must stay the same during the
+ * attack.
+ */
 export async function learnTexts(seed: number, target: Target): Promise<Known[]> {
   const texts = knownTexts(new Random(seed, KNOWN_SEED_INDEX));
   return Promise.all(
@@ -71,7 +77,7 @@ export async function campaign(options: CampaignOptions, tally: Tally): Promise<
   };
   const sending = Promise.all(nodes.map((node) => sendFrames(node, options, tally, take))).finally(() => {
     over = true;
-    // Clients that still wait then get an answer at once.
+    // The hostile nodes leave, so that waiting clients get a response at once.
     for (const node of nodes) node.leave();
   });
   const asking = [
@@ -109,7 +115,8 @@ async function sendFrames(
       await commit(random, node);
       count(tally.byKind, kind);
     } else {
-      // Waits until the plane has read everything, so that the gateway is fuzzed and not its socket's buffer.
+      // Waits until the plane has read everything, so that the frames reach the gateway and do not only fill its
+      // socket's buffer.
       await node.heardOut();
     }
     onProgress?.(tally.frames);
@@ -140,7 +147,7 @@ async function baitClient(
     const answer = await ask(target, baitBody(random));
     note(tally, answer, judgeBait(answer));
     count(tally.bait, answer.code ?? String(answer.status));
-    // Waits if no slot is free, to limit the rate of requests.
+    // Pauses after an error such as a missing slot, to limit the rate of requests.
     if (answer.status !== 200) await pause(20);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The clients of a run. Honest ones ask honest nodes for known texts and must get exactly these; bait clients use
- * hostile nodes and may fail in any defined way, but their output must belong to their own request.
+ * The clients of a run. Honest clients request known texts from honest nodes and must get exactly these. Bait clients
+ * use hostile nodes: their requests may fail in any documented way, but output must belong to their own request.
  */
 
 import { textOf } from "@tollgate/stage/raw-http.ts";
@@ -10,10 +10,10 @@ import { EVIL } from "./recipes.ts";
 
 export interface Answer {
   status: number;
-  /** The ID `chatcmpl-…`, if there was one. */
+  /** The completion's ID `chatcmpl-…`, if the response has one. */
   id: string | undefined;
   text: string;
-  /** The code of the error, from the answer or the stream's end. */
+  /** The error code of the response or of the stream's last event. */
   code: string | undefined;
   usage: { prompt_tokens: number; completion_tokens: number } | undefined;
 }
@@ -51,7 +51,7 @@ export async function ask(target: Target, body: object): Promise<Answer> {
   };
 }
 
-/** Texts whose token counts were learnt before the run. */
+/** A text whose token counts are learned before the run. */
 export interface Known {
   text: string;
   body: object;
@@ -70,7 +70,7 @@ export function knownTexts(random: Random): Omit<Known, "usage">[] {
   });
 }
 
-/** Returns what is wrong with an honest client's answer, or undefined. */
+/** Returns the mistake in an honest client's response, or undefined. */
 export function judgeHonest(known: Known, answer: Answer): string | undefined {
   const { status, code, text, usage } = answer;
   if (status !== 200 || code !== undefined) return `an honest request was answered ${status} ${code ?? ""}`;
@@ -86,7 +86,7 @@ export const baitBody = (random: Random): object => ({
   stream: random.chance(0.5),
 });
 
-/** The error codes that bad nodes, or this many concurrent clients, may cause. */
+/** The error codes that hostile nodes, or this many concurrent clients, may cause. */
 const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
 
 export function judgeBait(answer: Answer): string | undefined {

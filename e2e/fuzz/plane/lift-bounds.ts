@@ -1,6 +1,6 @@
 /**
- * Loaded into a gateway before its own code, so that every frame of a run is parsed: with the limits in place, a node
- * is disconnected after its first malformed frames. The limits are tested in gateway/src/dispatch and in
+ * Lifts the limits on malformed frames: without them, a node is not disconnected after its first ones, and every frame
+ * of a run is parsed. Loaded into a gateway before its own code. The limits are tested in gateway/src/dispatch and in
  * ../../hostile/floods.test.ts.
  */
 import { FRAME_RATES } from "../../../gateway/src/dispatch/frame-rates.ts";

@@ -1,4 +1,4 @@
-/** A node's attacks below its frames: on the broker's protocol and on the connection. */
+/** A node's attacks below its frames: on the protocol of NATS and on the connection. */
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import type { Random } from "../random.ts";

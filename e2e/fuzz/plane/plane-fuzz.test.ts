@@ -1,4 +1,4 @@
-/** A short run with a new seed each time. `run.ts` makes longer runs. */
+/** A short fuzzing run with a new seed each time. `run.ts` makes longer runs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { tallyTable } from "./campaign.ts";
@@ -7,7 +7,7 @@ import { judged, runCampaign } from "./whole-run.ts";
 
 const FRAMES = 10_000;
 
-describe("fuzzing the plane", () => {
+describe("the dispatch plane under hostile frames from nodes", () => {
   const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   let fuzzed: PlanePlatform;
   before(async () => {
@@ -16,7 +16,7 @@ describe("fuzzing the plane", () => {
   });
   after(() => fuzzed?.close());
 
-  test(`${FRAMES} hostile frames mix no outputs and charge no one`, async () => {
+  test(`${FRAMES} hostile frames never mix answers of different requests and charge no one wrongly`, async () => {
     const run = await runCampaign(fuzzed, { frames: FRAMES, seed });
     console.log(tallyTable(run.tally));
     assert.deepEqual(await judged(fuzzed, run), [], `seed ${seed}`);

@@ -1,4 +1,4 @@
-/** A platform with hostile nodes on its plane, and checks of what must always be true of it. */
+/** A platform with hostile nodes on its dispatch plane, and checks that must always hold. */
 import assert from "node:assert/strict";
 import { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
@@ -10,7 +10,7 @@ import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
 
 const SLOTS = 64;
 const HOSTILE_NODES = 4;
-/** How much a run may log: this much in any case, and a line for each request that failed. */
+/** The log size that a run may reach without failed requests. Each failed request may add a line. */
 const LOG_BYTES_MAX = 256 * 1024;
 const LOG_BYTES_PER_FAILURE = 1024;
 
@@ -18,11 +18,11 @@ export interface PlanePlatform extends FuzzPlatform {
   nodes: RawNode[];
   probe: MemoryProbe;
   logBytes(): Promise<number>;
-  /** Throws on the first violation in ledger, charges, processes or log. */
+  /** Checks ledger, charges, processes and log, and throws on the first violation. */
   assertUnharmed(tally: Tally, logBytesBefore: number): Promise<void>;
 }
 
-/** `load`: the URLs of further modules to load into the gateway before its own code. */
+/** `load`: URLs of modules that the gateway loads before its own code. */
 export async function openPlanePlatform({ load = [] }: { load?: string[] } = {}): Promise<PlanePlatform> {
   const loaded = [new URL("./lift-bounds.ts", import.meta.url).href, ...load].map((url) => `--import ${url}`);
   const honest = { models: [HONEST_MODEL], slots: SLOTS };
@@ -53,7 +53,7 @@ export async function openPlanePlatform({ load = [] }: { load?: string[] } = {})
   };
 }
 
-/** Checks that every answer was charged with its reported token counts. */
+/** Checks that every answer was charged with the token counts that the client got. */
 async function assertCharged(stage: ProcessStage, { counted, findings }: Tally): Promise<void> {
   await assertIntact(stage);
   const rows = await stage.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(

@@ -15,7 +15,7 @@ const situation = (): Situation => ({
   models: ["small-8b"],
 });
 
-test("a frame depends only on its seed, index and situation", () => {
+test("a frame depends only on its seed, its index and the node's situation", () => {
   const made = (seed: number, index: number): string => {
     const { kind, subject, payload } = messageOf(new Random(seed, index), situation(), "any");
     return `${kind} ${subject} ${Buffer.from(payload).toString("hex")}`;
@@ -27,7 +27,7 @@ test("a frame depends only on its seed, index and situation", () => {
   assert.ok(new Set(many).size > 250, "other seeds and indexes give other frames");
 });
 
-test("nodes limited to well-formed frames send no others, and other nodes send both", () => {
+test("nodes limited to well-formed frames send only those; other nodes also send malformed ones", () => {
   const readable = (frames: "any" | "readable"): number => {
     let count = 0;
     for (let index = 0; index < 2_000; index++) {
@@ -45,7 +45,7 @@ test("nodes limited to well-formed frames send no others, and other nodes send b
   assert.ok(count > 800 && count < 1_800, `${count} of 2000`);
 });
 
-test("the judges report foreign output, wrong texts, wrong counts and wrong endings", () => {
+test("the checks report foreign output, wrong texts, wrong token counts and wrong endings", () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4 };
   const answer = { status: 200, id: `chatcmpl-${OWN}`, text: `[${OWN}]`, code: undefined, usage };
   assert.equal(judgeBait(answer), undefined);

@@ -1,7 +1,7 @@
 /**
  * Generates the frames of a run. Frame `index` depends only on the seed, its index and the node's situation (its
- * offered jobs and those of others). Some frames are valid, so that jobs begin, progress and end; the others are wrong
- * in all possible ways.
+ * offered jobs and those of other nodes). Some frames are valid, so that jobs begin, progress and end. The others are
+ * wrong in all possible ways.
  */
 
 import type { OpenJob } from "@tollgate/stage/nodes/raw.ts";
@@ -11,13 +11,13 @@ import { anyValue, hostileText } from "../hostile.ts";
 import { RawJson } from "../json.ts";
 import type { Random } from "../random.ts";
 
-/** Contained in all output sent for other nodes' jobs: no client may ever receive it. */
+/** This word is in all output sent for other nodes' jobs. No client may ever receive it. */
 export const EVIL = "evil";
 
 export interface Situation {
   node: string;
   gateway: string;
-  /** The node's jobs, oldest first. A recipe that advances a job records that in it. */
+  /** The node's jobs, oldest first. A function that advances a job updates it here. */
   jobs: OpenJob[];
   /** Jobs of other nodes that are in flight. */
   foreign: readonly OpenJob[];
@@ -69,8 +69,8 @@ const RECIPES: { kind: string; weight: number; make: Recipe }[] = [
 const JSON_KINDS = [3, 16, 17, 18, 21, 22, 23];
 
 /**
- * Half of the nodes send no malformed frames, which would end all of their jobs, so that other mistakes are tested on
- * jobs in progress.
+ * The kinds of well-formed frames. Half of the nodes send only these: a malformed frame would end all of a node's jobs,
+ * so that other mistakes could not be tested on jobs in progress.
  */
 const READABLE = [
   ...RECIPES.filter(({ kind }) => /^right|seq|job$|sane/.test(kind)),
@@ -112,7 +112,7 @@ function done(jobs: OpenJob[], open: OpenJob): Sendable {
 
 const channelOf = (random: Random): Channel => (random.chance(0.1) ? "reasoning" : "answer");
 
-/** Output marked with its job, because a client may only receive output of its own request. */
+/** Output that contains its job's ID, because a client may only receive output of its own request. */
 function deltaOf(random: Random, open: OpenJob) {
   const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? hostileText(random).toWellFormed() : ""}`;
   return { job: open.job, seq: open.seq++, channel: channelOf(random), text };
@@ -124,7 +124,7 @@ function severalDeltas(random: Random, here: Situation): Sendable {
   return { kind: "deltas", deltas: random.times(1, 30, () => deltaOf(random, random.pick(open))) };
 }
 
-/** A frame about a job in any state. */
+/** A frame about a job, whatever the job's state. */
 function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
   const seq = due !== undefined && random.chance(0.7) ? due : random.between(0, 5);
   const makers: (() => Sendable)[] = [
@@ -153,7 +153,7 @@ function wrongSeq(random: Random, { job, text }: AimedAt): Sendable {
 interface AimedAt {
   job: string;
   text: string;
-  /** The sequence number that the job's next output must have. */
+  /** The sequence number of the job's next output. */
   seq?: number;
 }
 
@@ -163,7 +163,7 @@ function own(random: Random, { jobs }: Situation): AimedAt {
   return { job, text: `[${job.slice(0, 26)}]` };
 }
 
-/** Usually a job in flight with its next sequence number, so that only the sender is wrong. */
+/** Mostly a job in flight of another node, with the correct next sequence number, so that only the sender is wrong. */
 function foreign(random: Random, { foreign: jobs }: Situation): AimedAt {
   const running = jobs.filter(({ accepted }) => accepted);
   const from = running.length > 0 && random.chance(0.8) ? running : jobs;
@@ -197,13 +197,13 @@ const saneState = ({ models }: Situation): Buffer =>
     state: { protocol: "1.0", agent: "fuzz", slots: 8, busy: 0, models: [...models], draining: false },
   });
 
-/** Text without a mark, because a damaged mark could look like another job's. */
+/** A frame's bytes with plain text: after damage, text with a job's ID could look like that of another job. */
 function bytesOf(random: Random, here: Situation): Buffer {
   const { job, text } = anyJob(random, here);
   return encode(anyStep(random, { job, text: text === EVIL ? EVIL : "x" }));
 }
 
-/** Changes, cuts, inserts or doubles bytes of a valid frame. */
+/** Changes, cuts, inserts or repeats bytes of a valid frame. */
 function damage(random: Random, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let left = random.pick([1, 1, 2, 5]); left > 0; left--) {
@@ -268,7 +268,7 @@ function deepJson(random: Random): Buffer {
   return Buffer.concat([Buffer.of(1, random.pick(JSON_KINDS)), Buffer.from(text)]);
 }
 
-/** Frames near and beyond the size limits. */
+/** Frames whose size is near or above the limits. */
 function huge(random: Random, here: Situation): Buffer {
   const { job, text } = anyJob(random, here);
   const makers: (() => Buffer)[] = [

@@ -1,6 +1,6 @@
 /**
- * `node e2e/fuzz/plane/run.ts [--frames N] [--seed N]`: a run of any length. Exits with 1 on any finding. The same seed
- * makes the same frames; which jobs they concern depends on when the gateway offers jobs.
+ * `node e2e/fuzz/plane/run.ts [--frames N] [--seed N]`: a fuzzing run of any length. Exits with 1 on any finding. The
+ * same seed makes the same frames, but their jobs depend on when the gateway offers jobs.
  */
 import { parseArgs } from "node:util";
 import { type Memory, shownMemory } from "../memory.ts";

@@ -1,10 +1,12 @@
-/** A whole run with quiet traffic first and all checks at the end. */
+/** A complete fuzzing run: quiet traffic first, then hostile frames, and all checks at the end. */
 import type { Memory } from "../memory.ts";
 import { campaign, emptyTally, learnTexts, type Tally } from "./campaign.ts";
 import type { Known } from "./clients.ts";
 import type { PlanePlatform } from "./plane-platform.ts";
 
-/** The maximum growth in the second half of a long run, of resident memory and of live objects and buffers. */
+/**
+ * The maximum growth of memory in the second half of a long run: of resident memory, and of live objects and buffers.
+ */
 const RESIDENT_GROWTH_MB_MAX = 64;
 const LIVE_GROWTH_MB_MAX = 16;
 const LONG_RUN = 100_000;
@@ -23,7 +25,7 @@ interface RunOptions {
   frames: number;
   seed: number;
   tell?: (frames: number, memory: Memory) => void;
-  /** Called before there are hostile nodes and after each half of the frames, before garbage is collected. */
+  /** Called before the hostile nodes join and after each half of the frames, before garbage is collected. */
   between?: (known: Known[]) => Promise<void>;
 }
 
@@ -51,7 +53,7 @@ export async function runCampaign(fuzzed: PlanePlatform, options: RunOptions): P
   return { tally, frames, half, end, logBytes, logBytesBefore };
 }
 
-/** Returns everything that is wrong with a run. */
+/** Runs all checks, and returns every mistake that they found. */
 export async function judged(fuzzed: PlanePlatform, run: WholeRun): Promise<string[]> {
   const { tally, frames, half, end, logBytesBefore } = run;
   const wrong: string[] = [];

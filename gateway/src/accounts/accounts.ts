@@ -27,7 +27,7 @@ export type Membership = z.infer<typeof Membership>;
 
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
-  /** Opens an account for the identity with this address, which must exist. */
+  /** Opens an account for the identity with this email address, which must exist. */
   openFor(email: string, account: { kind: AccountKind; name: string }): Promise<Uuid | "nobody" | "too_many">;
   find(id: Uuid): Promise<Account | undefined>;
 }
@@ -59,7 +59,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
   };
 }
 
-/** Owned accounts and memberships, oldest first. */
+/** Lists the accounts that an identity owns or is a member of, oldest first. */
 export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Membership[]> {
   return queryRows(
     db,
@@ -84,7 +84,7 @@ export async function insertAccount(
   return id;
 }
 
-/** An owner has no other role: a previous one is removed. */
+/** Makes the identity an owner. An owner has no other role, so a previous role is removed. */
 export async function addOwner(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uuid): Promise<void> {
   await db.query(
     `with before as (delete from account_member where identity_id = $1 and account_id = $2)

@@ -1,14 +1,15 @@
 /**
- * Chooses the account that a signed-in identity acts for, or the reason why there is none. The caller may name it; otherwise the
- * identity's only active account of that kind is used.
+ * Chooses the account that a signed-in identity acts for, or the reason why there is none. The caller may specify the
+ * account. Otherwise the identity's only active account of that kind is used.
  */
 import type { Uuid } from "../base/ids.ts";
 import type { AccountKind } from "../base/states.ts";
 import type { Membership } from "./accounts.ts";
 
 /**
- * `no_account`: the identity has none. `account_suspended`: the named account, or all of them. `other_kind`: no account of this kind.
- * `unknown_account`: the named account does not belong to the identity. `several_accounts`: the caller must name one.
+ * `no_account`: the identity has none. `account_suspended`: the specified account, or all of the identity's, are
+ * suspended. `other_kind`: it has no account of this kind. `unknown_account`: the specified account does not belong to
+ * the identity. `several_accounts`: the caller must specify one.
  */
 type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
 
@@ -16,15 +17,15 @@ type Acting = { kind: "acts"; account: Membership } | { kind: "cannot"; why: Can
 
 interface ActingQuestion {
   accounts: Membership[];
-  /** Undefined: any kind. */
+  /** The kind of account that the request needs. Undefined: any kind. */
   kind: AccountKind | undefined;
-  /** The account that the caller named. */
+  /** The account that the caller specified. */
   named: Uuid | undefined;
   operator: boolean;
 }
 
 export function chooseActingAccount({ accounts, kind, named, operator }: ActingQuestion): Acting {
-  // An operator without an account gets the error for the wrong kind, because operators need no account.
+  // Operators need no account. One without an account gets the error for the wrong kind.
   if (accounts.length === 0) return cannot(operator ? "other_kind" : "no_account");
   const active = accounts.filter((account) => !account.suspended);
   if (active.length === 0) return cannot("account_suspended");

@@ -1,11 +1,11 @@
-/** Calls better-auth with the HTTP request it expects, and translates its responses. */
+/** Calls better-auth, the sign-in library, with the HTTP request that it expects, and translates its responses. */
 import type { Auth } from "./auth.ts";
 import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
 import type { Resigning } from "./resigning.ts";
 import type { DatabaseErrorCapture } from "./witness.ts";
 
-/** The caller. */
+/** The browser or client on whose behalf the library is called. */
 export interface Caller {
   cookie: string | undefined;
   address: string;
@@ -15,20 +15,20 @@ export interface Caller {
 interface Question {
   path: string;
   query?: URLSearchParams;
-  /** POST with a body, GET without. */
+  /** The request's body. Requests with a body use POST, others GET. */
   body?: object;
 }
 
 export interface AuthAnswer {
   body: Record<string, unknown> | null;
-  /** The redirect target. */
+  /** The URL of a redirect in the response. */
   location: URL | undefined;
   cookies: string[];
 }
 
 export type AuthCall = (caller: Caller, question: Question) => Promise<AuthAnswer>;
 
-/** An error that is not in our catalogue: a bug, unless the caller handles it. */
+/** An error of the library that is not in our error catalogue. Unless the caller handles it, it is a bug. */
 export class UnknownAuthError extends Error {
   override name = "UnknownRefusal";
   readonly status: number;
@@ -69,7 +69,7 @@ export function openAuthCall(
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
-    // Builds a new request, so that no other header of the caller takes effect.
+    // Builds new headers, so that no other header of the caller has an effect.
     const headers = new Headers({ [CLIENT_ADDRESS_HEADER]: caller.address });
     if (caller.cookie !== undefined) headers.set("cookie", resigning?.cookies(caller.cookie) ?? caller.cookie);
     if (caller.userAgent !== undefined) headers.set("user-agent", caller.userAgent);

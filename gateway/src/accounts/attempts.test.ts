@@ -23,7 +23,7 @@ async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
   }
 }
 
-/** Shifts the stored times back by this many seconds. */
+/** Simulates that this many seconds pass, by moving the stored times back. */
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
@@ -52,7 +52,7 @@ test("counts attempts at several gateways together, including concurrent ones", 
   assert.equal(refused.length, 2 * ATTEMPT_RULES.email.attempts);
 });
 
-test("counts subjects and kinds separately, and a success resets the count", async () => {
+test("counts each address and each kind of attempt separately, and resets the count after a success", async () => {
   const attempts = open();
   assert.equal(await waitOf(attempts.take("usedCode", "c")), undefined);
   assert.equal(await waitOf(attempts.take("usedCode", "d")), undefined);
@@ -63,7 +63,7 @@ test("counts subjects and kinds separately, and a success resets the count", asy
   assert.notEqual(await waitOf(attempts.take("usedCode", "d")), undefined);
 });
 
-test("stores no addresses, and deletes expired counts", async () => {
+test("stores no email addresses, and deletes expired counts", async () => {
   const attempts = open();
   await attempts.take("email", "secret.person@example.test");
   const { rows } = await database.pool.query(

@@ -1,4 +1,7 @@
-/** Limits attempts per subject. Counts are in the database, shared by all gateways and kept over restarts, and use its clock. */
+/**
+ * Limits attempts, for example to sign in, per address or identity. The counts are in the database, so that all
+ * gateways share them and they survive restarts. The database's clock measures the window.
+ */
 import { createHmac } from "node:crypto";
 import { isIPv6 } from "node:net";
 import type pg from "pg";
@@ -11,31 +14,31 @@ interface Rule {
   windowS: number;
 }
 
-/** Emails have their own rules, because they reach people who did not ask for them. */
+/** Sending emails has rules of its own, because emails reach people who did not ask for them. */
 export const ATTEMPT_RULES = {
   address: { attempts: 10, windowS: 60 },
   email: { attempts: 20, windowS: 15 * 60 },
   identity: { attempts: 20, windowS: 15 * 60 },
-  /** Second-factor codes, of the app and backup codes together. */
+  /** Second-factor codes, whether from the app or backup codes. */
   secondFactor: { attempts: 10, windowS: 15 * 60 },
   lettersFromAddress: { attempts: 10, windowS: 15 * 60 },
   lettersToEmail: { attempts: 3, windowS: 15 * 60 },
-  /** Per inviter and per recipient, so that an address gets few invitations from all inviters together. */
+  /** Counted per inviter and per recipient, so that an address gets few invitations from all inviters together. */
   invitations: { attempts: 20, windowS: 60 * 60 },
   invitationsToEmail: { attempts: 5, windowS: 24 * 60 * 60 },
-  /** Codes of logins for scripts, which are typed or opened from a terminal. */
+  /** Codes that confirm a login for scripts, which people type or open from a terminal. */
   scriptCodes: { attempts: 30, windowS: 15 * 60 },
   invitationLinks: { attempts: 20, windowS: 15 * 60 },
   teamChanges: { attempts: 60, windowS: 60 * 60 },
-  /** A second-factor code is valid for three steps of 30 s and is accepted once. */
+  /** Each second-factor code is accepted once. It is valid for three periods of 30 s. */
   usedCode: { attempts: 1, windowS: 120 },
 } as const satisfies Record<string, Rule>;
 
-/** `waitS` is zero or negative if the window has just ended. */
+/** `waitS`: the seconds until the window ends. Zero or negative if it has just ended. */
 const Counted = row({ attempts: column.count, waitS: z.int() });
 
 export interface Attempts {
-  /** Counts an attempt, or refuses it with the seconds to wait. */
+  /** Counts an attempt. Above the limit it throws a refusal with the seconds to wait. */
   take(what: keyof typeof ATTEMPT_RULES, subject: string): Promise<void>;
   /** Resets the count after a success. */
   forget(what: keyof typeof ATTEMPT_RULES, subject: string): Promise<void>;
@@ -71,7 +74,7 @@ export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }
   };
 }
 
-/** A code is accepted only once, because someone may have seen it while it is valid. */
+/** Refuses a second use of a code, which someone may have seen while it is valid. */
 export async function useCode(attempts: Attempts, identityId: string, code: string): Promise<void> {
   try {
     await attempts.take("usedCode", `${identityId} ${code}`);
@@ -80,7 +83,9 @@ export async function useCode(attempts: Attempts, identityId: string, code: stri
   }
 }
 
-/** One person has a whole IPv6 /64 network, so it counts as one address. */
+/**
+ * The part of an address that counts. One person has a whole IPv6 /64 network, so that network counts as one address.
+ */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.toLowerCase().split("::");

@@ -1,7 +1,7 @@
 /**
- * better-auth, configured for our tables: passwords, sessions, second factor and OpenID sign-in. We count attempts ourselves
- * (attempts.ts), because it counts by address only. Its check for cross-site requests is off, because the console's guards already
- * refuse them.
+ * better-auth, the sign-in library, configured for our tables: passwords, sessions, second factor and OpenID sign-in.
+ * We count attempts ourselves (attempts.ts), because the library counts by address only. Its check for cross-site
+ * requests is off, because the console's guards already refuse them.
  */
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
 import { APIError, type BetterAuthPlugin, betterAuth } from "better-auth";
@@ -22,7 +22,7 @@ import type { DatabaseErrorCapture } from "./witness.ts";
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
 
-/** Our table and column names for better-auth's models. The tables are in gateway/sql. */
+/** Our table and column names for the library's models. The tables are defined in gateway/sql. */
 const USER_TABLE = {
   modelName: "identity",
   fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
@@ -77,17 +77,17 @@ const TWO_FACTOR_TABLES = {
 
 interface AuthOptions {
   pool: pg.Pool;
-  /** Provides database connections to the library. */
+  /** Provides the library's database connections. */
   witness: Pick<DatabaseErrorCapture, "pool">;
   newId: NewId;
   log: Log;
-  /** Signs session cookies and encrypts second-factor secrets. Changing it ends every session. */
+  /** Signs session cookies and encrypts second-factor secrets. A new secret ends every session. */
   secret: string;
-  /** The public URL. Undefined: the name that the client used. */
+  /** The public URL. Undefined: the host name of the client's request is used. */
   publicUrl: string | undefined;
   /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
-  /** Undefined: email is off. */
+  /** Sends emails. Undefined: email is off. */
   emails: Emails | undefined;
   /** Whether an email address must be confirmed before the first sign-in. */
   verifyEmails: boolean;
@@ -97,14 +97,14 @@ interface AuthOptions {
 
 export type Auth = ReturnType<typeof openAuth>;
 
-// The return type is inferred to include the additional fields.
+// Without a declared return type, because the inferred type includes our additional fields.
 export function openAuth(options: AuthOptions) {
   const { pool, newId, secret, publicUrl, isSecure = false, emails, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: options.witness.pool,
     secret,
-    // The scheme matters, and links use it; requests are matched by path.
+    // The URL's scheme decides about secure cookies, and links start with the URL. Requests are matched by path only.
     baseURL: originOf(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {
@@ -136,7 +136,7 @@ export function openAuth(options: AuthOptions) {
     account: {
       ...ACCOUNT_TABLE,
       updateAccountOnSignIn: false,
-      // Keeps the state in an encrypted cookie, so that starting a sign-in writes no rows.
+      // Keeps the state of an OpenID sign-in in an encrypted cookie, so that starting one writes no rows.
       storeStateStrategy: "cookie",
       // An OpenID sign-in joins the identity with the same email address if both sides have verified it.
       accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: true },
@@ -158,7 +158,7 @@ export function openAuth(options: AuthOptions) {
   });
 }
 
-/** We use no provider tokens after signing in, so none are stored. */
+/** No tokens of OpenID providers are stored, because we do not use them after the sign-in. */
 const NO_TOKENS = {
   accessToken: null,
   refreshToken: null,
@@ -171,24 +171,26 @@ function secondFactor() {
   const plugin = twoFactor({
     schema: TWO_FACTOR_TABLES,
     backupCodeOptions: { storeBackupCodes: "encrypted" },
-    // The library counts an attempt after checking it, so concurrent guesses exceed its limit. `sign-in.ts` counts before the check.
+    // Off: the library counts an attempt after checking it, so concurrent guesses exceed its limit. `sign-in.ts` counts
+    // before the check.
     accountLockout: { enabled: false },
   });
   const [ask] = plugin.hooks.after;
   invariant(ask !== undefined, "better-auth no longer asks for a second factor in a hook");
-  // The library asks for the second factor only after a password. We ask after OpenID sign-in too.
+  // The library requires the second factor only after a password. We also require it after an OpenID sign-in.
   const afterPassword = ask.matcher;
   ask.matcher = (context) => afterPassword(context) || context.path === "/callback/:id";
   return plugin;
 }
 
-/** The library's names of its cookie and of the error for a missing challenge. */
+/** The library's name of the cookie for a pending second step. The next line is its error code for a missing one. */
 const COOKIE = "two_factor";
 const NO_CHALLENGE = "INVALID_TWO_FACTOR_COOKIE";
 
 /**
- * Finds the identity of a pending second step. The library finds it and checks the code in one call, but a guess must be counted for
- * its identity before it is checked. The challenge cookie is signed by us and only issued after the password or an OpenID sign-in.
+ * Adds an endpoint that returns the identity of a pending second step. The library would find the identity and check
+ * the code in one call, but a guess must be counted for its identity before the check. The pending step's cookie is
+ * signed by us and is issued only after the password or an OpenID sign-in.
  */
 function challengePlugin(): BetterAuthPlugin {
   return {
@@ -197,7 +199,7 @@ function challengePlugin(): BetterAuthPlugin {
       challenge: createAuthEndpoint(CHALLENGE_PATH, { method: "GET" }, async (request) => {
         const { context } = request;
         const key = await request.getSignedCookie(context.createAuthCookie(COOKIE).name, context.secret);
-        // False if the signature is not ours.
+        // `key` is false if the cookie's signature is not ours.
         const found = key ? await context.internalAdapter.findVerificationValue(key) : null;
         if (found === null || found === undefined) throw new APIError("UNAUTHORIZED", { code: NO_CHALLENGE });
         return request.json({ identity: found.value });
@@ -206,7 +208,10 @@ function challengePlugin(): BetterAuthPlugin {
   };
 }
 
-/** Confirming the address proves ownership. A stranger may have signed up with it before, so a second factor from that time is removed. */
+/**
+ * Marks the email address as confirmed, which proves ownership. A stranger may have signed up with it before, so a
+ * second factor from that time is removed.
+ */
 async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query(
     `with proven as (
@@ -217,7 +222,7 @@ async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   );
 }
 
-/** OpenID error codes of the library, which openid.ts translates and logs. */
+/** The library's OpenID errors that openid.ts translates and logs. */
 const TOLD_ELSEWHERE = new Set([
   "State not found",
   "Failed to parse state",
@@ -226,8 +231,8 @@ const TOLD_ELSEWHERE = new Set([
 ]);
 
 /**
- * Only the error's message is logged, because other arguments may contain user input. Database errors are reported where they are
- * handled.
+ * The library's logger. Only an error's message is logged, because other arguments may contain user input. Database
+ * errors are logged where they are handled.
  */
 function logging(log: Log) {
   const words = (error: unknown) =>

@@ -5,7 +5,7 @@ import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
 
-/** One OpenID provider from OIDC_PROVIDERS. */
+/** One OpenID provider of the setting OIDC_PROVIDERS. */
 const OidcProvider = z.strictObject({
   id: z
     .string()
@@ -34,9 +34,9 @@ const OidcProviders = z
   .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not contain the same id twice");
 
 interface AccountsConfig {
-  /** Signs session cookies. Undefined: derived from the pepper. */
+  /** The secret that signs session cookies. Undefined: it is derived from the pepper. */
   sessionSecret: string | undefined;
-  /** `derived`: the secret derived from the pepper. */
+  /** The other secret during a replacement. `derived`: the secret that is derived from the pepper. */
   sessionSecretOld: string | undefined;
   sessionSecretNext: string | undefined;
   /** The mail server. Undefined: no emails are sent. */

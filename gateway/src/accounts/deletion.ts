@@ -1,6 +1,6 @@
 /**
- * Deleting an account: what it would do, what stands in its way, and the deletion itself, which is one transaction. The ledger keeps
- * what was used, earned and paid, under the account's ID; names, labels and people go.
+ * Deletes an account in one transaction, and shows beforehand what would be deleted and what prevents it. The ledger
+ * keeps what was used, earned and paid, under the account's ID. Names, labels and people are deleted.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -14,9 +14,9 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { PAYOUT_METHODS_SCHEMA } from "./payout-methods.ts";
 import { type Actor, lockForOwner, MEMBERS } from "./team-rows.ts";
 
-/** The migration that made the last of the tables and columns. */
+/** The migration that adds the last of the tables and columns used here. */
 export const DELETION_SCHEMA = PAYOUT_METHODS_SCHEMA;
-/** A checkout page of the payment provider can be paid for so long. */
+/** How long a checkout page of the payment provider can be paid, in hours. */
 const CHECKOUT_HOURS = 24;
 const BATCH_ROWS = 1000;
 const NAME = "Deleted account";
@@ -41,7 +41,10 @@ interface DeletionPlan extends z.infer<typeof PlanRow> {
   blockers: Blocker[];
 }
 
-/** The members of its team, and the secrets to revoke: gateways that cached them must be notified. */
+/**
+ * The members of the deleted account's team, and its revoked keys and tokens, which gateways must drop from their
+ * caches.
+ */
 interface Deleted {
   people: string[];
   keys: Uuid[];
@@ -52,7 +55,7 @@ export interface Deletion {
   plan(accountId: Uuid): Promise<DeletionPlan>;
   /** Deletes the account unless its plan has blockers. */
   delete(accountId: Uuid, by: Actor): Promise<Deleted | Blocker | "role_required">;
-  /** Takes names and labels out of the request records of deleted accounts, some at a time. */
+  /** Removes names and labels from the request records of deleted accounts, in batches. */
   sweep(): Promise<void>;
 }
 
@@ -71,7 +74,7 @@ const PLAN = `select a.kind, l.balance,
     (select count(*)::int from ${MEMBERS} p where p.account_id = $1) as people
   from account a join ledger_account l on l.id = a.id where a.id = $1`;
 
-/** Everything that is about people or was named by them, and that no sum is made of. */
+/** Tables with data about people, or named by people. No sum is computed from these rows. */
 const FORGOTTEN = [
   ...["account_owner", "account_member", "account_invitation", "account_event", "credit_alert", "auto_topup"],
   "payout_method",
@@ -85,7 +88,8 @@ export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): 
     async delete(accountId, by) {
       const outcome = await inTransaction(pool, async (client) => {
         if (!(await lockForOwner(client, accountId, by))) return "role_required";
-        // Requests, payouts and payments that come from now on wait for this row, and find the account suspended.
+        // Locks the ledger account. Concurrent requests, payouts and payments wait for this lock, and then find the
+        // account suspended.
         await client.query("select from ledger_account where id = $1 for update", [accountId]);
         const plan = await planOf(client, accountId);
         const [blocker] = plan.blockers;
@@ -144,7 +148,7 @@ const Id = row({ id: column.uuid });
 const Label = row({ label: z.string() });
 const Last = row({ last: column.uuid.nullable() });
 
-/** Returns those that worked until now. */
+/** Revokes all secrets of the account. Returns those that were active until now. */
 async function revokeAll(client: pg.PoolClient, table: "api_key" | "host_token", accountId: Uuid): Promise<Uuid[]> {
   const open = await queryRows(client, Id, `select id from ${table} where account_id = $1 and revoked_at is null`, [
     accountId,
@@ -186,7 +190,7 @@ function blockersOf({ balance, inFlight, openPayouts, openPayments, quarantined 
   ];
 }
 
-/** For the audit log: what the account gave up, without anything personal. */
+/** The entry's details for the audit log, without personal data. */
 const detailsOf = ({ kind, balance, keys, nodes, people }: z.infer<typeof PlanRow>) => ({
   kind,
   given_up_micro: exactMicro(balance as Pico),
@@ -195,7 +199,10 @@ const detailsOf = ({ kind, balance, keys, nodes, people }: z.infer<typeof PlanRo
   people,
 });
 
-/** Each step leaves sums and records in agreement, and may be the last: the next sweep goes on. */
+/**
+ * Removes labels and key names from an account's requests. Sums and records agree after each step. If one fails, the
+ * next sweep continues.
+ */
 async function forgetRequests(pool: pg.Pool, accountId: Uuid): Promise<void> {
   for (;;) {
     const found = await queryRow(pool, Label, "select label from label_day where account_id = $1 limit 1", [accountId]);

@@ -1,6 +1,6 @@
 /**
- * Emails to identities. They are sent in the background, so that response times do not reveal whether an address is registered. They
- * contain no names, because a stranger could choose one.
+ * Sends emails to identities. They are sent in the background, so that response times do not reveal whether an address
+ * is registered. They contain no names, because a stranger could choose a misleading one.
  */
 import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
@@ -12,19 +12,19 @@ import type { Email, Mail } from "./mail.ts";
 export interface Emails {
   resetPassword(to: string, token: string): void;
   verifyEmail(to: string, token: string): void;
-  /** Someone signed up with a registered address. */
+  /** Sent when someone signs up with an address that is already registered. */
   alreadyHere(to: string): void;
-  /** An invitation to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
+  /** Invites someone to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
-  /** Sent to the account's owners and billing contacts. */
+  /** Reports a changed payout method. Sent to the account's owners and billing contacts. */
   payoutMethodChanged(to: string, changed: PayoutMethodChange): void;
-  /** Sent to every member of the account's team. */
+  /** Reports a deleted account. Sent to every member of its team. */
   accountDeleted(to: string, deleted: { accountId: Uuid; by: string; at: Date }): void;
   /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
 
-/** `label`: the masked new method; null if it was removed. */
+/** A changed payout method. `label`: the new method, masked. Null: the method was removed. */
 export interface PayoutMethodChange {
   accountId: Uuid;
   label: string | null;
@@ -35,7 +35,7 @@ export interface PayoutMethodChange {
 interface EmailsOptions {
   mail: Mail;
   log: Log;
-  /** The public URL. Never taken from a request, whose sender could redirect the links. */
+  /** The public URL of links. Never taken from a request, whose sender could redirect the links. */
   origin: string;
 }
 
@@ -97,7 +97,7 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
         text: lines(
           `${by} ${label === null ? "removed the payout method" : "changed the payout method"} of the host account ${publicId("acc", accountId)} at ${minuteOf(at)} UTC.`,
           label === null
-            ? "Operators see that there is none now."
+            ? "The account now has no payout method, which the operators see."
             : `Payouts that are not paid yet go to: ${label}. To see or change it, open ${origin}/console/host/payouts`,
           "If you did not expect this, change it back and write to the operator of the platform.",
         ),
@@ -108,7 +108,7 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
         subject: "A Tollgate account was deleted",
         text: lines(
           `${by} deleted the account ${publicId("acc", accountId)} at ${minuteOf(at)} UTC. You were in its team.`,
-          "Its API keys and host tokens are revoked, and its nodes are retired. The ledger keeps what was used, earned and paid, without names.",
+          "Its API keys and host tokens are revoked, and its nodes are retired. The ledger keeps the amounts used, earned and paid, without names.",
           "If you did not expect this, write to the operator of the platform. A deleted account cannot be restored.",
         ),
       }),

@@ -20,7 +20,7 @@ after(() => database.close());
 const isOperator = async (email: string): Promise<boolean | undefined> =>
   (await database.pool.query("select operator from identity where email = $1", [email])).rows[0]?.operator;
 
-test("two spellings of an email address that differ in case belong to one identity", async () => {
+test("email addresses that differ only in case belong to one identity", async () => {
   const identity = { email: "Once@example.test", password: PASSWORD, name: "A person", operator: false };
   await createIdentity(options, identity);
   await assert.rejects(createIdentity(options, { ...identity, email: "ONCE@example.test" }), IdentityError);
@@ -43,7 +43,7 @@ test("a password that is too short, too long or only white space creates no iden
   assert.equal(await isOperator("weak@example.test"), undefined);
 });
 
-test("creating a new operator requires a password", async () => {
+test("creating an operator who is not registered yet requires a password", async () => {
   const operator = { email: "New@example.test", name: "Operator" };
   await assert.rejects(
     createOperator(options, { ...operator, password: undefined }),

@@ -15,7 +15,7 @@ export interface NewIdentity {
   operator: boolean;
 }
 
-/** The identity cannot be created. One actionable line. */
+/** Thrown when the identity cannot be created. The message is one line that says what to do. */
 export class IdentityError extends Error {
   override name = "IdentityError";
 }
@@ -33,7 +33,7 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
   const id = newId();
   const values = [id, email.toLowerCase(), name, operator, newId(), await passwordHash.hash(password)];
   try {
-    // One statement, because an identity must have a way to sign in.
+    // Inserts the identity and its password in one statement, because an identity must have a way to sign in.
     await pool.query(
       `with made as (insert into identity (id, email, name, operator, email_verified) values ($1, $2, $3, $4, true))
        insert into identity_credential (id, identity_id, provider, subject, password_hash)
@@ -57,13 +57,14 @@ const Found = row({ id: column.uuid, emailVerified: z.boolean() });
 
 interface OperatorMade {
   id: Uuid;
-  /** Whether the user had signed up before. */
+  /** Whether an existing user became an operator. */
   promoted: boolean;
 }
 
 /**
- * Creates or promotes an operator. A user with a confirmed address keeps the password. Otherwise a stranger may have signed up with the
- * address: the user gets a new password, and everything opened with the old one is closed.
+ * Creates an operator, or makes an existing user one. A user with a confirmed address keeps the password. If the
+ * address is unconfirmed, a stranger may have signed up with it: the user gets a new password, and all sessions and
+ * tokens of the old one end.
  */
 export async function createOperator(
   options: EnrolmentOptions,
@@ -93,7 +94,7 @@ export async function createOperator(
   return { id: found.id, promoted: true };
 }
 
-/** One statement, so that no session of the old password survives. */
+/** Sets the new password and ends all sessions in one statement, so that no session of the old password survives. */
 const TAKE_OVER = `
   with taken as (
     update identity set operator = true, email_verified = true, two_factor_enabled = false, updated_at = now()

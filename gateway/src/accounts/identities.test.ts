@@ -88,7 +88,7 @@ test("passwords are hashed at the full cost of scrypt, unless a test lowers it",
   assert.equal(await costOf("cheap@example.test"), false);
 });
 
-test("a session that the test helper inserts equals one created by signing in", async () => {
+test("the test helper's session equals a session created by signing in", async () => {
   const identityId = await make("inserted@example.test");
   const { name, value } = await beginSession({ pool: database.pool, newId, secret }, { identityId });
   const signedIn = await signIn(identities, "inserted@example.test");
@@ -105,7 +105,8 @@ test("a session that the test helper inserts equals one created by signing in", 
 
 for (const days of [-8, 8]) {
   test(`sessions expire by the database's clock if the gateway's clock is off by ${days} days`, async () => {
-    // The library and the database read the same machine's clock, so the test shifts the times in the tables.
+    // The sign-in library and the database run on one machine with one clock, so the test shifts the times in the
+    // tables instead.
     const aheadMs = -days * 86_400_000;
     const off = await open({ databaseAheadMs: () => aheadMs });
     const identityId = await make(`off.by.${days}@example.test`);
@@ -161,7 +162,7 @@ test("ids are UUIDs that contain their creation time", async () => {
   }
 });
 
-test("an expired session is refused, and deleted with other expired rows", async () => {
+test("an expired session is refused, and a sweep deletes it with other expired rows", async () => {
   const id = await make("expired@example.test");
   const { headers } = await signIn(identities, "expired@example.test");
   const kept = await make("kept@example.test");
@@ -184,7 +185,7 @@ test("an expired session is refused, and deleted with other expired rows", async
   assert.deepEqual(rows, [{ identifier: "new" }]);
 });
 
-test("concurrent requests with the same session share one query, and later requests query again", async (t) => {
+test("concurrent requests with the same session share one query, and a later request queries again", async (t) => {
   const identityId = await make("at.once@example.test");
   const { headers } = await signIn(identities, "at.once@example.test");
   const looks = t.mock.method(database.pool, "connect").mock;
@@ -227,14 +228,14 @@ test("the session cookie is HttpOnly, SameSite, and Secure under TLS", async () 
   }
 });
 
-test("a session that is not remembered ends with the browser", async () => {
+test('a session without "remember me" ends with the browser', async () => {
   await make("forgetful@example.test");
   const fields = { email: "forgetful@example.test", password: PASSWORD, remember: false };
   const { cookies } = await identities.signIn.enter(fields, caller());
   assert.doesNotMatch(cookies.find((line) => line.includes("session_token")) ?? "", /Max-Age|Expires/i);
 });
 
-test("an identity lists the accounts it owns once each, oldest first", async () => {
+test("the accounts of an identity are listed once each, oldest first", async () => {
   const accounts = openAccounts({ pool: database.pool, newId });
   const id = await make("owner@example.test");
   assert.deepEqual(await identities.accountsOf(id), []);
@@ -250,7 +251,7 @@ test("an identity lists the accounts it owns once each, oldest first", async () 
   ]);
 });
 
-test("opening an account creates its ledger account; the limit of accounts also holds for concurrent requests", async () => {
+test("opening an account creates its ledger account, and concurrent requests cannot exceed the limit of accounts", async () => {
   const id = await make("many@example.test");
   const asked = Array.from({ length: ACCOUNTS_MAX + 5 }, (_, i) =>
     identities.openAccount(id, { kind: i % 2 === 0 ? "builder" : "host", name: `Account ${i}` }),

@@ -1,4 +1,7 @@
-/** The port for identities: people who sign in to the console, their sessions and accounts. better-auth is used behind it only. */
+/**
+ * The interface for identities: people who sign in to the console, their sessions and accounts. Only code behind this
+ * interface uses better-auth, the sign-in library.
+ */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -39,16 +42,18 @@ export { IdentityError } from "./enrolment.ts";
 export type { SignedIn };
 
 export interface Identities {
-  /** Creates an identity from the command line. People sign up themselves, and never as operators. */
+  /** Creates an identity from the command line. People sign up themselves, but never as operators. */
   create(identity: NewIdentity): Promise<Uuid>;
   /** Whether anyone can sign in as an operator. */
   hasOperator(): Promise<boolean>;
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
-  /** The identity of these headers, or undefined without a valid session. Only reads. */
+  /** Returns the identity of the session cookie in these headers, or undefined without a valid session. Only reads. */
   session(headers: Headers): Promise<SignedIn | undefined>;
-  /** Owned accounts and memberships, oldest first. */
+  /** Lists the accounts that an identity owns or is a member of, oldest first. */
   accountsOf(identityId: Uuid): Promise<Membership[]>;
-  /** Opens an account with its ledger account and owner. Refused beside a suspended one, and above a limit. */
+  /**
+   * Opens an account with its ledger account and owner. Refused if the identity owns a suspended account, or too many.
+   */
   openAccount(
     identityId: Uuid,
     account: { kind: AccountKind; name: string },
@@ -58,9 +63,9 @@ export interface Identities {
   payoutMethods: PayoutMethods;
   deletion: Deletion;
   leaving: Leaving;
-  /** Emails owners and billing contacts that the payout method changed, if the platform can send email. */
+  /** Emails owners and billing contacts that the payout method changed, if email is configured. */
   tellPayoutMethod(emails: string[], changed: PayoutMethodChange): void;
-  /** Tells the people of an account that was deleted, where the platform can mail. */
+  /** Emails the members of a deleted account, if email is configured. */
   tellDeleted(emails: string[], deleted: { accountId: Uuid; by: string; at: Date }): void;
   team: Team;
   signIn: SignIn;
@@ -69,9 +74,9 @@ export interface Identities {
   openId: OpenId;
   sessions: Sessions;
   scripts: Scripts;
-  /** The enabled features; email may be off. */
+  /** Whether email is available for new passwords, and whether new addresses must be confirmed. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
-  /** Loads the library and looks up a non-existent session, so that the first user does not wait. */
+  /** Loads the sign-in library and looks up a session that does not exist, so that the first user does not wait. */
   warm(): Promise<void>;
   /** Deletes expired rows. */
   sweep(): Promise<void>;
@@ -83,32 +88,35 @@ export interface IdentitiesOptions {
   pool: pg.Pool;
   newId: NewId;
   log: Log;
-  /** The offset between the database's clock and this machine's. */
+  /** Returns the database's clock minus this machine's, in ms. */
   databaseAheadMs?: () => number;
-  /** Signs session cookies and encrypts secrets. Changing it ends every session and second factor, except during a replacement: */
+  /**
+   * Signs session cookies and encrypts second-factor secrets. A new secret ends every session and second factor, unless
+   * the other one is set during the replacement.
+   */
   secret: string;
-  /** The previous secret, or the next one that other gateways already use. */
+  /** During a replacement: the previous secret, or the next one (`nextSecret`) that other gateways already use. */
   oldSecret?: string | undefined;
   nextSecret?: string | undefined;
-  /** The public URL. Undefined: the name that the client used. */
+  /** The public URL. Undefined: the host name of the client's request is used. */
   publicUrl: string | undefined;
   /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
-  /** Undefined: email is off. */
+  /** Sends emails. Undefined: email is off. */
   mail?: Mail | undefined;
   /** The base URL of links in emails; by default the public one. */
   linkOrigin?: string | undefined;
   /** Whether a new email address must be confirmed before the first sign-in. */
   verifyEmails?: boolean;
   providers?: OidcProvider[];
-  /** Scrypt, at the cost of production. */
+  /** Hashes passwords. Default: scrypt at the full cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
-   * Loads better-auth, a third of all code, in `warm` or on first use. Only for local platforms: elsewhere the first user must not wait for
-   * it.
+   * Loads better-auth in `warm` or on first use, because it is a third of all code. Only for local platforms: elsewhere
+   * the first user must not wait for it.
    */
   loadedLate?: boolean;
-  /** The database's newest migration: what came with a later one is off. */
+  /** Returns the number of the database's newest migration. Features of later migrations are off. */
   schemaNumber?: () => number;
 }
 
@@ -137,20 +145,20 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const library = { ...sources, publicUrl, isSecure, emails, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
   const loaded = (): Promise<Auth> => {
-    // A failed load is retried, for example after a database outage.
+    // Allows another try after a failed load, for example after a database outage.
     loading ??= load(library).catch((error) => {
       loading = undefined;
       throw error;
     });
     return loading;
   };
-  // Awaited, so that a mistake in the options or tables stops the start.
+  // Loads the library now, so that a mistake in its options or tables stops the start.
   if (!loadedLate) await loaded();
   const others = [oldSecret, nextSecret].filter((other) => other !== undefined);
   const resigning = others.length === 0 ? undefined : openResigning({ secret, others });
   const kept = openSecretReencryption({ pool, secret, others });
   const ask = openAuthCall(loaded, witness, resigning);
-  // Gateways with the old and the new secret share the counts.
+  // Signs with the old secret, if there is one, so that gateways with the old and the new secret share the counts.
   const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
@@ -161,7 +169,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const session: Identities["session"] = async (headers) => {
     const auth = await loaded();
     const cookie = headers.get("cookie") ?? "";
-    // A page sends several requests at once with one cookie.
+    // Shares one lookup among concurrent requests with the same cookie, such as those of one page.
     return await sessions(cookie, async (onSent) => {
       const sent = new Headers({ cookie: resigning?.cookies(cookie) ?? cookie });
       // Does not refresh the session, because this call cannot send the new cookie.
@@ -182,14 +190,14 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     session,
     accountsOf: (identityId) =>
       memberships(identityId, async (onSent) => {
-        // Concurrent callers of one event-loop turn share the query.
+        // Waits, so that concurrent callers of one event-loop turn share the query.
         await new Promise<void>(process.nextTick);
         onSent();
         return await accountsOf(pool, identityId);
       }),
     openAccount: (identityId, account) =>
       inTransaction(pool, async (client) => {
-        // Serialised per identity, so that the limit holds.
+        // Locks the identity, so that concurrent requests cannot exceed the limit.
         await client.query("select from identity where id = $1 for update", [identityId]);
         const owned = (await accountsOf(client, identityId)).filter(({ role }) => role === "owner");
         if (owned.some(({ suspended }) => suspended)) return "account_suspended";
@@ -221,7 +229,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
-      // Session IDs and tokens have different forms, so neither is mistaken for the other.
+      // A session ID cannot be a token, because their forms differ. So this cookie matches no session.
       const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),
@@ -235,7 +243,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await team.sweep();
       if (schemaNumber() >= DELETION_SCHEMA) await deletion.sweep();
       await attempts.sweep();
-      // Skipped while this gateway still uses the secret that is being replaced.
+      // Only the gateway with the new secret re-encrypts. A gateway that still uses the secret to be replaced has no
+      // `oldSecret`.
       if (oldSecret !== undefined) await kept.sweep();
     },
     async idle() {

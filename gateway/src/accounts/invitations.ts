@@ -1,6 +1,6 @@
 /**
- * Invitations to an account: a mailed link that works once, for a week, for a person signed in with the invited address. Only its hash
- * is stored.
+ * Invitations to an account: an emailed link that works once, within a week, for a person who is signed in with the
+ * invited address. The database stores only a hash of the link's token.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { INVITATION_DAYS, OPEN_INVITATIONS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
@@ -30,17 +30,17 @@ const Invitation = row({
 export type Invitation = z.infer<typeof Invitation>;
 
 const Offer = row({ ...Invitation.shape, account: Account });
-/** The content of an open invitation. */
+/** The content of an open invitation, as shown to the invited person. */
 export type Offer = z.infer<typeof Offer>;
 
 export interface Invitations {
-  /** Replaces an open invitation to the same address. `link` is returned once if email is off. */
+  /** Sends an invitation and replaces an open one to the same address. If email is off, `link` is returned, once. */
   send(
     accountId: Uuid,
     offer: { email: string; role: Role },
     by: Actor,
   ): Promise<{ invitation: Invitation; link: string | null } | "already_in_team" | "limit_reached" | "role_required">;
-  /** Newest first. */
+  /** Lists open invitations, newest first. */
   open(accountId: Uuid): Promise<Invitation[]>;
   withdraw(accountId: Uuid, id: Uuid, by: Actor): Promise<"withdrawn" | "not_found" | "role_required">;
   sweep(): Promise<void>;
@@ -51,9 +51,9 @@ interface InvitationsOptions {
   newId: NewId;
   attempts: Attempts;
   emails: Emails | undefined;
-  /** Whether emails are delivered. */
+  /** Whether emails reach their recipients. */
   canMail: boolean;
-  /** The base URL of links. */
+  /** The base URL of invitation links. */
   origin: string;
 }
 
@@ -73,7 +73,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
       const sent = await inTransaction(pool, async (client) => {
         if (!(await lockForOwner(client, accountId, by))) return "role_required";
         const present = await roleOf(client, accountId, to);
-        // A member can still be invited to become an owner.
+        // A member can still be invited to become an owner, which changes the role.
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
         await revokeOpen(client, accountId, to);
         const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
@@ -126,7 +126,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
   };
 }
 
-/** The open invitation behind a link's token. */
+/** Finds the open invitation for the token of a link. */
 export async function findOffer(db: pg.Pool | pg.PoolClient, token: string): Promise<Offer | undefined> {
   const id = parseId("inv", TOKEN.exec(token)?.[1] ?? "");
   if (id === undefined) return undefined;
@@ -143,7 +143,7 @@ export async function findOffer(db: pg.Pool | pg.PoolClient, token: string): Pro
   return offer;
 }
 
-/** Closes invitations to an address, or by a removed owner. */
+/** Closes the account's open invitations to this address. */
 export async function revokeOpen(client: pg.PoolClient, accountId: Uuid, email: string): Promise<void> {
   await client.query(
     `update account_invitation v set revoked_at = now() where v.account_id = $1 and v.email = $2 and ${IS_OPEN}`,

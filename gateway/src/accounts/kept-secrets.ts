@@ -1,6 +1,6 @@
 /**
- * Re-encrypts second-factor secrets and backup codes while the secret that encrypts them is replaced: each before it is read, and all
- * of them over time.
+ * Re-encrypts second-factor secrets and backup codes while the encryption secret is replaced: each before it is read,
+ * and all of them over time.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,13 +12,13 @@ type Kept = z.infer<typeof Kept>;
 const KEPT = "select id, secret, backup_codes as codes from identity_two_factor";
 
 export interface SecretReencryption {
-  /** Call it before the library reads this identity's second factor. */
+  /** Re-encrypts this identity's second factor with the current secret. Call it before the sign-in library reads it. */
   makeReadable(identityId: string): Promise<void>;
-  /** The number encrypted with another secret than the current one. */
+  /** Counts the second factors that are encrypted with another secret than the current one. */
   others(): Promise<number>;
-  /** The numbers that one of the secrets can decrypt, and that none can. */
+  /** Counts the second factors that one of the secrets can decrypt, and those that none can. */
   count(): Promise<{ readable: number; unreadable: number }>;
-  /** Re-encrypts the secrets that use another key. */
+  /** Re-encrypts every second factor that another secret encrypts. */
   sweep(): Promise<void>;
 }
 
@@ -36,10 +36,13 @@ export function openSecretReencryption({
     try {
       return [await symmetricDecrypt({ key, data: first }), await symmetricDecrypt({ key, data: codes })];
     } catch {
-      return undefined; // The authentication tag does not match: another key.
+      return undefined; // Another secret encrypted the value, so its tag does not match.
     }
   };
-  /** Undefined if the current secret decrypts the value, or none does. */
+  /**
+   * Decrypts a value that one of the other secrets encrypted. Undefined if the current secret decrypts it, or none
+   * does.
+   */
   const decrypted = async (kept: Kept): Promise<[string, string] | undefined> => {
     if ((await decryptedBy(secret, kept)) !== undefined) return undefined;
     for (const other of others) {
@@ -53,7 +56,7 @@ export function openSecretReencryption({
     if (plain === undefined) return;
     const { symmetricEncrypt } = await import("better-auth/crypto");
     const [first, codes] = await Promise.all(plain.map((data) => symmetricEncrypt({ key: secret, data })));
-    // Has no effect if the row has changed meanwhile.
+    // Matches the old values too, so that it has no effect if the row has changed meanwhile.
     await pool.query(
       "update identity_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5",
       [kept.id, first, codes, kept.secret, kept.codes],

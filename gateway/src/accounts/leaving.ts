@@ -1,4 +1,7 @@
-/** Deleting oneself: the identity, its sessions and its places in teams. Accounts are deleted or handed over first. */
+/**
+ * Deletes a person at their own request: the identity, its sessions and its memberships. The person's own accounts must
+ * be deleted or handed over first.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -8,7 +11,7 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Actor } from "./team-rows.ts";
 
-/** In other people's teams, where their address stood. */
+/** Replaces the person's email address in the events of other people's teams. */
 const SOMEBODY = "deleted person";
 
 const Place = row({ id: column.uuid, name: z.string(), isOwner: z.boolean(), isOnly: z.boolean(), owes: z.boolean() });
@@ -20,7 +23,7 @@ interface LeaveRefusal {
 }
 
 export interface Leaving {
-  /** Deletes the person, or says why not. */
+  /** Deletes the person, or returns the reason for a refusal. */
   leave(who: Actor & { operator: boolean }): Promise<"gone" | LeaveRefusal>;
 }
 
@@ -30,7 +33,7 @@ export function openLeaving({ pool, newId }: { pool: pg.Pool; newId: NewId }): L
       const left: Uuid[] = [];
       const outcome = await inTransaction(pool, async (client) => {
         if (operator) {
-          // Concurrent calls wait for each other, as in `removeOperator`.
+          // Locks all operators, so that concurrent deletions leave at least one, as in `removeOperator`.
           const text = "select id from identity where operator order by id for update";
           const operators = await queryRows(client, Operator, text, []);
           if (operators.length <= 1) return ONLY_OPERATOR;
@@ -38,7 +41,8 @@ export function openLeaving({ pool, newId }: { pool: pg.Pool; newId: NewId }): L
         const places = await placesOf(client, identityId);
         const refusal = refusalOf(places);
         if (refusal !== undefined) return refusal;
-        // What other teams' logs say of this person; who acted becomes null by itself.
+        // Replaces the address in other teams' events about this person. In events by this person, the database sets
+        // the author to null.
         await client.query("update account_event set email = $2 where email = $1", [email, SOMEBODY]);
         await client.query("delete from account_invitation where email = $1", [email]);
         await client.query("delete from account_owner where identity_id = $1", [identityId]);
@@ -59,7 +63,9 @@ export function openLeaving({ pool, newId }: { pool: pg.Pool; newId: NewId }): L
   };
 }
 
-/** All their accounts, locked in order: teams change one after the other. */
+/**
+ * Lists all accounts of the person. Locks them in order, so that concurrent changes of teams run one after the other.
+ */
 async function placesOf(client: pg.PoolClient, identityId: Uuid): Promise<z.infer<typeof Place>[]> {
   await client.query(
     `select from account where id in (select account_id from account_owner where identity_id = $1

@@ -1,3 +1,6 @@
-/** A link into the console with a token after the #, which browsers do not send: proxies and logs never see it. */
+/**
+ * Builds a link into the console with a token after the #. Browsers do not send that part, so proxies and logs never
+ * see it.
+ */
 export const linkTo = (origin: string, page: string, token: string): string =>
   `${origin}/console/${page}#token=${encodeURIComponent(token)}`;

@@ -1,11 +1,11 @@
 /**
- * Converts times between better-auth, which uses this machine's clock, and our tables, which use the database's, so that a session ends
- * at the same moment for every gateway.
+ * Converts times between the sign-in library better-auth, which uses this machine's clock, and our tables, which use
+ * the database's clock. So a session ends at the same moment on every gateway.
  */
 import type pg from "pg";
 import { withMethod } from "./witness.ts";
 
-/** `aheadMs`: the offset of the database's clock to this machine's. */
+/** `aheadMs`: returns the database's clock minus this machine's. */
 export function withMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
   const connect = async (): Promise<pg.PoolClient> =>
     withMethod(await pool.connect(), "query", (client) => async (text: string, values: unknown[] = []) => {

@@ -20,7 +20,7 @@ function capturedLog() {
 const TOKEN = "tokenOfTests+/=&";
 const origin = "https://gate.test";
 
-test("emails are sent over SMTP from the configured address, and the tokens of links come after the #", async () => {
+test("emails are sent over SMTP from the configured address, and links contain their token after the #", async () => {
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
   const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });

@@ -1,9 +1,12 @@
-/** Sends an email over SMTP, or logs it on a development platform, where its links can be followed. */
+/**
+ * Sends emails over SMTP. On a development platform, emails are logged instead, so that developers can follow their
+ * links.
+ */
 import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 
 export interface Email {
-  /** The same Message-ID for every retry, so that mail programs show it once. */
+  /** The Message-ID, the same for every retry, so that mail programs show the email once. */
   id?: string;
   to: string;
   subject: string;
@@ -12,7 +15,7 @@ export interface Email {
 
 export interface Mail {
   send(letter: Email): Promise<void>;
-  /** Whether emails reach their recipients. */
+  /** Whether emails reach their recipients. False when they are only logged. */
   delivers: boolean;
 }
 
@@ -26,7 +29,7 @@ interface SmtpOptions {
 }
 
 async function openTransport({ url, from }: SmtpOptions): Promise<Transporter> {
-  // Loaded with the first email, because most gateways never send one.
+  // Loads the library with the first email, because most gateways never send one.
   const { default: nodemailer } = await import("nodemailer");
   return nodemailer.createTransport(
     {
@@ -41,7 +44,7 @@ async function openTransport({ url, from }: SmtpOptions): Promise<Transporter> {
   );
 }
 
-/** Connects and signs in without sending. Rejects with the reason. */
+/** Connects to the mail server and signs in, without sending. Rejects with the reason. */
 export async function verifySmtp(options: SmtpOptions): Promise<void> {
   const transport = await openTransport(options);
   try {
@@ -59,13 +62,13 @@ export function smtpMail(options: SmtpOptions): Mail {
       opened ??= openTransport(options);
       const transport = await opened;
       const named = id === undefined ? {} : { messageId: `<${id}@tollgate>` };
-      // An address object is one recipient, whatever characters it contains.
+      // An object instead of text is always one recipient, whatever characters the address contains.
       await transport.sendMail({ to: { name: "", address: to }, subject, text, ...named });
     },
   };
 }
 
-/** Emails contain sign-in links, so only a development platform may log them. */
+/** Logs emails instead of sending them. Only for development platforms, because emails contain sign-in links. */
 export function developmentMail(log: Log): Mail {
   return {
     delivers: false,

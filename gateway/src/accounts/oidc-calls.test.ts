@@ -13,7 +13,7 @@ const document = {
 };
 
 describe("a provider's OpenID configuration", () => {
-  test("is accepted when complete, with or without a UserInfo endpoint", () => {
+  test("is accepted if complete, with or without a UserInfo endpoint", () => {
     assert.deepEqual(readDiscovered({ ...document, more: 1 }, asked), document);
     const { userinfo_endpoint: _, ...less } = document;
     assert.deepEqual(readDiscovered(less, asked), less);
@@ -29,7 +29,7 @@ describe("a provider's OpenID configuration", () => {
     });
   }
 
-  test("is refused with the reason when a field is missing or when it names another issuer", () => {
+  test("is refused with the reason if a field is missing or if it is for another issuer", () => {
     const reading = (more: object) => () => readDiscovered({ ...document, ...more }, asked);
     assert.throws(reading({ issuer: "https://evil.test" }), /returned the issuer https:\/\/evil\.test instead of/);
     assert.throws(reading({ jwks_uri: undefined }), /returned an invalid response: jwks_uri: /);

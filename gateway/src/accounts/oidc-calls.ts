@@ -1,4 +1,4 @@
-/** HTTP calls to an OpenID provider, and their errors. */
+/** Sends HTTP requests to an OpenID provider, and describes their errors. */
 import { authorizationCodeRequest } from "better-auth/oauth2";
 import { z } from "zod";
 import { OpenIdRefused } from "./openid-refused.ts";
@@ -6,7 +6,7 @@ import { OpenIdRefused } from "./openid-refused.ts";
 const ANSWER_MS_MAX = 10_000;
 const TOO_MANY = 429;
 const FAULTS_FROM = 500;
-/** The form of OAuth error codes. Other text from a provider is not logged. */
+/** The pattern of OAuth error codes. Any other text of a provider is not logged. */
 const ERROR_CODE = /^[a-z_]{1,40}$/;
 
 const ProviderConfiguration = z.object({
@@ -39,7 +39,10 @@ export async function discoverProvider(issuer: string): Promise<ProviderConfigur
   return readDiscovered(await askProvider(url, {}), { url, issuer });
 }
 
-/** Throws unless the document is for this issuer and all its endpoints use https like the issuer. */
+/**
+ * Checks a provider's discovery document. Throws if it is for another issuer, or if an endpoint does not use https
+ * although the issuer does.
+ */
 export function readDiscovered(
   answer: unknown,
   { url, issuer }: { url: string; issuer: string },
@@ -69,7 +72,7 @@ export async function exchangeCode(
     redirectURI,
     options,
     tokenEndpoint: url,
-    // The standard's defaults.
+    // `client_secret_basic` is the standard's default for a provider that lists no methods.
     authentication: (methods ?? ["client_secret_basic"]).includes("client_secret_basic") ? "basic" : "post",
     ...(codeVerifier !== undefined && { codeVerifier }),
   });
@@ -80,7 +83,7 @@ export function askUserInfo(url: string, accessToken: string): Promise<unknown> 
   return askProvider(url, { headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" } });
 }
 
-/** Returns the response's JSON. */
+/** Sends a request to the provider and returns the JSON of its response. */
 async function askProvider(url: string, init: RequestInit): Promise<unknown> {
   const answer = async (): Promise<{ ok: boolean; status: number; text: string }> => {
     const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(ANSWER_MS_MAX) });
@@ -101,7 +104,7 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
   throw new OpenIdRefused(isAway ? "provider_unavailable" : "failed", said);
 }
 
-/** Throws with the field and its rule, without its value. */
+/** Parses a provider's response. The error contains the field and the broken rule, without the field's value. */
 export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown, url: string): z.infer<T> {
   const read = schema.safeParse(answer);
   if (!read.success)
@@ -113,7 +116,7 @@ export function issueOf({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");
 }
 
-/** Undefined fails every schema. */
+/** Invalid JSON gives undefined, which every schema refuses. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -123,13 +126,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Omits the query, which may contain secrets. */
+/** The URL without its query, which may contain secrets. */
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
 }
 
-/** `fetch failed` alone says nothing; its cause has the reason. */
+/** Describes a network error by its cause, because its own message is only `fetch failed`. */
 export function networkReason(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

@@ -1,6 +1,6 @@
 /**
- * Reads a person's identity from a provider's signed ID token. Claims that are missing there come from UserInfo, if it is about the same
- * subject.
+ * Reads a person's identity from the claims of a provider's signed ID token. Missing claims are taken from the
+ * provider's UserInfo endpoint, if its response is about the same subject.
  */
 import { validateToken } from "better-auth/oauth2";
 import { z } from "zod";
@@ -8,10 +8,10 @@ import { issueOf, networkReason, readAnswer } from "./oidc-calls.ts";
 import { OpenIdRefused } from "./openid-refused.ts";
 
 const NAME_CHARS_MAX = 200;
-/** The library's errors for unavailable keys of the provider. Its other errors concern the token. */
+/** The library's errors when the provider's keys cannot be fetched. Its other errors concern the token. */
 const KEYS_AWAY = new Set(["ERR_JWKS_TIMEOUT", "ERR_JOSE_GENERIC"]);
 
-/** Some providers send null or an empty text for a missing claim. */
+/** An optional claim. Some providers send null or an empty text for a missing one. */
 const told = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === null || value === "" ? undefined : value), schema.optional());
 
@@ -36,7 +36,7 @@ interface Expected {
   nonce: string;
 }
 
-/** The library checks signature, issuer, audience and times against the provider's current keys. */
+/** Reads the ID token. The library checks signature, issuer, audience and times with the provider's current keys. */
 export async function readIdToken(token: string, { jwksUri, issuer, clientId, nonce }: Expected): Promise<Claims> {
   const refused = (reason: string, cause?: unknown) =>
     new OpenIdRefused("failed", `ID token refused: ${reason}`, cause);
@@ -61,12 +61,12 @@ function areKeysAway(error: Error): boolean {
   return error instanceof TypeError;
 }
 
-/** Whether claims are missing that UserInfo may have. */
+/** Whether claims are missing that UserInfo may contain. */
 export function isIncomplete({ email, email_verified, name }: Claims): boolean {
   return email === undefined || email_verified === undefined || name === undefined;
 }
 
-/** Adds claims of UserInfo that the ID token lacks. Throws if UserInfo is about another subject. */
+/** Adds claims from UserInfo that the ID token lacks. Throws if UserInfo is about another subject. */
 export function withUserInfo(own: Claims, answer: unknown, url: string): Claims {
   const more = readAnswer(UserInfo, answer, url);
   if (more.sub !== own.sub) {
@@ -76,8 +76,8 @@ export function withUserInfo(own: Claims, answer: unknown, url: string): Claims 
 }
 
 /**
- * An address and its verification belong together: UserInfo's verification never applies to another address of the ID token, and never
- * overrides the ID token's "not verified".
+ * Takes the address and its verification from the same source. UserInfo's verification never applies to another address
+ * of the ID token, and never overrides the ID token's "not verified".
  */
 function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verified"> {
   const { email, email_verified: isVerified } = own;
@@ -89,7 +89,7 @@ function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verif
 const defined = (claims: Claims): Partial<Claims> =>
   Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 
-/** Converts the claims for the library. Throws if they do not allow a sign-in. */
+/** Converts the claims to the library's profile. Throws if they do not allow a sign-in. */
 export function profileOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
   if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");

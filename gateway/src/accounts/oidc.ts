@@ -1,6 +1,6 @@
 /**
- * Sign-in by OpenID Connect: the code flow with PKCE, state and nonce. A provider's endpoints are fetched on first use, so that an
- * unreachable provider delays nothing else.
+ * Signs people in by OpenID Connect: the code flow with PKCE, state and nonce. A provider's endpoints are fetched on
+ * first use, so that an unreachable provider delays nothing else.
  */
 import { APIError, type BetterAuthPlugin } from "better-auth";
 import { createAuthorizationURL, type OAuthProvider } from "better-auth/oauth2";
@@ -17,9 +17,9 @@ import { type Claims, isIncomplete, profileOf, readIdToken, withUserInfo } from 
 import { logRefused, OpenIdRefused } from "./openid-refused.ts";
 
 export interface OidcProvider {
-  /** Appears in URLs and records, so an ID must never move to another issuer. */
+  /** The provider's ID in URLs and records. It must never be given to another issuer. */
   id: string;
-  /** The display name: "Continue with …". */
+  /** The name on the sign-in page: "Continue with …". */
   name: string;
   issuer: string;
   clientId: string;
@@ -64,8 +64,8 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
         ...(idTokenNonce !== undefined && { nonce: idTokenNonce }),
       });
     },
-    // The library reports every failure here as the same error, so the code is only passed on and exchanged later. The library never sees a
-    // token.
+    // Only passes the code on. It is exchanged for tokens later, because the library reports every failure here as the
+    // same error. The library never gets a token.
     validateAuthorizationCode: async ({ code, codeVerifier, redirectURI }) => ({
       raw: { code, codeVerifier, redirectURI } satisfies AuthorizationCode,
     }),
@@ -85,14 +85,14 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     },
   };
 
-  /** Asks UserInfo for claims that the ID token lacks, if the provider has that endpoint. */
+  /** Requests claims from UserInfo that the ID token lacks, if the provider has that endpoint. */
   async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: ProviderConfiguration) {
     if (!isIncomplete(claims) || url === undefined || access_token === undefined) return claims;
     const isEnough = claims.email !== undefined && (claims.email_verified !== undefined || provider.trustEmail);
     try {
       return withUserInfo(claims, await askUserInfo(url, access_token), url);
     } catch (error) {
-      // A missing name does not prevent a sign-in; a different subject does.
+      // Continues without the name if UserInfo is unavailable. An unequal subject still prevents the sign-in.
       if (!isEnough || !(error instanceof OpenIdRefused) || error.outcome !== "provider_unavailable") throw error;
       log.warn({ provider: id, reason: error.message }, "OpenID provider request for the display name failed");
       return claims;
@@ -100,7 +100,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
   }
 }
 
-/** Fetched once; a failed fetch is repeated on next use. */
+/** Fetches the discovery document once. A failed fetch is repeated on the next use. */
 function openDiscovery(issuer: string): () => Promise<ProviderConfiguration> {
   let discovered: Promise<ProviderConfiguration> | undefined;
   return () => {

@@ -1,8 +1,11 @@
-/** Why an OpenID sign-in was refused: an error code for the person and a sentence for the log. */
+/** The reason for refusing an OpenID sign-in: an error code for the person, and a sentence for the log. */
 import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 
-/** The message goes to the log, so it contains no token, no secret, and no free text from the person or the provider. */
+/**
+ * The error of a refused OpenID sign-in. Its message is logged, so it contains no token, no secret, and no free text
+ * from the person or the provider.
+ */
 export class OpenIdRefused extends Error {
   override name = "OpenIdRefused";
   readonly outcome: OpenIdRefusal;

@@ -1,4 +1,4 @@
-/** OpenID sign-in: redirects the browser and handles its return. */
+/** The two steps of an OpenID sign-in: redirects the browser to the provider, and handles its return. */
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 import { type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
@@ -11,9 +11,9 @@ import { signInResult } from "./sign-in.ts";
 type OpenIdOutcome = "signed_in" | "two_factor_required" | OpenIdRefusal;
 
 export interface OpenId {
-  /** The providers for the sign-in page. */
+  /** The configured providers, for the sign-in page. */
   providers: { id: string; name: string }[];
-  /** Returns the provider's URL for the browser. */
+  /** Starts a sign-in. Returns the provider's URL for the browser. */
   begin(providerId: string, caller: Caller): Promise<{ url: string; cookies: string[] }>;
   finish(
     providerId: string,
@@ -24,7 +24,7 @@ export interface OpenId {
 
 const HOME = "/console/";
 
-/** The library's and the standard's error codes for a refusal by the provider. */
+/** Our outcome for each error code of the sign-in library or of the OpenID standard. */
 const OUTCOMES: Record<string, OpenIdRefusal> = {
   account_not_linked: "account_not_linked",
   access_denied: "provider_refused",
@@ -38,7 +38,7 @@ const OUTCOMES: Record<string, OpenIdRefusal> = {
   state_invalid: "expired",
   state_not_found: "expired",
 };
-/** Any other text is not logged. */
+/** The pattern of error codes that may be logged. Any other text is not. */
 const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {
@@ -81,7 +81,7 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
   };
 }
 
-/** For refusals that are logged elsewhere (oidc.ts), or that clients could use to fill the log. */
+/** The outcome of a refusal that is not logged here: oidc.ts logs it, or clients could use it to fill the log. */
 function toldOutcome(error: unknown): OpenIdRefusal | undefined {
   if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;
   if (!(error instanceof UnknownAuthError) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;

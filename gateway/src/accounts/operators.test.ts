@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** Creates an identity with an open session and a second factor. */
+/** Creates an identity with a session and a second factor. */
 const enrol = async (email: string, operator = true): Promise<void> => {
   const { pool } = database;
   const id = await createIdentity(
@@ -42,7 +42,7 @@ beforeEach(async () => {
   await enrol("cy@example.test", false);
 });
 
-test("operators are listed with their second factor and last activity", async () => {
+test("the list of operators includes their second factor and last activity", async () => {
   await database.pool.query(
     "delete from identity_session where identity_id in (select id from identity where email like 'bo%')",
   );
@@ -75,7 +75,7 @@ test("the last operator cannot be removed, not even by two concurrent commands",
   assert.equal((await listOperators(database.pool)).length, 1);
 });
 
-test("resetting a lost second factor succeeds once and then reports that there is none", async () => {
+test("resetting a lost second factor succeeds once, and then fails because there is none", async () => {
   await resetSecondFactor(database.pool, "ada@example.test");
   assert.deepEqual(
     (await listOperators(database.pool)).map(({ hasSecondFactor }) => hasSecondFactor),
@@ -86,7 +86,7 @@ test("resetting a lost second factor succeeds once and then reports that there i
   await assert.rejects(resetSecondFactor(database.pool, "ada@example.test"), /ada@example.test has no second factor/);
 });
 
-test("the error for an unknown user, or for a user who is not an operator, names the user", async () => {
+test("the error for an unknown user, or for a user who is not an operator, contains the email address", async () => {
   for (const email of ["cy@example.test", "nobody@example.test"]) {
     await assert.rejects(
       removeOperator(database.pool, email),

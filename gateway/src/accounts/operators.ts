@@ -10,7 +10,7 @@ const Operator = row({
   email: z.string(),
   name: z.string(),
   hasSecondFactor: z.boolean(),
-  /** The latest activity in an open session; null without one. */
+  /** The latest activity in a session that has not ended. Null without such a session. */
   lastSeenAt: column.moment.nullable(),
 });
 export type Operator = z.infer<typeof Operator>;
@@ -30,7 +30,7 @@ const Found = row({ id: column.uuid });
 /** Locks the rows, so that concurrent removals leave at least one operator. */
 const OPERATORS = "select id from identity where operator order by id for update";
 
-/** The person remains a user, and all their sessions end. */
+/** Makes the operator an ordinary user, and ends all of the person's sessions. */
 export const removeOperator = (pool: pg.Pool, email: string): Promise<void> =>
   inTransaction(pool, async (client) => {
     const operators = await queryRows(client, Found, OPERATORS, []);
@@ -43,7 +43,10 @@ export const removeOperator = (pool: pg.Pool, email: string): Promise<void> =>
     await client.query("delete from identity_session where identity_id = $1", [id]);
   });
 
-/** Ends all sessions. The next sign-in needs the password only, and can set up a new second factor. */
+/**
+ * Removes the second factor and ends all sessions. The next sign-in needs only the password, and can set up a new
+ * second factor.
+ */
 export const resetSecondFactor = (pool: pg.Pool, email: string): Promise<void> =>
   inTransaction(pool, async (client) => {
     const id = await operatorId(client, email);

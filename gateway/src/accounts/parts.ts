@@ -1,4 +1,4 @@
-/** The accounts and identities that routes use. */
+/** Opens the accounts and identities that the HTTP routes use. */
 import type { Accounts } from "./accounts.ts";
 import type { Identities } from "./identities.ts";
 

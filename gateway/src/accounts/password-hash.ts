@@ -1,13 +1,13 @@
 /**
- * Password hashing with scrypt: one hash takes 100 ms of CPU time, which slows guessing from a stolen table. Most tests use a cheaper
- * one (testing/cheap-hash.ts).
+ * Hashes passwords with scrypt. One hash takes 100 ms of CPU time, which slows guessing from a stolen table. Most tests
+ * use a cheaper hash (testing/cheap-hash.ts).
  */
 export interface PasswordHash {
   hash(password: string): Promise<string>;
   verify(known: { hash: string; password: string }): Promise<boolean>;
 }
 
-/** Loaded with the first password, because few commands need it. */
+/** Loads the library with the first password, because few commands need it. */
 const library = () => import("better-auth/crypto");
 
 export const scryptHash: PasswordHash = {

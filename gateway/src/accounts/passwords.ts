@@ -1,4 +1,4 @@
-/** Changes passwords, by a mailed link or with the current password, and confirms email addresses. */
+/** Changes passwords, with an emailed link or with the current password, and confirms email addresses. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -9,11 +9,20 @@ import type { Resigning } from "./resigning.ts";
 import { voidLinks } from "./sessions.ts";
 
 export interface Passwords {
-  /** Emails a link if the address is registered. Returns before the lookup, so that the response does not reveal it. */
+  /**
+   * Emails a link for a new password if the address is registered. Returns before the lookup, so that the response does
+   * not reveal whether it is.
+   */
   requestReset(email: string, caller: Caller): Promise<void>;
-  /** Sets a new password. Ends every session and every other link of the identity. The token works once. */
+  /**
+   * Sets a new password with the token of an emailed link, which works once. Ends every session and every other link of
+   * the identity.
+   */
   reset(fields: { token: string; password: string }, caller: Caller): Promise<void>;
-  /** Ends every other session and every emailed link. The current session gets a new cookie. */
+  /**
+   * Sets a new password with the current one. Ends every other session and every emailed link. The current session gets
+   * a new cookie.
+   */
   change(
     fields: { password: string; newPassword: string },
     by: { identityId: Uuid; caller: Caller },
@@ -31,20 +40,22 @@ interface PasswordsOptions {
   log: Log;
   /** Present while the secret that signs links is being replaced. */
   resigning?: Resigning | undefined;
-  /** False: email is off, and requests for a link are refused. */
+  /** Whether email is configured. Without it, requests for a link are refused. */
   canMail: boolean;
 }
 
 export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
   const inFlight = new Set<Promise<unknown>>();
-  /** Runs in the background, so that the response time does not reveal whether the address is registered. */
+  /** Sends a link in the background, so that the response time does not reveal whether the address is registered. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
     if (!canMail) throw new SignInRefusal("mail_off");
     await attempts.take("lettersFromAddress", networkOf(caller.address));
     await attempts.take("lettersToEmail", email.toLowerCase());
-    // Sent without cookies, because the library would act for the session's identity.
+    // Calls the library without cookies, because with a session cookie it would act for that session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
-      .catch((error: Error) => log.error({ path, reason: error.message }, "could not request an email"))
+      .catch((error: Error) =>
+        log.error({ path, reason: error.message }, "could not send the email for a password reset or a confirmation"),
+      )
       .finally(() => inFlight.delete(asked));
     inFlight.add(asked);
   };

@@ -1,4 +1,7 @@
-/** Where hosts want their payouts sent. The account's people see it masked; operators see all of it when they pay a batch. */
+/**
+ * Stores how hosts want to receive their payouts. Members of the account see the method masked. Operators see all of it
+ * when they pay a batch.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import { Away } from "../base/dependency.ts";
@@ -10,22 +13,22 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { MEMBERS } from "./team-rows.ts";
 
-/** The migration that made the table. */
+/** The migration that adds the table of payout methods. */
 export const PAYOUT_METHODS_SCHEMA = 56;
 
 const PayoutMethod = row({
   accountId: column.uuid,
   kind: z.enum(PAYOUT_METHODS),
-  /** The name on the account. */
+  /** The name of the bank account's holder. */
   holder: z.string(),
   /** An IBAN, an account number or an email address. */
   number: z.string(),
   /** A BIC or a routing number. */
   bankCode: z.string().nullable(),
-  /** The method without most of its number. */
+  /** The method for display, with most of its number masked. */
   label: z.string(),
   changedAt: column.moment,
-  /** The email address of the person who set the method; null: that user was deleted. */
+  /** The email address of the person who set it. Null if that person was deleted. */
   changedBy: z.string().nullable(),
 });
 export type PayoutMethod = z.infer<typeof PayoutMethod>;
@@ -37,7 +40,7 @@ interface NewPayoutMethod {
   bankCode: string | null;
 }
 
-/** What the notification of a change says, and its recipients: owners and billing contacts. `label` is null after a removal. */
+/** The changed method, masked (null: removed), and the email addresses of the account's owners and billing contacts. */
 interface MethodChange {
   label: string | null;
   addresses: string[];
@@ -45,10 +48,10 @@ interface MethodChange {
 
 export interface PayoutMethods {
   of(accountId: Uuid): Promise<PayoutMethod | undefined>;
-  /** The payout methods of several hosts, by account. */
+  /** Returns the methods of several hosts, by account. */
   ofAll(accountIds: Uuid[]): Promise<Map<Uuid, PayoutMethod>>;
   set(accountId: Uuid, method: NewPayoutMethod, by: Uuid): Promise<MethodChange>;
-  /** Undefined if there was none. */
+  /** Removes the method. Returns undefined if there was none. */
   remove(accountId: Uuid, by: Uuid): Promise<MethodChange | undefined>;
 }
 
@@ -71,7 +74,7 @@ export function openPayoutMethods({ pool, newId, schemaNumber }: Options): Payou
     const found = await queryRows(pool, PayoutMethod, `${METHODS} where account_id = any ($1::uuid[])`, [accountIds]);
     return new Map(found.map((method) => [method.accountId, method]));
   };
-  /** Makes the change and puts it on the audit trail, which names nothing of the method but its kind. */
+  /** Makes the change and records it in the audit log. The log contains only the method's kind. */
   const change = async (
     { accountId, by, action }: { accountId: Uuid; by: Uuid; action: string },
     make: (client: pg.PoolClient) => Promise<{ label: string | null; kind: string } | undefined>,

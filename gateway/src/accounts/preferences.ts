@@ -1,11 +1,14 @@
-/** How a person wants numbers, dates and times. Null: as the browser has them, or `en-US` and UTC where there is none. */
+/**
+ * Stores the format in which a person wants numbers, dates and times. Null means the browser's settings, or `en-US` and
+ * UTC where there is no browser.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import { Away } from "../base/dependency.ts";
 import type { Uuid } from "../base/ids.ts";
 import { queryOne, queryRow, row } from "../db/rows.ts";
 
-/** The migration that made the columns. */
+/** The migration that adds the columns for preferences. */
 const PREFERENCES_SCHEMA = 53;
 
 const Chosen = row({ locale: z.string().nullable(), timeZone: z.string().nullable() });
@@ -15,11 +18,11 @@ const NOTHING_CHOSEN: Chosen = { locale: null, timeZone: null };
 
 export interface Preferences {
   of(identityId: Uuid): Promise<Chosen>;
-  /** Returns them as they are kept. */
+  /** Stores the preferences and returns them as stored. */
   set(identityId: Uuid, chosen: Chosen): Promise<Chosen>;
 }
 
-/** Columns of `identity i`. By way of JSON, so that they are null on a schema that does not have them. */
+/** The columns of `identity i`. Read through JSON, so that they are null on an older schema without them. */
 export const CHOSEN = `to_jsonb(i) ->> 'locale' as locale, to_jsonb(i) ->> 'time_zone' as "timeZone"`;
 
 export function openPreferences({ pool, schemaNumber }: { pool: pg.Pool; schemaNumber: () => number }): Preferences {

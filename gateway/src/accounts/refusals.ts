@@ -1,10 +1,10 @@
-/** Reasons why a person cannot sign in or change how they sign in. Routes turn them into errors. */
+/** The reasons for which a sign-in, or a change of how a person signs in, is refused. Routes turn them into errors. */
 export type RefusalReason =
   | "wrong_credentials"
   | "email_not_verified"
   | "email_taken"
   | "too_many_attempts"
-  /** The password step is missing or too long ago, or too many codes were wrong. */
+  /** The pending second step is missing or expired, or too many codes were wrong. */
   | "no_challenge"
   | "wrong_code"
   | "wrong_password"
@@ -14,7 +14,7 @@ export type RefusalReason =
   | "not_signed_in"
   | "unknown_provider"
   | "provider_away"
-  /** Email is off. */
+  /** The platform has no mail server. */
   | "mail_off";
 
 export class SignInRefusal extends Error {

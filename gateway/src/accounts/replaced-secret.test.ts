@@ -1,4 +1,4 @@
-/** Replacing the session secret: sessions stay valid, second factors stay readable, links keep working. */
+/** Replacing the session secret: sessions stay valid, second factors stay readable, and links keep working. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ const PASSWORD = "correct horse battery";
 const [FIRST, SECOND] = ["the first secret, 32 characters or so", "the second secret, 32 characters or so"];
 
 let database: TestDatabase;
-/** One per stage of a replacement: before, prepared, changed, after. */
+/** One gateway's identities per stage of a replacement: before, prepared, changed, after. */
 let stages: Record<"before" | "prepared" | "changed" | "after", Identities>;
 
 const open = (secrets: Pick<IdentitiesOptions, "secret" | "oldSecret" | "nextSecret">): Promise<Identities> =>
@@ -55,7 +55,7 @@ async function signedIn(at: Identities, email: string): Promise<string> {
 const whoIs = async (at: Identities, cookie: string): Promise<Uuid | undefined> =>
   (await at.session(new Headers({ cookie })))?.identityId;
 
-test("sessions signed with the old or the new secret stay valid during a replacement and are renewed with the new one", async () => {
+test("sessions signed with the old or the new secret stay valid during a replacement and are renewed with the new secret", async () => {
   const email = "ada@example.test";
   const id = await stages.before.create({ email, password: PASSWORD, name: "Ada", operator: false });
   const [old, young] = [await signedIn(stages.before, email), await signedIn(stages.changed, email)];
@@ -66,7 +66,7 @@ test("sessions signed with the old or the new secret stay valid during a replace
   assert.equal(await whoIs(stages.before, young), undefined);
   assert.equal(await whoIs(stages.after, old), undefined);
   const { cookies } = await stages.changed.signIn.renew(callerWith(old));
-  // Sessions are renewed after a day; this one is younger.
+  // No new cookie: sessions are renewed after a day, and this one is younger.
   assert.deepEqual(cookies, []);
   await database.pool.query("update identity_session set expires_at = now() + interval '5 days'");
   const renewed = await stages.changed.signIn.renew(callerWith(old));
@@ -75,7 +75,7 @@ test("sessions signed with the old or the new secret stay valid during a replace
   assert.equal(await whoIs(stages.changed, bent), undefined, "a signature that nobody made");
 });
 
-test("second factors work in every step of the replacement and are encrypted with the new secret at its end", async () => {
+test("second factors work in every step of the replacement, and in the end the new secret encrypts them", async () => {
   const email = "grace@example.test";
   const identityId = await stages.before.create({ email, password: PASSWORD, name: "Grace", operator: false });
   const cookie = await signedIn(stages.before, email);
@@ -105,7 +105,7 @@ test("second factors work in every step of the replacement and are encrypted wit
   await assert.rejects(enter(stages.after, one), SignInRefusal, "a backup code is good once");
 });
 
-test("links signed with the other secret get a new signature, and other links stay unchanged", () => {
+test("links signed with another valid secret are signed again, and all other links stay unchanged", () => {
   const sign = (secret: string, text: string): string =>
     `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
   const resigning = openResigning({ secret: SECOND, others: [FIRST] });

@@ -1,19 +1,19 @@
 /**
- * Re-signs session cookies and links while the signing secret is replaced. better-auth knows a single secret, so signatures of another
- * valid secret are replaced before it is called.
+ * Re-signs session cookies and links while the signing secret is replaced. The sign-in library supports only one
+ * secret, so signatures of another valid secret are replaced before the library is called.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX } from "./auth-names.ts";
 
 export interface Resigning {
-  /** A `Cookie` header. */
+  /** Re-signs the cookies of a `Cookie` header. */
   cookies(header: string): string;
-  /** A JWT from a link. */
+  /** Re-signs a JWT from a link. */
   token(jwt: string): string;
 }
 
 export function openResigning({ secret, others }: { secret: string; others: string[] }): Resigning {
-  /** Replaces a signature by one of the other secrets with ours. */
+  /** Returns our signature of the text if another valid secret signed it, otherwise the given signature. */
   const resigned = (text: string, signature: string, encoding: "base64" | "base64url"): string => {
     const signedWith = (key: string): string => createHmac("sha256", key).update(text).digest(encoding);
     return others.some((other) => isSame(signedWith(other), signature)) ? signedWith(secret) : signature;
@@ -38,7 +38,7 @@ export function openResigning({ secret, others }: { secret: string; others: stri
   };
 }
 
-/** The parts before and after this character. */
+/** The parts of the text before and after the position `at`. */
 const split = (text: string, at: number): [string, string] | [] =>
   at < 1 ? [] : [text.slice(0, at), text.slice(at + 1)];
 
@@ -49,6 +49,6 @@ function decode(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    return value; // A value without a signature of ours stays unchanged.
+    return value; // No valid secret signed this value.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Sessions for scripts. A script creates a token; once a person confirms its code, the token's hash becomes a session of that person.
- * Script sessions have no operator rights and end after 30 days.
+ * Sessions for scripts. A script creates a token. When a person confirms the token's code, its hash becomes a session
+ * of that person. Script sessions have no operator rights and end after 30 days.
  */
 import { hash, randomBytes, randomInt } from "node:crypto";
 import type pg from "pg";
@@ -12,14 +12,14 @@ import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import type { SignedIn } from "./signed-in.ts";
 
-/** The migration that made the tables. */
+/** The migration that adds the tables for scripts. */
 export const SCRIPTS_SCHEMA = 50;
 const LOGIN_MINUTES = 10;
 const SESSION_DAYS = 30;
 
 const TOKEN = /^tgs_[0-9A-Za-z_-]{43}$/;
 const TOKEN_BYTES = 32;
-/** Consonants that are easy to distinguish and form no words. 20^8 codes. */
+/** The letters of codes: consonants that are easy to distinguish and form no words. There are 20^8 codes. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_LETTERS = 8;
 
@@ -51,13 +51,13 @@ export interface Scripts {
     access: ScriptAccess;
     address: string;
   }): Promise<{ token: string; code: string; expiresAt: Date }>;
-  /** The state of the login with this token. */
+  /** Returns the state of the login that has this token. */
   state(token: string): Promise<LoginState>;
-  /** The open login with this code. */
+  /** Returns the open login that has this code. */
   find(code: string, identityId: Uuid): Promise<WaitingLogin | undefined>;
-  /** Confirms or rejects a login. Returns false if none is open with this code. */
+  /** Confirms or rejects a login. Returns false if no login with this code is open. */
   answer(code: string, identityId: Uuid, confirm: boolean): Promise<boolean>;
-  /** The session's identity and access level. */
+  /** Returns the identity and the access level of the session with this token. */
   session(token: string): Promise<{ who: SignedIn; access: ScriptAccess } | undefined>;
   end(token: string): Promise<void>;
   sweep(): Promise<void>;
@@ -162,7 +162,7 @@ export function openScripts({ pool, newId, attempts, hasScripts }: ScriptsOption
   };
 }
 
-/** The token of an Authorization header, if it is a script's. */
+/** Returns the token of an Authorization header if it is a script's token. */
 export function scriptToken(authorization: string | undefined): string | undefined {
   const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
   return token !== undefined && TOKEN.test(token) ? token : undefined;
@@ -171,7 +171,7 @@ export function scriptToken(authorization: string | undefined): string | undefin
 /** Formats a code as the script shows it: `BCDF-GHJK`. */
 export const shownCode = (code: string): string => `${plainCode(code).slice(0, 4)}-${plainCode(code).slice(4)}`;
 
-/** Accepts any case, with or without the hyphen. */
+/** Normalizes a typed code. Accepts any case, with or without the hyphen. */
 const plainCode = (code: string): string => code.toUpperCase().replaceAll(/[\s-]/g, "");
 
 const newCode = (): string => Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join("");
@@ -179,6 +179,6 @@ const newCode = (): string => Array.from({ length: CODE_LETTERS }, () => LETTERS
 /** A fast hash is enough for 256 random bits. */
 const hashOf = (token: string): string => hash("sha256", token, "hex");
 
-/** Marks rows of scripts in the column that holds the tokens of browser sessions. No cookie contains such a value. */
+/** Marks rows of scripts in the column with the tokens of browser sessions. No cookie can contain such a value. */
 const PREFIX = "script:";
 const storedToken = (token: string): string => PREFIX + hashOf(token);

@@ -1,4 +1,4 @@
-/** Guessing the second factor: all gateways together count every guess against its identity before checking it. */
+/** Guessing the second factor. All gateways together count every guess for its identity before checking it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -35,9 +35,11 @@ interface Gateway {
 
 let database: TestDatabase;
 let gateways: [Gateway, Gateway];
-/** The number of codes and passwords that better-auth checked. */
+/** How many codes and passwords the sign-in library has checked. */
 let evaluated = 0;
-/** Excludes the lookup of the pending identity, and sign-in with a password. */
+/**
+ * The library's endpoints that check a guess. Finding the pending identity, and sign-in with a password, do not count.
+ */
 const GUESSED = /^\/(two-factor\/(?!challenge)|change-password)/;
 const PASSWORD_GUESSED = "not the one";
 const ends: (() => Promise<void>)[] = [];
@@ -78,7 +80,7 @@ async function openGateway(): Promise<Gateway> {
   };
 }
 
-/** Every guess has another address, so only the count per identity can stop it. */
+/** Gives every guess another address, so that only the count per identity can stop it. */
 let callers = 0;
 const from = (cookies: string[] = []): Caller => ({
   cookie: cookies.map((line) => line.split(";")[0]).join("; "),
@@ -123,13 +125,13 @@ const wrong = (shared: string, index: number): string => {
   return String(guess).padStart(6, "0");
 };
 
-/** Shifts the stored times back by this many seconds. */
+/** Simulates that this many seconds pass, by moving the stored times back. */
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
 const gatewayOf = (index: number): Gateway => gateways[index % 2] as Gateway;
 
-test("of 300 concurrent guesses from 300 addresses at two gateways only 10 are checked", async () => {
+test("only 10 of 300 concurrent guesses, from 300 addresses at two gateways, are checked", async () => {
   const { email, secret: shared } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge(email));
@@ -144,7 +146,7 @@ test("of 300 concurrent guesses from 300 addresses at two gateways only 10 are c
   assert.ok(!reasons.includes("let in"));
   assert.equal(reasons.filter((reason) => reason === "too_many_attempts").length, GUESSES - evaluated);
 
-  // Even the right code is not checked until the window ends.
+  // Until the window ends, not even the right code is checked.
   const owner = from(await challenge(email));
   assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "too_many_attempts");
   assert.equal(evaluated, ATTEMPT_RULES.secondFactor.attempts);
@@ -179,7 +181,7 @@ test("a correct code resets the count of wrong ones", async () => {
   }
 });
 
-test("a forged challenge is refused and does not use up another person's attempts", async () => {
+test("a forged cookie for the second step is refused and does not use up another person's attempts", async () => {
   const { email, identityId, secret: shared } = await person();
   evaluated = 0;
   for (let i = 0; i < 2 * ATTEMPT_RULES.secondFactor.attempts; i++) {

@@ -5,14 +5,17 @@ import type { Uuid } from "../base/ids.ts";
 import { SCRIPT_ACCESS } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
-/** A further session ends the oldest one (gateway/sql/functions/identity_sessions_are_bounded.sql). */
+/**
+ * The most sessions of one identity. Another session ends the oldest one
+ * (gateway/sql/functions/identity_sessions_are_bounded.sql).
+ */
 export const SESSIONS_MAX = 100;
 
 const OpenSession = row({
   id: column.uuid,
   address: z.string().nullable(),
   userAgent: z.string().nullable(),
-  /** Null for a browser's session. */
+  /** The access level of a script's session. Null for a browser's session. */
   scriptAccess: z.enum(SCRIPT_ACCESS).nullable(),
   createdAt: column.moment,
   expiresAt: column.moment,
@@ -20,11 +23,11 @@ const OpenSession = row({
 export type OpenSession = z.infer<typeof OpenSession>;
 
 export interface Sessions {
-  /** Newest first. */
+  /** Lists the sessions of an identity, newest first. */
   of(identityId: Uuid): Promise<OpenSession[]>;
-  /** Returns false if the identity has no such session. */
+  /** Ends one session. Returns false if the identity has no such session. */
   end(identityId: Uuid, sessionId: Uuid): Promise<boolean>;
-  /** Ends all sessions but one; returns the number ended. */
+  /** Ends all sessions but one. Returns how many ended. */
   endOthers(identityId: Uuid, keep: Uuid): Promise<number>;
 }
 
@@ -62,12 +65,12 @@ export function openSessions({ pool, hasScripts }: SessionsOptions): Sessions {
   };
 }
 
-/** Links and half-finished sign-ins from the time of the old password become invalid with a new one. */
+/** Invalidates emailed links and unfinished sign-ins, which were started with the old password. */
 export async function voidLinks(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 
-/** Deletes expired rows, which are refused anyway. */
+/** Deletes expired rows. They are refused even before they are deleted. */
 export async function sweepExpired(pool: pg.Pool): Promise<void> {
   await pool.query("delete from identity_session where expires_at <= now()");
   await pool.query("delete from identity_verification where expires_at <= now()");

@@ -1,4 +1,4 @@
-/** Signs up, in and out with an email address, a password and a second factor if one is set up. */
+/** Signs people up, in and out, with an email address, a password, and the second factor if one is set up. */
 import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
@@ -21,7 +21,7 @@ export interface SignIn {
     caller: Caller,
   ): Promise<Entered>;
   enter(fields: { email: string; password: string; remember: boolean }, caller: Caller): Promise<Entered>;
-  /** The second step: a code from the app, or a backup code. */
+  /** Completes the second step with a code from the app, or a backup code. */
   enterCode(code: string, caller: Caller): Promise<Entered>;
   leave(caller: Caller): Promise<{ cookies: string[] }>;
   /** Extends the session and its cookie. Returns the identity, or undefined without a session. */
@@ -45,11 +45,11 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
   return {
     async signUp({ email, password, name, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
-      // A sign-up sends an email to any address, registered or not.
+      // Counted per address, because a sign-up sends an email to any address, registered or not.
       if (verifyEmails) await attempts.take("lettersToEmail", email.toLowerCase());
       const body = { email, password, name, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {
-        // One of two concurrent sign-ups with the same address fails with an error that does not name the reason.
+        // This error means that a concurrent sign-up took the address. The library gives no clearer reason.
         const isTaken = error instanceof UnknownAuthError && error.code === "FAILED_TO_CREATE_USER";
         if (!isTaken || !(await isKnown(pool, email))) throw error;
         if (!verifyEmails) throw new SignInRefusal("email_taken", { cause: error });
@@ -61,7 +61,8 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     async enter({ email, password, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
       const address = email.toLowerCase();
-      // A network from which the person is signed in is not limited, so that strangers elsewhere cannot lock the person out.
+      // Attempts from a network where the person is signed in are not limited, so that strangers elsewhere cannot lock
+      // the person out.
       if (!(await isAtHome(pool, address, caller.address))) await attempts.take("email", address);
       const body = { email, password, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-in/email", body });
@@ -71,10 +72,10 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
 
     async enterCode(code, caller) {
       await attempts.take("address", networkOf(caller.address));
-      // Given a session cookie, the library would check the code for that session's identity.
+      // Removes the session cookie. With it, the library would check the code for that session's identity.
       const challenged = { ...caller, cookie: withoutSession(caller.cookie) };
-      // Counted before the check, so that concurrent guesses are limited too. Only a person with the password has a challenge, so no
-      // stranger uses up these attempts.
+      // Finds the identity, so that the guess is counted before it is checked and concurrent guesses are limited too.
+      // This pending step exists only after the right password, so a stranger cannot use up these attempts.
       const { body } = await ask(challenged, { path: CHALLENGE_PATH });
       const identityId = String(body?.identity);
       await attempts.take("secondFactor", identityId);
@@ -82,7 +83,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       const answer = await ask(challenged, { path, body: { code } }).catch((error: Error) => {
-        // One of two concurrent uses of backup codes fails with an error that does not name the reason.
+        // This error means that a concurrent request used a backup code first. The library gives no clearer reason.
         const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });
@@ -113,7 +114,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
   }
 }
 
-/** Whether a password or an OpenID sign-in completed the sign-in. */
+/** Reads whether the sign-in is complete, or whether a second step must follow the password or the OpenID sign-in. */
 export function signInResult({ body, cookies }: AuthAnswer): Entered & { status: "signed_in" | "two_factor_required" } {
   return { status: body?.twoFactorRedirect === true ? "two_factor_required" : "signed_in", cookies };
 }

@@ -1,4 +1,4 @@
-/** Signs a cookie like better-auth; `identities.test.ts` checks that they agree. */
+/** Signs a cookie in the same way as the sign-in library better-auth. `identities.test.ts` checks that both agree. */
 import { createHmac } from "node:crypto";
 
 export function signedValue(text: string, secret: string): string {

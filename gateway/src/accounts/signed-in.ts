@@ -1,4 +1,4 @@
-/** The identity of a better-auth session. */
+/** The identity of a session, as the sign-in library returns it. */
 import type { Uuid } from "../base/ids.ts";
 
 export interface SignedIn {
@@ -11,7 +11,7 @@ export interface SignedIn {
   twoFactor: boolean;
 }
 
-/** The used part of the library's answer. */
+/** The part of the library's session that we use. */
 export interface FoundSession {
   session: { id: string };
   user: {

@@ -12,19 +12,22 @@ export interface Actor {
   email: string;
 }
 
-/** Every person of every account with their role. Owners and invited members are in separate tables. */
+/** SQL for all people of all accounts, with their roles. Owners and invited members are in separate tables. */
 export const MEMBERS = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
   union all select account_id, identity_id, role, created_at from account_member)`;
 
 const RoleRow = row({ role: z.enum(ROLES) });
 const Size = row({ size: column.count });
 
-/** Locks the account's row weakly enough that a key's insert, which references it, does not wait. */
+/** Locks the account's row, but weakly enough that inserting a key of the account does not wait. */
 export async function lockAccount(client: pg.PoolClient, accountId: Uuid): Promise<void> {
   await client.query("select from account where id = $1 for no key update", [accountId]);
 }
 
-/** Like `lockAccount`, but returns false if the actor is no longer an owner, for example because another request removed them. */
+/**
+ * Locks the account's row. Returns false if the person who makes the change is no longer an owner, for example because
+ * another request removed them.
+ */
 export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { identityId }: Actor): Promise<boolean> {
   await lockAccount(client, accountId);
   const values = [accountId, identityId];
@@ -35,7 +38,7 @@ export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { ide
   return rowCount === 1;
 }
 
-/** The role of the member with this address; undefined without one. */
+/** The role of the member with this email address. Undefined if there is none. */
 export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
   const text = `select p.role from ${MEMBERS} p join identity i on i.id = p.identity_id
                  where p.account_id = $1 and i.email = $2`;

@@ -15,7 +15,7 @@ import { cheapHash } from "./testing/cheap-hash.ts";
 const newId = newIds(systemClock, systemRandom());
 let database: TestDatabase;
 let identities: Identities;
-/** The same identities with email configured. */
+/** The same database's identities with email configured. */
 let mailing: Identities;
 const emails: Email[] = [];
 
@@ -69,7 +69,7 @@ async function joined(accountId: Uuid, role: Role, by: Person): Promise<Person> 
 
 const rolesIn = async (accountId: Uuid) => (await identities.team.members(accountId)).map(({ role }) => role);
 
-test("an invitation link works once and only for its address, and the database stores a hash of it", async () => {
+test("an invitation link works once and only for the invited address, and the database stores only its hash", async () => {
   const { owner, accountId } = await owned();
   const [guest, other] = [await person(), await person()];
   const token = await invite(accountId, guest, "viewer", owner);
@@ -87,7 +87,7 @@ test("an invitation link works once and only for its address, and the database s
   ]);
 });
 
-test("an invitation link stops working after a week, when it is withdrawn or replaced, and when its sender leaves", async () => {
+test("an invitation link stops working after a week, when it is withdrawn or replaced, or when its sender leaves", async () => {
   const { owner, accountId } = await owned();
   const guest = await person();
   const expired = await invite(accountId, guest, "viewer", owner);
@@ -128,7 +128,7 @@ test("a person who was removed and invited again has only the new role", async (
   assert.deepEqual(await rolesIn(accountId), ["owner", "viewer", "viewer"]);
 });
 
-test("an account keeps one owner when all owners leave concurrently", async () => {
+test("an account keeps one owner when all owners try to leave at the same time", async () => {
   const { owner, accountId } = await owned();
   const owners = [owner, await joined(accountId, "owner", owner), await joined(accountId, "owner", owner)];
   const left = await Promise.all(owners.map((who) => identities.team.remove(accountId, who.identityId, who)));
@@ -156,7 +156,7 @@ test("a removed owner can no longer change the team", async () => {
   assert.equal(await identities.team.remove(accountId, member.identityId, gone as Person), "role_required");
 });
 
-test("a person becomes an owner only by accepting an invitation and then loses any other role", async () => {
+test("a person becomes an owner only by accepting an invitation, which replaces any other role", async () => {
   const { owner, accountId } = await owned();
   const member = await joined(accountId, "member", owner);
   const sent = await identities.team.invitations.send(accountId, { email: member.email, role: "viewer" }, owner);
@@ -181,7 +181,7 @@ test("an owner cannot leave while the account owes money", async () => {
   assert.equal(await identities.team.remove(accountId, viewer.identityId, viewer), "removed");
 });
 
-test("accounts of other people count neither for the limit of own accounts nor as suspended own accounts", async () => {
+test("a member of a suspended account can open an account, but its owner can neither open nor join one", async () => {
   const { owner, accountId } = await owned();
   const guest = await joined(accountId, "viewer", owner);
   await database.pool.query("update account set suspended_at = now() where id = $1", [accountId]);
@@ -214,7 +214,7 @@ test("with email configured, only the email contains the link, and accepting req
   assert.equal(typeof joining === "string" ? joining : joining.role, "billing");
 });
 
-test("the number of invitations to one address is limited over all senders", async () => {
+test("the number of invitations to one address is limited across all senders", async () => {
   const guest = await person();
   for (let i = 0; i < 5; i++) {
     const { owner, accountId } = await owned();
@@ -224,7 +224,7 @@ test("the number of invitations to one address is limited over all senders", asy
   await assert.rejects(invite(accountId, guest, "viewer", owner), SignInRefusal);
 });
 
-test("members see the team's events with the person each event is about", async () => {
+test("members see the team's events and the person that each event is about", async () => {
   const { owner, accountId } = await owned("host");
   const member = await joined(accountId, "viewer", owner);
   await identities.team.setRole(accountId, member.identityId, "member", owner);
@@ -252,7 +252,7 @@ test("old team events are deleted, except those that the team page shows", async
       );
     }
   };
-  /** The number of remaining events by age in days. */
+  /** Counts the remaining events by age in days. */
   const left = async (accountId: Uuid): Promise<Record<string, number>> => {
     const text = `select extract(day from now() - at)::text as days, count(*)::int as count from account_event
                    where account_id = $1 group by 1`;

@@ -1,6 +1,6 @@
 /**
- * The members of an account: joining by invitation, roles, leaving. An account keeps at least one owner, and owners cannot leave while
- * it owes money, because payouts set debts off against its owners' earnings.
+ * Manages the members of an account: joining by invitation, roles, leaving. An account keeps at least one owner. Owners
+ * cannot leave while it owes money, because payouts deduct debts from the earnings of its owners.
  */
 import { ACCOUNTS_MAX, MEMBERSHIPS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
@@ -17,7 +17,7 @@ import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } fro
 import { type Actor, lockAccount, lockForOwner, MEMBERS, recordTeamEvent, teamSize } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
-/** How long events are kept after they left the team page. */
+/** How many days events are kept that the team page no longer shows. */
 const EVENTS_KEPT_DAYS = 400;
 
 const Member = row({
@@ -48,20 +48,20 @@ interface Joining extends Actor {
 
 export interface Team {
   invitations: Invitations;
-  /** Owners first, then by time of joining. */
+  /** Lists owners first, then members, each by the time of joining. */
   members(accountId: Uuid): Promise<Member[]>;
-  /** Newest first. */
+  /** Lists the team's events, newest first. */
   events(accountId: Uuid): Promise<TeamEvent[]>;
-  /** Only to a role that needs no consent. */
+  /** Changes a role. Becoming an owner requires consent and is not possible here. */
   setRole(
     accountId: Uuid,
     memberId: Uuid,
     role: Exclude<Role, "owner">,
     by: Actor,
   ): Promise<Member | OwnerStays | "not_found" | "role_required">;
-  /** Removes another person, or oneself. */
+  /** Removes another person or oneself from the account. */
   remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found" | "role_required">;
-  /** The invitation behind a link's token, for this person. */
+  /** Returns the invitation for a link's token, if it is for this person. */
   look(token: string, by: Joining): Promise<Offer | NotOffered>;
   accept(token: string, by: Joining): Promise<Membership | NotOffered | "limit_reached">;
   /** Deletes old events that the team page does not show. */
@@ -73,14 +73,14 @@ interface TeamOptions {
   newId: NewId;
   attempts: Attempts;
   invitations: Invitations;
-  /** False: addresses are not confirmed, so the link's token is the only proof. */
+  /** Whether email addresses are confirmed. If not, the link's token is the only proof. */
   verifyEmails: boolean;
 }
 
 const Owners = row({ owners: column.count, owes: z.boolean() });
 
 export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: TeamOptions): Team {
-  /** Every gateway ends the event streams of removed members. */
+  /** Notifies every gateway, so that event streams of removed members end. */
   const changed = (accountId: Uuid): Promise<void> => announce(pool, TEAM_TOPIC, accountId);
   const offered = async (db: pg.Pool | pg.PoolClient, token: string, by: Joining): Promise<Offer | NotOffered> => {
     const offer = await findOffer(db, token);
@@ -175,9 +175,9 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
       const outcome = await inTransaction(pool, async (client) => {
         const before = await findOffer(client, token);
         if (before !== undefined) await lockAccount(client, before.account.id);
-        // Locks the identity, as opening an account does, so that its number of accounts stays limited.
+        // Locks the identity, like opening an account, so that the person's number of accounts stays limited.
         await client.query("select from identity where id = $1 for update", [identityId]);
-        // The second of two concurrent uses, or of a use and a withdrawal, finds the invitation closed.
+        // Reads the invitation under the lock. If it was used or withdrawn meanwhile, it is closed now.
         const offer = await offered(client, token, by);
         if (typeof offer === "string") return offer;
         const { account, role } = offer;

@@ -1,4 +1,4 @@
-/** The second factor: the secret of an authenticator app, and backup codes. */
+/** Manages the second factor: the secret of an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
@@ -8,20 +8,23 @@ import { SignInRefusal } from "./refusals.ts";
 
 const CONFLICT = 409;
 
-/** The session that changes its identity's second factor. */
+/** The signed-in person whose second factor is changed, with the session. */
 export interface Owner {
   identityId: Uuid;
   caller: Caller;
 }
 
 export interface TwoFactor {
-  /** Returns a new secret once. Sign-in asks for it only after `confirm`. */
+  /** Creates a secret and returns it, once. Sign-in requires it only after `confirm`. */
   begin(password: string, by: Owner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
   /** Enables the second factor with the app's first code. The session gets a new cookie. */
   confirm(code: string, by: Owner): Promise<{ cookies: string[] }>;
-  /** Proves that the signed-in person has it now: a code of the app or a backup code, each valid once. */
+  /**
+   * Checks that the signed-in person has the second factor now. Takes a code of the app or a backup code, each valid
+   * once.
+   */
   prove(code: string, by: Owner): Promise<void>;
-  /** Replaces the backup codes; the old ones become invalid. */
+  /** Creates new backup codes and invalidates the old ones. */
   newBackupCodes(password: string, by: Owner): Promise<string[]>;
   end(password: string, by: Owner): Promise<{ cookies: string[] }>;
 }
@@ -60,7 +63,7 @@ export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFac
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       await ask(caller, { path, body: { code } }).catch((error: Error) => {
-        // One of two concurrent uses of a backup code fails.
+        // This error means that a concurrent request used the backup code first.
         const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });

@@ -7,7 +7,7 @@ import { captureDatabaseErrors } from "./witness.ts";
 const AWAY = new Away("database", "x");
 const BUG = Object.assign(new Error("x"), { code: "23505" });
 
-/** A pool whose queries fail with the given error. */
+/** Creates a pool whose queries fail with the given error. */
 function openPool(failure: () => Error | undefined) {
   const asked = <T>(answer: T): Promise<T> => {
     const error = failure();
@@ -17,7 +17,7 @@ function openPool(failure: () => Error | undefined) {
   return { connect: async () => client } as unknown as pg.Pool;
 }
 
-/** Like the library, answers a database error with its own error. */
+/** Imitates the sign-in library, which answers a database error with its own error. */
 const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
   try {
     const client = await pool.connect();
@@ -29,7 +29,7 @@ const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
 };
 const isFailure = ({ status }: { status: number }): boolean => status >= 400;
 
-test("a database error within the sign-in library is rethrown, whether the library returned or threw", async () => {
+test("a database error inside the sign-in library is rethrown, whether the library returned or threw", async () => {
   const witness = captureDatabaseErrors(openPool(() => AWAY));
   await assert.rejects(
     witness.ask(() => answered(witness.pool), { isFailure }),
@@ -41,7 +41,7 @@ test("a database error within the sign-in library is rethrown, whether the libra
   await assert.rejects(thrown, (error) => error === AWAY);
 });
 
-test("a bug of the library is returned as the library's own error, and concurrent calls do not mix their errors", async () => {
+test("errors of the library itself are returned unchanged, and concurrent calls do not mix their errors", async () => {
   const witness = captureDatabaseErrors(openPool(() => BUG));
   assert.deepEqual(await witness.ask(() => answered(witness.pool), { isFailure }), { status: 500 });
 
@@ -52,7 +52,7 @@ test("a bug of the library is returned as the library's own error, and concurren
   assert.deepEqual(await well, { status: 200 });
 });
 
-test("the caller is notified when the library first queries the database", async () => {
+test("the caller is notified when the library sends its first query", async () => {
   const witness = captureDatabaseErrors(openPool(() => undefined));
   const told: string[] = [];
   const question = async (): Promise<void> => {

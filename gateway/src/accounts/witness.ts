@@ -1,6 +1,6 @@
 /**
- * better-auth turns database errors into its own failures or even refusals. This records the database's errors during a call, so that
- * outages are reported as such.
+ * Records database errors during calls of better-auth, the sign-in library. The library turns them into failures of its
+ * own or even refusals, but an outage must be reported as such.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
@@ -8,14 +8,14 @@ import { isStorageTrouble } from "../db/errors.ts";
 
 interface Asking<T> {
   isFailure?: (answer: T) => boolean;
-  /** Called when the library first queries the database. */
+  /** Called when the library sends its first query. */
   onSent?: () => void;
 }
 
 export interface DatabaseErrorCapture {
-  /** The pool for the library. */
+  /** The database pool that the library must use. */
   pool: pg.Pool;
-  /** Calls the library. Rejects with the database's error if there was one. */
+  /** Runs a call of the library. Rejects with the database's error if there was one. */
   ask<T>(question: () => Promise<T>, more?: Asking<T>): Promise<T>;
 }
 
@@ -53,7 +53,7 @@ export function captureDatabaseErrors(pool: pg.Pool): DatabaseErrorCapture {
   };
 }
 
-/** A copy of `target` with one method replaced. */
+/** Returns a copy of `target` with one method replaced. */
 export function withMethod<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
   const own = replacement(target);
   return new Proxy(target, {

@@ -1,4 +1,4 @@
-/** Opens identities, accounts and email. */
+/** Opens sign-in, accounts and email. */
 import { openAccounts } from "../accounts/accounts.ts";
 import { type Identities, openIdentities } from "../accounts/identities.ts";
 import type { OidcProvider } from "../accounts/oidc.ts";
@@ -11,21 +11,21 @@ import type { Ports } from "./ports.ts";
 const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 export interface AccountSettings {
-  /** The address at which browsers reach the gateway. Undefined: the host name of each request. */
+  /** The URL at which browsers reach the gateway. Undefined: each request's Host header decides. */
   publicUrl: string | undefined;
-  /** The origin of links in emails. */
+  /** The origin for links in emails. */
   linkOrigin: string;
-  /** Whether browsers use TLS, when no URL is configured. */
+  /** Whether browsers connect over TLS, if no public URL is configured. */
   isSecure: boolean;
   /** Whether a new email address must be confirmed before its first sign-in. */
   verifyEmails: boolean;
   /** External sign-in providers. */
   oidcProviders: OidcProvider[];
-  /** Signs session cookies. */
+  /** The secret that signs session cookies. */
   sessionSecret: RotatingSecret;
-  /** Load the sign-in library at the first sign-in, not at the start. */
+  /** Whether to load the sign-in library at the first sign-in instead of at the start. */
   loadsSignInLate: boolean;
-  /** Undefined: scrypt, at the cost of production. */
+  /** Hashes passwords. Undefined: scrypt, at the production cost. */
   passwordHash?: PasswordHash | undefined;
   upkeep: boolean;
 }
@@ -64,7 +64,7 @@ function keepSweeping({ clock, log, onClose }: Context, identities: Identities, 
   const sweep = (): void => {
     identities.sweep().catch((error) => log.error({ err: error }, "could not delete expired records"));
   };
-  // Encrypts second factors again under the new secret.
+  // Encrypts stored second factors again with the new secret.
   if (secret.old !== undefined) sweep();
   onClose(clock.every(SIGN_IN_SWEEP_EVERY_MS, sweep));
 }

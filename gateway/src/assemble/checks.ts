@@ -1,4 +1,7 @@
-/** Opens spot checks once the database has their tables; until then no answers are drawn. */
+/**
+ * Opens spot checks (verification of real answers) once the database has their tables. Until then, no answers are
+ * selected.
+ */
 import type { Uuid } from "../base/ids.ts";
 import type { AnswerChecks, Gateway, Watch } from "../inference/gateway.ts";
 import { openReserve } from "../ledger/reserve.ts";
@@ -21,7 +24,7 @@ export interface LateChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
-  /** Draws more answers of nodes for which `isOdd` returns true. */
+  /** Selects more answers of nodes for which `isOdd` returns true. */
   watch(isOdd: (nodeId: string) => boolean): void;
 }
 

@@ -1,17 +1,17 @@
-/** Settings of the shutdown. */
+/** The settings of the shutdown. */
 import { domain, number } from "../base/settings.ts";
 
 interface DrainConfig {
   /**
-   * A stopping gateway first reports not ready but serves (`delayMs`), then waits for requests in flight (`graceMs`), then for the database
-   * (`spoolMs`).
+   * Milliseconds of each phase. The stopping gateway first reports not ready but serves (`delayMs`), then waits for
+   * requests in flight (`graceMs`), then for the database to accept the spool (`spoolMs`).
    */
   drain: { delayMs: number; graceMs: number; spoolMs: number };
 }
 
 export const drain = domain({
   title: "Stopping",
-  note: "`tollgate dev` uses a delay of 0 and a grace of 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
+  note: "`tollgate dev` sets `DRAIN_DELAY_S` to 0 and `DRAIN_GRACE_S` to 10. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
   settings: {
     DRAIN_DELAY_S: number({
       ...{ default: 5, unit: "s", min: 0, max: 3_600 },

@@ -1,4 +1,4 @@
-/** The context for opening a part of the gateway, which also records how to close it. */
+/** The context for opening a part of the gateway. It also collects the functions that close the parts. */
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -10,9 +10,9 @@ export interface Context {
   clock: Clock;
   random: Random;
   newId: NewId;
-  /** The gateway's name among the gateways of its database. */
+  /** The gateway's ID, unique among the gateways of its database. */
   gatewayId: string;
   log: Log;
-  /** Registers a close function; they run in reverse order. */
+  /** Registers a function that closes a part. These run in reverse order. */
   onClose: (stop: Stop) => void;
 }

@@ -1,9 +1,11 @@
-/** The gateway's dependencies, and which of them every request needs. */
+/** Lists the gateway's dependencies, and which of them every request needs. */
 import type { Ports } from "./ports.ts";
 import type { Serving } from "./serving.ts";
 
 export interface DependencySettings {
-  /** While the limits server is unreachable: refuse requests, or count limits per gateway. */
+  /**
+   * What happens while the limits server is unreachable: `refuse` refuses requests, `local` counts limits per gateway.
+   */
   limitsWhenAway: "refuse" | "local";
 }
 

@@ -1,4 +1,4 @@
-/** Opens the two listeners: the public one with every route, and the internal one for health and metrics. */
+/** Opens the two HTTP servers: the public one with every route, and the internal one for health and metrics. */
 import { freeStartupMemory } from "../base/startup-memory.ts";
 import { type Health, internalServer } from "../http/server.ts";
 import { warmConsole } from "../routes/console/warm.ts";
@@ -12,20 +12,20 @@ interface Needs {
   store: Pick<Store, "connections">;
   parts: Parts;
   health: Health;
-  /** Closes last, so that health and metrics are available until the end. */
+  /** Registers a function that runs last, so that health and metrics are available until the end. */
   onClosed: (stop: Stop) => void;
 }
 
 export interface Servers {
   port: number;
   internalPort: number;
-  /** Stops accepting connections and closes those that exist, idle ones after `quietMs`. Resolves when none is left. */
+  /** Stops accepting connections and closes existing ones, idle ones after `quietMs`. Resolves when none is left. */
   leave: (quietMs: number) => Promise<void>;
   /** Closes all connections immediately. */
   cutOff: () => void;
   /**
-   * Prepares what the first visitors of the console would wait for, and releases memory of the start. Call it when the gateway serves;
-   * never rejects.
+   * Loads modules that the console's first visitors need, and releases memory that only the start needed. Call it once
+   * the gateway serves. Never rejects.
    */
   warm: () => Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function openServers(
     port,
     internalPort,
     leave(quietMs) {
-      // An open page would keep its connection for minutes, and reconnects to another gateway.
+      // Ends event streams, which would keep connections open for minutes. The pages reconnect to another gateway.
       parts.live.close();
       return open.connections.leave(quietMs);
     },
@@ -65,7 +65,7 @@ export async function openServers(
       await warmConsole(parts, { connections, isOver: () => isOver }).catch((error) =>
         log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
-      // Waits for a moment without requests, because freeing memory blocks the event loop.
+      // Only while no request is in flight, because freeing memory blocks the event loop.
       if (!isOver && parts.gateway.inFlight.count === 0) freeStartupMemory();
     },
   };

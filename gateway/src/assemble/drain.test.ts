@@ -1,4 +1,7 @@
-/** The steps of a gateway's shutdown, by a clock that the test drives. e2e/replacing-gateways.test.ts tests what clients see. */
+/**
+ * Tests the steps of a gateway's drain (orderly shutdown) with a manual clock. e2e/replacing-gateways.test.ts tests the
+ * effect on clients.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
@@ -29,7 +32,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   const start = (): void => {
     drain(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
   };
-  /** The events after advancing the clock. */
+  /** Advances the clock and returns the events so far. */
   const after = async (ms: number): Promise<string[]> => {
     clock.advance(ms);
     await turn();

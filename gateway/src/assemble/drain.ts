@@ -1,30 +1,37 @@
-/** Drains a gateway: stops serving in order, without losing a request that has time to end. */
+/** Drains a gateway: stops it step by step, without losing a request that can still end in time. */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { InFlight } from "../inference/in-flight.ts";
 
-/** Idle connections stay open for this long after the gateway stops accepting, because a request may be arriving on one. */
+/**
+ * How long idle connections stay open after the gateway stops accepting new ones, because a request may be arriving.
+ */
 const QUIET_MS = 1_000;
-/** After the grace period the remaining requests fail, and have this long to be settled and read. */
+/**
+ * After the grace period, remaining requests fail. They have this long to be settled and their responses to be read.
+ */
 const LAST_WORDS_MS = 5_000;
 
 export interface DrainTimes {
-  /** How long the gateway reports not ready but serves, so that load balancers notice. */
+  /** How long the gateway reports not ready but still serves, so that load balancers notice. */
   delayMs: number;
-  /** How long requests in flight may take to end. */
+  /** The maximum time that requests in flight may take to end. */
   graceMs: number;
-  /** How long the database then has to take the spool. Absent: none; the next gateway enters it. */
+  /**
+   * The maximum wait for the database to accept the spool. Without it there is no wait, and the next gateway enters the
+   * spool.
+   */
   spoolMs?: number;
 }
 
 const LOOK_EVERY_MS = 1_000;
 
-/** The parts of the gateway that take part in the shutdown. */
+/** The parts of the gateway that a drain controls. */
 interface Drained {
   inFlight: InFlight;
-  /** `/readyz` reports from now on that the gateway stops. Requests are still served, but background jobs do not start. */
+  /** Makes `/readyz` report that the gateway is stopping. Requests are still served, but no background job starts. */
   notReady: () => void;
-  /** Stops accepting connections and closes those that exist, idle ones after `quietMs`. Resolves when none is left. */
+  /** Stops accepting connections and closes existing ones, idle ones after `quietMs`. Resolves when none is left. */
   leave: (quietMs: number) => Promise<void>;
   /** Closes all connections immediately. */
   cutOff: () => void;
@@ -32,8 +39,8 @@ interface Drained {
 }
 
 /**
- * Reports not ready and serves normally for `delayMs`. Then accepts no more connections and lets requests in flight end within `graceMs`;
- * the rest fail and are settled. Without a delay, idle connections are closed at once.
+ * Reports not ready and serves normally for `delayMs`. Then accepts no more connections, and gives requests in flight
+ * `graceMs` to end. The rest fail and are settled. Without a delay, idle connections are closed at once.
  */
 export async function drain(
   { inFlight, notReady, leave, cutOff, isSpoolEmpty }: Drained,
@@ -48,7 +55,7 @@ export async function drain(
     stopTimer = clock.after(LAST_WORDS_MS, cutOff);
   });
   await leave(Math.min(QUIET_MS, delayMs, graceMs));
-  // A request whose client left is settled a moment later.
+  // A request whose client disconnected is settled a moment later, so wait for it too.
   await inFlight.none();
   stopTimer();
   const began = clock.monotonic();

@@ -1,4 +1,6 @@
-/** Changes of a node's record apply on every gateway: two gateways, one database and one plane. */
+/**
+ * Tests that changes of a node's record take effect on every gateway: two gateways share one database and one plane.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -60,7 +62,7 @@ describe("two gateways", () => {
     const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: 0 }) };
     const dispatch = openDispatch(context, config, floor);
     const { roster, dispatcher } = dispatch;
-    // Probes fail at once; they have their own tests.
+    // Token counting fails, so probes fail at once. Probes have their own tests.
     const meter = () => ({ ...NO_METER, countPrompt: () => Promise.reject(new Error("no probes here")) });
     const gateway = { dispatcher, catalogue: () => catalogue, meter };
     await openTrust(context, { ...config, secretCanaries: new Map() }, { ...floor, gateway, dispatch });
@@ -95,7 +97,7 @@ describe("two gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 9 });
   };
 
-  test("count a node's good answers together, and both trust the node after the last required one", async () => {
+  test("count a node's correct answers together, and both trust the node after the last required one", async () => {
     const { id, node, report } = await join("fresh");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     answered(gateways[0], node);
@@ -125,7 +127,7 @@ describe("two gateways", () => {
     assert.deepEqual(new Set(revoked), new Set([node]));
   });
 
-  test("offer no work to a node registered after the quarantine of another node of its host, until an operator clears it", async () => {
+  test("offer no work to a node registered while its host had a quarantined node, until an operator clears it", async () => {
     const bad = await join("bad");
     await eventually("both know it", () => slots(bad.node).every((count) => count === 1));
     await fleet.quarantine(bad.id, { reason: "r", evidence: {}, by: "platform" });

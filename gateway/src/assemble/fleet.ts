@@ -1,4 +1,4 @@
-/** Opens the fleet: node records, dispatch and trust. */
+/** Opens the parts for nodes: node records, dispatch and trust. */
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { RETIRED_MS_MAX } from "../base/node-thresholds.ts";
@@ -20,19 +20,19 @@ import type { Context } from "./context.ts";
 
 export interface FleetSettings {
   dispatchDeadlineMs: number;
-  /** A job that runs longer than this after its acceptance ends as a stall. */
+  /** The maximum time for a job after a node accepted it. A longer job ends as stalled. */
   jobMsMax: number;
-  /** Quarantine nodes that fail, cheat or run another model. False: only log. */
+  /** Whether to quarantine nodes that fail, cheat or run another model. If false, the gateway only logs them. */
   autoQuarantine: boolean;
   /** The rules for new nodes. */
   nodeRules: NodeRules;
   /** The operator's own canaries. */
   secretCanaries: SecretCanaries;
-  /** Generates canaries. Absent: unpredictably. */
+  /** Generates canaries (test requests with known answers). By default they are unpredictable. */
   makeUpCanary?: MakeUp;
-  /** Host accounts of the operator's own nodes. */
+  /** The host accounts of the operator's own nodes, which serve as reference. */
   referenceHosts: readonly Uuid[];
-  /** The share of honest nodes that may fail their spot checks per day. */
+  /** The accepted rate of false alarms: the share of honest nodes that may fail their spot checks per day. */
   spotCheckFalseAlarms: number;
 }
 
@@ -42,7 +42,7 @@ interface Needs {
   broadcast: Broadcast;
 }
 
-/** By model, the recorded answers of a node and how many were checked. */
+/** Returns, by model, how many answers of a node were recorded and how many were checked. */
 export type ChecksOf = (nodeId: Uuid) => Promise<{ answers: Record<string, number>; checked: number }>;
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
@@ -61,13 +61,13 @@ export function openDispatch(
 ): Dispatch {
   const roster = new Roster({ plane, clock, random, log, nodeRecord: (id) => nodeRecord(fleet, id, checksOf) });
   onClose(() => roster.close());
-  /** Cancels the waits for retired nodes' last jobs. */
+  /** Functions that cancel the waits for retired nodes' last jobs. */
   const leaving = new Set<() => void>();
   onClose(() => {
     for (const stop of leaving) stop();
   });
   const refuse = (nodeId: string): Promise<void> =>
-    // The node gets no more offers; an unreachable plane refuses it when it is back.
+    // The node gets no more offers. If the plane is unreachable, it refuses the node once it is back.
     plane
       .revoke(nodeId)
       .catch((error) => log.error({ err: error, node: nodeId }, "node credentials not revoked yet; retrying"));
@@ -77,7 +77,7 @@ export function openDispatch(
     const standing = await standingOf(fleet, nodeId);
     await roster.review(nodeId);
     if (standing === "quarantined") await refuse(nodeId);
-    // A retired node finishes its jobs before it is disconnected, within a time limit.
+    // A retired node may finish its jobs within a time limit before it is disconnected.
     else if (standing === "retired") void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
@@ -98,7 +98,10 @@ interface TrustNeeds extends Needs {
   dispatch: Pick<Dispatch, "roster" | "peers" | "enforce">;
 }
 
-/** Watches the nodes. Recently quarantined ones are revoked again, because a plane may have lost that. */
+/**
+ * Starts the supervision of nodes. Recently quarantined nodes are revoked again, because a plane may have lost the
+ * revocation.
+ */
 export async function openTrust(
   { clock, random, newId, log, onClose }: Context,
   {
@@ -110,7 +113,7 @@ export async function openTrust(
 ): Promise<Trust> {
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
-    // An unreachable plane applies it when it is back.
+    // If the plane is unreachable, it applies the revocation once it is back.
     plane.revoke(node).catch((error) => log.error({ err: error, node }, "node credentials not revoked yet; retrying"));
   await Promise.all(barred.map((id) => refuse(publicId("node", id))));
   const trust = watchNodes({
@@ -144,7 +147,7 @@ function uuidOf(nodeId: string): Uuid {
   return id;
 }
 
-/** The dependencies of a quarantine. */
+/** What quarantining a node requires. */
 export interface QuarantineContext {
   fleet: Fleet;
   broadcast: Broadcast;
@@ -157,7 +160,7 @@ export async function quarantine(
   nodeId: string,
   { reason, evidence }: Verdict,
 ): Promise<void> {
-  // Another gateway may have quarantined the node already; its evidence is kept.
+  // If another gateway has already quarantined the node, that gateway's evidence is kept.
   if (await isBarred(fleet, nodeId)) return enforce(nodeId);
   await fleet.quarantine(uuidOf(nodeId), { reason, evidence, by: "platform" });
   log.warn({ node: nodeId, reason, evidence }, "node quarantined");
@@ -178,11 +181,11 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 interface Leaving {
   nodeId: string;
   clock: Context["clock"];
-  /** Cancels the wait. */
+  /** Functions that cancel such waits. */
   leaving: Set<() => void>;
 }
 
-/** Resolves once the node has no jobs of the gateways left, or after a time limit. */
+/** Resolves once no gateway has a job on the node, or after a time limit. */
 function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<void> {
   if (roster.outstandingOf(nodeId) === 0) return Promise.resolve();
   return new Promise((resolve) => {
@@ -204,7 +207,9 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
   });
 }
 
-/** What the database allows a node: nothing unless its host elected models and it is in good standing. */
+/**
+ * What the database allows a node. Nothing, unless its host elected (chose) models and the node is in good standing.
+ */
 async function nodeRecord(
   fleet: Fleet,
   nodeId: string,

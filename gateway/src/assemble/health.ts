@@ -1,4 +1,4 @@
-/** Readiness and metrics of the gateway for the internal port. */
+/** Opens readiness and metrics for the internal port. */
 import { watchLoopDelay } from "../base/loop-delay.ts";
 import type { FileWatch } from "../base/open-files.ts";
 import { healthOf } from "../http/health.ts";

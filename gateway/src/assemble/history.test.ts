@@ -1,4 +1,4 @@
-/** A gateway that is connected only to an old primary learns of the later timeline from another gateway. */
+/** Tests that a gateway connected only to an old primary learns about the failover from another gateway. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";

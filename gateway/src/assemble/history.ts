@@ -1,6 +1,6 @@
 /**
- * Protects against failovers that lose recent commits: keeps journals, enters lost entries again, and reports losses. Gateways on one
- * plane inform each other of the current timeline.
+ * Protects against failovers that lose recent commits: writes journals, enters lost entries again, and reports losses.
+ * Gateways on one plane inform each other which database timeline is current.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -22,7 +22,7 @@ const TELL_EVERY_MS = 5_000;
 
 const PRUNE_EVERY_MS = 60 * 60 * 1000;
 
-/** The migration that brings what changes are entered with. */
+/** The number of the migration that allows changes to be entered again. */
 const CHANGES_SINCE = 52;
 
 export interface HistorySettings {
@@ -30,21 +30,21 @@ export interface HistorySettings {
   replayWindowMs: number;
 }
 
-/** Counted since the start. */
+/** Counters since the gateway's start. */
 export interface LossFigures {
   losses: number;
-  /** When the latest one was found, in Unix milliseconds. */
+  /** When the latest loss was found, in Unix milliseconds; undefined if there was none. */
   lastAt: number | undefined;
   entered: number;
   notEntered: number;
-  /** Refused connections to another history. */
+  /** The number of refused connections to a database with another history. */
   refused: number;
 }
 
-/** What this gateway committed: requests, and rows that people, providers and operators changed. */
+/** This gateway's recent commits: `requests`, and `changes` of rows by people, providers and operators. */
 export type Journals = Record<"requests" | "changes", Journal>;
 
-/** Undefined when the database's history is not followed, because nothing would read the journals. */
+/** Undefined if the database's history is not followed, because then nothing would read the journals. */
 export function openJournals(
   { clock, log, onClose }: Context,
   { replayWindowMs: windowMs }: HistorySettings,
@@ -62,7 +62,7 @@ export function openJournals(
   });
   const add = (text: string): void => changes.add({ kind: "change", text });
   store.onChange?.(add);
-  // By commands, which have no journal.
+  // Also records changes made by commands, which have no journal and broadcast them.
   store.broadcast.on(CHANGE_TOPIC, changeParts(add));
   return { requests, changes };
 }
@@ -73,7 +73,7 @@ interface Following {
   ledger: Pick<Ledger, "trySettling">;
 }
 
-/** Starts to react to changes of the history, and first finishes an interrupted re-entry. */
+/** Starts to follow the database's history. First finishes an interrupted re-entry of lost commits. */
 export async function followHistory(
   context: Context,
   { store, journals, ledger }: Following,
@@ -89,7 +89,7 @@ export async function followHistory(
   const declare = async (move: Move, { entered, notEntered }: Reentry): Promise<void> => {
     const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
     if (move.positions === 0 && count === 0 && notEntered.length === 0) {
-      log.info({ epoch: move.epoch }, "the failover lost nothing: the database has everything that the journals have");
+      log.info({ epoch: move.epoch }, "the failover lost nothing: the database has all commits in the journals");
       return;
     }
     await recordLoss(store.pool, { gatewayId, move, entered, notEntered });
@@ -99,7 +99,7 @@ export async function followHistory(
     figures.notEntered += notEntered.length;
     log.error(
       { epoch: move.epoch, positions: move.positions, entered, notEntered: notEntered.length },
-      "a failover lost commits of the database; tollgate admin history losses lists what is missing",
+      "a failover lost commits of the database; tollgate admin history losses lists the missing ones",
     );
   };
   const enter = async (
@@ -158,7 +158,10 @@ async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered 
 
 const Told = z.object({ system: z.string(), timeline: z.int() });
 
-/** Exchanges timelines: a gateway connected only to an old primary cannot detect that itself. */
+/**
+ * Exchanges timelines with other gateways, because a gateway connected only to an old primary cannot detect the
+ * failover itself.
+ */
 export function exchangeTimelines({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
   const tell = (): void => {
     const { seen } = lineage;

@@ -1,4 +1,4 @@
-/** Opens the ledger with its leases and spool, and the record of refused requests. */
+/** Opens the ledger with its leases and its spool (settlements on disk), and the record of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
 import { openRefusedCalls, REFUSED_CALLS_SINCE, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
@@ -24,12 +24,12 @@ export interface Money {
   refusals: Refusals;
   unfunded: Unfunded;
   refusedCalls: RefusedCalls;
-  /** Undefined without upkeep. */
+  /** Undefined if this gateway runs no background jobs. */
   rollups: Rollups | undefined;
-  /** Undefined when the database's history is not followed. */
+  /** Undefined if the database's history is not followed. */
   journals: Journals | undefined;
   losses: (() => LossFigures) | undefined;
-  /** Enters what it can, and returns whether the spool directory is empty. */
+  /** Settles what it can, and returns whether the spool directory is empty. */
   isSpoolEmpty: () => Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** Opens notifications and the deliverer of emails and webhooks. */
+/** Opens notifications and the sender of emails and webhooks. */
 import { sleep } from "../base/clock.ts";
 import { addressRule } from "../notifications/addresses.ts";
 import { openDeliverer } from "../notifications/deliverer.ts";
@@ -18,7 +18,7 @@ export interface NotificationSettings {
   linkOrigin: string;
   version: string;
   upkeep: boolean;
-  /** A development platform: webhooks may use loopback addresses and plain HTTP. */
+  /** Whether webhooks may use loopback addresses and plain HTTP, as on a development platform. */
   loopbackWebhooks: boolean;
 }
 
@@ -38,7 +38,7 @@ export function openNotificationParts(
   const isThere = (): boolean => schema.number >= NOTIFICATIONS_SCHEMA;
   let sending: Promise<void> | undefined;
   onClose(async () => {
-    // Interrupted deliveries are repeated after the next start.
+    // Interrupted deliveries are sent again after the next start.
     if (sending !== undefined) await Promise.race([sending, sleep(clock, CLOSE_MS_MAX)]);
   });
   return {

@@ -1,6 +1,6 @@
 /**
- * What the outside world provides to a gateway. `build.ts` makes these from the configuration; the HTTP tests, the stage and the
- * simulator bring their own. Nothing below a port knows which adapter is behind it.
+ * The gateway's ports: interfaces to the outside world. `build.ts` creates them from the configuration; the HTTP tests,
+ * the stage and the simulator bring their own. No other code depends on the implementation behind a port.
  */
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
@@ -34,70 +34,72 @@ export interface Ports {
   log: Log;
   tracing: Tracing;
   store: Store;
-  /** The settings that all gateways share, compared with the recorded ones. Undefined: a single gateway. */
+  /** Compares the settings that all gateways share with the recorded ones. Undefined for a single gateway. */
   shared?: Pick<SharedSettings, "differences">;
   models: Models;
-  /** Undefined: no plane; the gateway serves the console and the ledger. */
+  /** Undefined: the gateway has no plane, and serves only the console and the ledger. */
   plane: Plane | undefined;
-  /** The deployment's id, resolved once the plane is known to belong to it. Nodes get no messages before. */
+  /**
+   * The deployment's ID. Resolves once the plane is known to belong to this deployment; no node gets messages before.
+   */
   deployment: Promise<string>;
   limits: (facts: LimitsFacts) => Promise<Limits>;
   spool: SpoolPlace;
-  /** Undefined: no emails are sent. */
+  /** Undefined: the gateway sends no emails. */
   mail: Mail | undefined;
-  /** Undefined: credits cannot be bought. */
+  /** Undefined: credit cannot be bought. */
   payments: PaymentProvider | undefined;
   /** The process's file descriptors. Undefined: not counted. */
   files?: OpenFiles | undefined;
-  /** Undefined: no listeners; requests arrive only through `serve`, and there is no console. */
+  /** Undefined: the gateway does not listen. Requests arrive only through `serve`, and there is no console. */
   listener: Listener | undefined;
-  /** Closes all ports. Called once, after everything that uses them. */
+  /** Closes all ports. Called once, after everything that uses them was closed. */
   close: () => Promise<void>;
 }
 
 export interface Store {
   pool: pg.Pool;
-  /** Only for the ledger's functions. */
+  /** A connection pool used only by the ledger. */
   ledgerPool: pg.Pool;
-  /** The ledger's pool for accounts that another session has locked. Undefined: `ledgerPool` is used. */
+  /** The ledger's pool for accounts that another session has locked. Undefined: `ledgerPool` serves them too. */
   ledgerApartPool?: pg.Pool;
-  /** The maximum of open connections in `pool`, and of idle ones. */
+  /** The maximum numbers of open and of idle connections in `pool`. */
   connections: { max: number; kept: number };
   broadcast: Broadcast;
-  /** The migrations that the database has. Parts that need a later one wait for it. */
+  /** The database's migrations. Parts that need a later migration wait for it. */
   schema: Pick<Schema, "number" | "reached">;
   health: Dependency;
-  /** The state of the database's clock, which \`Ports.clock\` follows. */
+  /** The state of the database's clock, which `Ports.clock` follows. */
   clock: () => ClockState;
-  /** The connections refused at the limit. Undefined: not counted. */
+  /** The number of connections refused at the database's limit. Undefined: not counted. */
   connectionsRefused?: () => number;
   /** The database history that this gateway follows. Undefined: not checked. */
   lineage?: Lineage;
-  /** Clears the caches of database rows. */
+  /** Clears caches of database rows. */
   forget?: () => void;
-  /** Calls `run` with each row that a connection of this gateway changed, once that is committed and before its caller knows. */
+  /** Calls `run` with each row that this gateway changed, after the commit and before the caller gets the result. */
   onChange?: (run: (change: string) => void) => void;
 }
 
-/** The catalogue and the tokenizers that count for it. */
+/** The catalog of models, and the tokenizers that count their tokens. */
 export interface Models {
   catalogue: Gateway["catalogue"];
   meter: Gateway["meter"];
-  /** Reads large bodies. */
+  /** Parses large request bodies. */
   reader: Gateway["reader"];
   parseForm: Bodies["parseForm"];
 }
 
 interface LimitsFacts {
-  /** The number of running gateways, this one included. */
+  /** The number of running gateways, including this one. */
   gateways: () => number;
   unavailable: (cause: UnavailableCause) => void;
 }
 
-/** The directory of the spool. Defaults: this machine's disk, name and processes. */
+/** The location of the spool (settlements on disk). By default: this machine's disk, name and processes. */
 export interface SpoolPlace {
   directory: string;
-  /** The parent of all workers' directories, when this is one of several workers. */
+  /** The parent of all workers' directories, if this is one of several workers. */
   root?: string | undefined;
   disk?: Disk;
   host?: string;
@@ -106,10 +108,13 @@ export interface SpoolPlace {
 }
 
 export interface Listener {
-  /** Undefined: plain HTTP. */
+  /** The TLS certificate. Undefined: plain HTTP. */
   certificate?: LiveCertificate | undefined;
-  /** Starts to listen for this server, and resolves with the port. */
+  /** Makes this server listen, and resolves to its port. */
   open: (server: FastifyInstance, which: "public" | "internal") => Promise<number>;
-  /** An internal listener that is already open. It reports this gateway's health from then on; the gateway does not close it. */
+  /**
+   * An internal listener that is already open. It serves this gateway's health from then on. The gateway does not close
+   * it.
+   */
   internal?: { port: number; tellOf: (health: Health) => void };
 }

@@ -1,4 +1,4 @@
-/** Opens the request path: everything that `inference/serve.ts` needs, from the key to the settlement. */
+/** Opens the parts that `inference/serve.ts` needs to serve requests, from the API key to the settlement. */
 import { sleep } from "../base/clock.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
@@ -19,11 +19,11 @@ import { exchangeTimelines } from "./history.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";
 import type { Ports, Store } from "./ports.ts";
 
-/** When a gateway starts, nodes of a shared plane are asked for their state and have this long to answer. */
+/** At the start, the gateway asks nodes on a shared plane for their state, and gives them this long to answer. */
 const NODES_REPORT_MS = 1_000;
 
 export interface ServingSettings extends FleetSettings, MoneySettings {
-  /** Hashes keys and tokens. */
+  /** The secret for hashing keys and tokens. */
   pepper: RotatingSecret;
 }
 
@@ -35,7 +35,7 @@ export interface Serving {
   fleet: Fleet;
   dispatch: Dispatch;
   checks: Pick<LateChecks, "counts" | "settled" | "watch">;
-  /** Resolves once nodes that were already connected have reported. */
+  /** Resolves once nodes that were already connected have reported their state. */
   nodesReported: Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function openServing(
   });
   const dispatch = openDispatch(context, settings, { plane, fleet, broadcast, checksOf: checksIn(store) });
   const checks = lateChecks(context, settings);
-  // A plane in this process had no nodes before it.
+  // A plane in this process has no nodes yet.
   const nodesReported = plane.isShared ? sleep(clock, NODES_REPORT_MS) : Promise.resolve();
   const limits = await ports.limits({
     gateways: () => dispatch.peers.gateways(),

@@ -1,4 +1,4 @@
-/** Opens the parts that routes use, from every domain. */
+/** Opens the parts that HTTP routes use, from every domain. */
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-files.ts";
@@ -40,22 +40,22 @@ export interface SiteSettings {
   version: string;
   publicUrl: string | undefined;
   pepper: RotatingSecret;
-  /** Signs cursors of lists. */
+  /** The secret that signs the cursors of lists. */
   cursorSecret: RotatingSecret;
-  /** Signs usage receipts: 32 bytes in base64url. */
+  /** The seed of the key that signs usage receipts: 32 bytes in base64url. */
   receiptSeed: string;
   payoutHoldDays: number;
-  /** `isPublic`: the status page needs no sign-in. */
+  /** `isPublic`: whether the status page is visible without sign-in. */
   status: { isPublic: boolean; sampleEveryMs: number };
-  /** Origins whose pages may call the public API. */
+  /** Origins whose web pages may call the public API. */
   corsOrigins: CorsOrigins;
-  /** The number of trusted proxies that add to X-Forwarded-For. */
+  /** The number of trusted proxies that append to X-Forwarded-For. */
   trustedProxies: number;
-  /** The memory limits for large bodies: in all, and per account. */
+  /** The memory limits for large request bodies: in total, and per account. */
   bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
-  /** Answer base64 to the client versions that corrupt float embeddings. */
+  /** Whether to send base64 embeddings to client versions that corrupt floats. */
   embeddingsBase64Compat: boolean;
-  /** In tests: an undeclared answer or refusal of a route is an internal error. */
+  /** Set in tests: a route's response or error that is not declared becomes an internal error. */
   checkAnswers?: boolean;
 }
 
@@ -201,7 +201,7 @@ function connectedNodes({ dispatch: { roster, dispatcher } }: Serving, trust: Tr
   };
 }
 
-/** Converts a roster node for samples, which use internal ids. */
+/** Converts a node of the roster for samples, which use internal IDs. */
 function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
   const id = parseId("node", text);
   return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];

@@ -1,4 +1,7 @@
-/** For tests and the simulator: default settings with dummy secrets, and a database that is always reachable. */
+/**
+ * Test helper: default settings with dummy secrets, and a database that always counts as reachable. The simulator uses
+ * it too.
+ */
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
 import { alwaysReachable } from "../base/dependency.ts";
@@ -21,7 +24,10 @@ const SECRETS = {
   keepPlaneSeed: async () => {},
 };
 
-/** No background jobs, no limit on a host's new nodes, no waits at close, cheap password hashes; `others` override these. */
+/**
+ * Settings without background jobs, without a limit on a host's new nodes, without waits at close, and with cheap
+ * password hashes. `others` override these.
+ */
 export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...settingsOf({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
   nodeRules: { ...NODE_RULES, probationNodesMax: 100 },
@@ -33,10 +39,10 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...others,
 });
 
-/** A broadcast for a single gateway. */
+/** A broadcast that sends nothing, for a single gateway. */
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
-/** A database without timeouts, so that tests pass on a busy machine. */
+/** A database without statement timeouts, so that tests pass on a busy machine. */
 export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
   pool,
   ledgerPool: pool,

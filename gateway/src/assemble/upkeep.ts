@@ -1,4 +1,4 @@
-/** Scheduled background jobs of the gateway. */
+/** Schedules the gateway's background jobs. */
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
@@ -31,7 +31,7 @@ const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
 const RECORDS_SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
 /** How long hourly node records and single spot checks are kept. */
 const RECORDS_KEPT_MS = 90 * DAY_MS;
-/** The maximum delay of what verifiers earn. */
+/** The maximum delay before hosts are paid for verifying other hosts' answers. */
 const VERIFIERS_PAID_EVERY_MS = 10 * 60 * 1000;
 const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 /** The maximum delay of an alert, an email or an automatic purchase. */
@@ -40,9 +40,11 @@ const CLOSE_MS_MAX = 2_000;
 
 export interface UpkeepSettings {
   upkeep: boolean;
-  /** How long earnings are held before a payout. */
+  /** How many days earnings are held back before a payout. */
   payoutHoldDays: number;
-  /** Retention of request records and of refusals, and the folder for exported months. Undefined days: forever. */
+  /**
+   * How many days request records and refusals are kept, and the folder for exported months. Undefined days: forever.
+   */
   retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
   /** Whether the ledger check runs once a day. */
   provesBooks: boolean;
@@ -60,9 +62,9 @@ interface Needs {
   notifying: Pick<NotificationParts, "notifications">;
 }
 
-/** Results of background jobs. Undefined before the first run, and without upkeep. */
+/** Results of background jobs. Undefined before the first run, and on a gateway without background jobs. */
 export interface UpkeepFacts {
-  /** Months with request records, and how many of them are due for deletion. */
+  /** The number of months with request records, and how many of them are due for deletion. */
   months: () => { kept: number; due: number } | undefined;
   /** The latest result of a ledger check. */
   verdict: () => Pick<Verdict, "at" | "balanced"> | undefined;
@@ -83,7 +85,7 @@ export async function openUpkeep(
   const verdict = watchVerdict(books, { clock, log });
   onClose(() => verdict.stop());
   if (settings.provesBooks) onClose(scheduleLedgerChecks(books, { pool: store.pool, clock, log }));
-  // Closed before the parts that wait for it.
+  // Registered here, so that running checks are canceled before the parts that wait for them close.
   onClose(() => books.close());
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
@@ -100,7 +102,7 @@ export async function openUpkeep(
   return { months: retaining.months, verdict: verdict.current };
 }
 
-/** Deletes node records, single spot checks and notifications after 90 days, and refused calls after 7. */
+/** Deletes node records, single spot checks and notifications after 90 days, and refused calls after 7 days. */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
   { pool, schema }: Store,
@@ -126,13 +128,13 @@ function keepRecordsPruned(
   );
 }
 
-/** Pays hosts for spot checks in one transfer for many checks. */
+/** Pays hosts for verifying other hosts' answers, with one transfer for many spot checks. */
 function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schema }: Store): void {
   const reserve = openReserve({ pool: ledgerPool });
   onClose(
     clock.every(VERIFIERS_PAID_EVERY_MS, () => {
       if (schema.number < SPOT_CHECKS_SCHEMA) return;
-      reserve.payChecks().catch((error) => log.error({ err: error }, "could not pay verifiers"));
+      reserve.payChecks().catch((error) => log.error({ err: error }, "could not pay verifiers for their spot checks"));
     }),
   );
 }
@@ -150,7 +152,7 @@ function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Stor
   });
 }
 
-/** Applies retention, once the database has closings. */
+/** Deletes old months of requests, once the database has the table of closed months. */
 async function keepRetention(
   { clock, log, onClose }: Context,
   { retention: days, payoutHoldDays }: UpkeepSettings,
@@ -176,7 +178,7 @@ async function keepRetention(
   return { months: () => retaining?.months() };
 }
 
-/** Samples which models are available and which nodes are connected. */
+/** Records at intervals which models are available and which nodes are connected. */
 function keepSamples(
   { clock, log, onClose }: Context,
   { status: { sampleEveryMs: everyMs } }: UpkeepSettings,
@@ -209,7 +211,7 @@ function keepIncidentsRecorded(
   });
 }
 
-/** Low-credit alerts, automatic purchases, and emails about them. */
+/** Runs low-credit alerts, automatic purchases, and the emails about them. */
 function keepCreditWatched(
   context: Context,
   { parts: { alerts, payments }, notifying: { notifications } }: Pick<Needs, "parts" | "notifying">,
@@ -234,7 +236,10 @@ function keepCreditWatched(
   );
 }
 
-/** Runs a task every few seconds, without overlap. Closing waits briefly for it; an interrupted task runs again after a start. */
+/**
+ * Runs a task every few seconds, without overlap. Closing waits briefly for a running task; an interrupted task runs
+ * again after the next start.
+ */
 function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<unknown>): void {
   let inFlight: Promise<unknown> | undefined;
   const stop = clock.every(LOOK_EVERY_MS, () => {

@@ -1,9 +1,9 @@
-/** Runs work early, while the caller waits for something else. */
+/** Starts work early, while the caller waits for something else, such as a database query. */
 import type { Clock } from "./clock.ts";
 
 /**
- * Runs `make` after the event loop has sent what was started before this call. The returned function returns its result or throws its
- * error, and runs it immediately if it has not run yet.
+ * Runs `make` after the event loop has sent everything that was started before this call. Returns a function that
+ * returns the result of `make` or throws its error. If `make` has not run yet, that function runs it immediately.
  */
 export function startEarly<Made>(clock: Pick<Clock, "soon">, make: () => Made): () => Made {
   let outcome: { made: Made } | { error: unknown } | undefined;

@@ -1,10 +1,10 @@
-/** Periodic tasks share timer wake-ups. */
+/** Tests that periodic tasks share timer wake-ups. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openBeats } from "./beats.ts";
 import { manualClock } from "./testing.ts";
 
-/** Beats on a clock that counts its wake-ups. Time zero is a beat. */
+/** A shared timer on a clock that counts its wake-ups. A beat is at time zero and every half second. */
 function open() {
   const clock = manualClock(0);
   let woken = 0;
@@ -21,13 +21,13 @@ function open() {
   return { clock, every, does, done, woken: () => woken };
 }
 
-test("runs tasks due in the same half second in one turn, at their own intervals, until they are cancelled", () => {
+test("the shared timer runs tasks of one half second in one turn, at their own intervals, until they are cancelled", () => {
   const { clock, does, done } = open();
   const stops = [does(500, "half"), does(1_000, "second")];
   clock.advance(1_000);
   assert.deepEqual(done.splice(0), ["half", "half", "second"]);
   stops[1]?.();
-  // The first run is between two beats, at most a period later.
+  // The task starts between two beats, so its first run comes up to a period later.
   clock.advance(200);
   stops.push(does(1_000, "later"));
   clock.advance(800);
@@ -37,7 +37,7 @@ test("runs tasks due in the same half second in one turn, at their own intervals
   assert.deepEqual(done, []);
 });
 
-test("aligns tasks with intervals of two seconds or multiples, with no wake-up between them", () => {
+test("the shared timer aligns tasks with intervals of two seconds or multiples, with no wake-up between them", () => {
   const { clock, does, done, woken } = open();
   clock.advance(700);
   does(2_000, "two");
@@ -50,7 +50,7 @@ test("aligns tasks with intervals of two seconds or multiples, with no wake-up b
   assert.equal(done.join(" "), "two two four two two four two two four ten two two four two two four");
 });
 
-test("runs a new task on time although the timer was set for a later one", () => {
+test("the shared timer runs a new task on time although it was set for a later one", () => {
   const { clock, does, done } = open();
   does(10_000, "ten");
   clock.advance(600);
@@ -61,7 +61,7 @@ test("runs a new task on time although the timer was set for a later one", () =>
   assert.deepEqual(done, ["half"]);
 });
 
-test("lets a task cancel or start another, and isolates the others from its error", () => {
+test("the shared timer lets a task cancel or start another, and isolates other tasks from its error", () => {
   const { clock, every, does, done } = open();
   const stopFirst = every(500, () => {
     done.push("first");
@@ -76,7 +76,7 @@ test("lets a task cancel or start another, and isolates the others from its erro
   assert.deepEqual(done, ["first", "third"]);
 });
 
-test("runs each task once after the process was frozen, and then at its interval", () => {
+test("the shared timer runs each task once after the process was frozen, and then at its interval", () => {
   const { clock, does, done } = open();
   does(500, "half");
   does(2_000, "two");
@@ -86,7 +86,7 @@ test("runs each task once after the process was frozen, and then at its interval
   assert.deepEqual(done, ["half", "half", "two"]);
 });
 
-test("treats a timer that fires slightly early as on time", () => {
+test("the shared timer counts a wake-up that comes slightly early as on time", () => {
   const clock = manualClock(0);
   const every = openBeats({
     monotonic: clock.monotonic,

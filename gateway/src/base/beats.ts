@@ -1,21 +1,23 @@
 /**
- * Periodic tasks on a shared half-second timer, so that an idle process wakes once for all tasks and not at all when none is due. Tasks
- * with a period of two seconds or a multiple share every fourth beat.
+ * Runs periodic tasks on a shared timer with half-second beats. So an idle process wakes up once for all tasks, and not
+ * at all when none is due. Tasks with a period of two seconds or a multiple share every fourth beat.
  */
 export const BEAT_MS = 500;
-/** A task starts on a multiple of the first of these that divides its period. */
+/**
+ * A task's first run is on a beat that is a multiple of the first of these numbers that divides its period in beats.
+ */
 const MEASURES = [4, 2, 1];
-/** A timer may fire slightly early. */
+/** The tolerance for timers that fire slightly early. */
 const EARLY_MS = 10;
 
 interface Repeated {
   everyBeats: number;
-  /** The beat's number, counted from the clock's zero. */
+  /** The number of the beat at which the task is due, counted from the clock's zero. */
   dueBeat: number;
   task: () => void;
 }
 
-/** The functions of a clock that this needs. */
+/** The functions of a clock that are needed here. */
 interface Timers {
   monotonic(): number;
   after(delayMs: number, task: () => void): () => void;
@@ -38,11 +40,11 @@ export function openBeats(clock: Timers): (periodMs: number, task: () => void) =
     const beat = beatNow();
     const due = [...all].filter(({ dueBeat }) => dueBeat <= beat);
     for (const each of due) {
-      // A late task, after a pause, runs only once.
+      // After a pause of the process, a task with several missed runs runs only once.
       const missed = Math.floor((beat - each.dueBeat) / each.everyBeats);
       each.dueBeat += (missed + 1) * each.everyBeats;
     }
-    // Computed before the tasks run, because one may throw, or add or remove others.
+    // Set before the tasks run, because a task may throw, and may add or remove others.
     let next = Number.POSITIVE_INFINITY;
     for (const { dueBeat } of all) next = Math.min(next, dueBeat);
     arm(next);

@@ -41,7 +41,7 @@ function open({ isUsed }: { isUsed?: () => boolean } = {}) {
 }
 
 describe("circuit breaker", () => {
-  test("stays closed and logs nothing while signs of life arrive", async () => {
+  test("stays closed and logs nothing while replies arrive", async () => {
     const { breaker, lines, probes, last, pass } = open();
     await pass(30);
     for (let i = 0; i < 5; i++) {
@@ -54,7 +54,7 @@ describe("circuit breaker", () => {
     assert.deepEqual([breaker.isAway, breaker.latencyMs, lines], [false, 30, []]);
   });
 
-  test("opens after silence, logs it once and rejects waiting and new requests", async () => {
+  test("opens after a time without replies, logs it once, and rejects waiting and new requests", async () => {
     const { breaker, lines, told, last, pass } = open();
     await pass(500);
     await pass(1_999);
@@ -71,7 +71,7 @@ describe("circuit breaker", () => {
     assert.ok(refusal instanceof Away && refusal.dependency === "database");
   });
 
-  test("checks immediately when a caller reports a problem, and stays closed while signs of life arrive", async () => {
+  test("probes immediately when a caller reports a problem, and stays closed while replies arrive", async () => {
     const { breaker, lines, probes, last } = open();
     const first = breaker.suspect();
     const second = breaker.suspect();
@@ -111,7 +111,7 @@ describe("circuit breaker", () => {
     assert.equal(breaker.refused, 7);
   });
 
-  test("stays closed when the process itself was frozen", async () => {
+  test("stays closed after the process itself was frozen", async () => {
     const { clock, breaker, last, pass, settle } = open();
     await pass(500);
     clock.freeze(60_000);
@@ -122,7 +122,7 @@ describe("circuit breaker", () => {
     assert.equal(breaker.isAway, false);
   });
 
-  test("sends no probe and logs nothing after it is closed down", async () => {
+  test("sends no probe and logs nothing after it was stopped", async () => {
     const { breaker, lines, probes, pass } = open();
     await pass(500);
     breaker.stop();
@@ -132,13 +132,16 @@ describe("circuit breaker", () => {
   });
 });
 
-describe("circuit breaker of an idle dependency", () => {
-  /** A breaker of an idle dependency, last probed at 0.5 s with an answer. `user.waits`: a caller waits for it now. */
+describe("circuit breaker of an unused dependency", () => {
+  /**
+   * A breaker that is not used. The last probe was at 0.5 s and was answered. `user.waits`: whether a caller waits for
+   * the dependency.
+   */
   async function atRest() {
     const user = { waits: false };
     const opened = open({ isUsed: () => user.waits });
     const { probes, last, pass } = opened;
-    /** Advances time; probes are answered within the beat. */
+    /** Advances time. Every probe is answered within its beat. */
     const answered = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 500) {
         const before = probes.length;
@@ -152,13 +155,13 @@ describe("circuit breaker of an idle dependency", () => {
     return { ...opened, user, answered };
   }
 
-  test("probes every other second", async () => {
+  test("probes every two seconds", async () => {
     const { probes, answered } = await atRest();
     await answered(20_000);
     assert.equal(probes.length, 1 + 10);
   });
 
-  test("detects a hanging dependency two and a half seconds after the first caller begins to wait", async () => {
+  test("detects a hanging dependency two and a half seconds after the first caller starts to wait", async () => {
     const { user, breaker, answered, pass } = await atRest();
     await answered(10_000);
     user.waits = true;
@@ -187,7 +190,7 @@ describe("circuit breaker of an idle dependency", () => {
     assert.equal(probes.length - before, 13);
   });
 
-  test("sends no extra probe for answered callers, and keeps its interval under many of them", async () => {
+  test("sends no extra probe for callers that got an answer, and keeps its interval with many of them", async () => {
     const { breaker, probes, answered } = await atRest();
     await answered(10_000);
     const before = probes.length;

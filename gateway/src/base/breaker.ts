@@ -1,7 +1,8 @@
 /**
- * A circuit breaker that knows whether a dependency is reachable without a probe per request. It probes at intervals, less often while
- * unused, and immediately when a caller reports trouble. During an outage all callers are refused at once, and only single probes continue;
- * the first that succeeds closes the breaker. An outage is two log lines, however many callers were refused.
+ * A circuit breaker, which detects whether a dependency is reachable without a probe per request. It probes at
+ * intervals, less often while the dependency is unused, and immediately when a caller reports trouble. During an outage
+ * all callers are refused at once, and only probes are sent, one at a time. The first that succeeds closes the breaker.
+ * An outage causes two log lines, however many callers were refused.
  */
 import type { Clock } from "./clock.ts";
 import { Away, type Dependency } from "./dependency.ts";
@@ -9,40 +10,40 @@ import type { Log } from "./log.ts";
 
 /** The probe interval while the dependency is healthy and used. */
 const BEAT_EVERY_MS = 500;
-/** The probe interval while it is unused. New use is noticed at the next beat. */
+/** The probe interval while the dependency is unused. Use is noticed at the next beat. */
 const REST_EVERY_MS = 2_000;
-/** A status query counts as use for this long, because another usually follows. */
+/** A query of the status counts as use for this long, because another query usually follows. */
 const WANTED_MS = 2_000;
 /** The time limit of a probe. With the interval before it, an outage is detected after 2.5 s. */
 const ANSWER_MS_MAX = 2_000;
 const SILENT = `no response within ${ANSWER_MS_MAX / 1000} s`;
-/** The interval of probes during an outage: from the first to the last, doubling. */
+/** The shortest interval of probes during an outage. It doubles up to `RETRY_MS_MAX`. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 1_000;
 
 interface BreakerOptions {
   name: Dependency["name"];
-  /** Probes the dependency and rejects without an answer; the signal cancels it. */
+  /** Probes the dependency. Rejects if no answer comes. The signal cancels the probe. */
   probe: (signal: AbortSignal) => Promise<void>;
-  /** Whether a caller waits for it now. New callers call `used`. */
+  /** Whether a caller waits for the dependency at present. New callers call `used` as well. */
   isUsed?: () => boolean;
   clock: Clock;
   log: Log;
-  /** Marks it as unreachable and fails everything that waits for it. */
+  /** Called at the start of an outage. Has to fail everything that waits for the dependency. */
   onAway?: (reason: string) => void;
 }
 
 interface Outage {
   reason: string;
   since: number;
-  /** The number of refusals before it began. */
+  /** The number of refused callers before the outage began. */
   refused: number;
 }
 
 export class Breaker implements Dependency {
   readonly name: Dependency["name"];
   latencyMs: number | null = null;
-  /** The number of callers refused since the start. */
+  /** The number of refused callers since the gateway's start. */
   refused = 0;
   readonly #options: BreakerOptions;
   #outage: Outage | undefined;
@@ -69,7 +70,7 @@ export class Breaker implements Dependency {
     return this.#outage?.reason;
   }
 
-  /** Starts probing. Before that the dependency counts as reachable. */
+  /** Starts probing. Until then the dependency counts as reachable. */
   watch(): void {
     this.#watching = true;
     this.#beatEvery(BEAT_EVERY_MS);
@@ -82,26 +83,26 @@ export class Breaker implements Dependency {
     this.#giveUp();
   }
 
-  /** A caller starts to wait: probes within a beat if the caller still waits. */
+  /** A caller starts to wait: probes at the next beat if the caller still waits then. */
   used(): void {
     if (this.#watching && this.#everyMs !== BEAT_EVERY_MS) this.#beatEvery(BEAT_EVERY_MS);
   }
 
-  /** A caller queried its status. */
+  /** A caller queried the status: probes more often for a while. */
   wanted(): void {
     this.#wantedAt = this.#options.clock.monotonic();
     this.used();
   }
 
-  /** The error that callers get during an outage. */
+  /** Returns the error that callers get during an outage. */
   refusal(): Away {
     this.refused += 1;
     return new Away(this.name, this.#outage?.reason ?? "connection lost");
   }
 
-  /** A caller reports trouble: probes now. Resolves with whether the dependency is unreachable. */
+  /** A caller reports trouble: probes now. Returns whether the dependency is unreachable. */
   async suspect(): Promise<boolean> {
-    // During an outage probes already run at their own interval.
+    // During an outage probes are sent at an interval of their own.
     if (this.#watching && this.#outage === undefined) await this.#probe();
     return this.isAway;
   }
@@ -113,14 +114,14 @@ export class Breaker implements Dependency {
   }
 
   #beat(): void {
-    // During an outage probes run at their own interval.
+    // During an outage probes are sent at an interval of their own.
     if (this.isAway) return;
     const { isUsed, clock } = this.#options;
     const now = clock.monotonic();
     if (isUsed === undefined || isUsed() || now - this.#wantedAt < WANTED_MS) this.used();
     else if (this.#everyMs === BEAT_EVERY_MS) {
       this.#beatEvery(REST_EVERY_MS);
-      // Many short uses must not postpone probes forever.
+      // Without this limit many short uses would postpone probes forever.
       if (now - this.#askedAt < REST_EVERY_MS) return;
     }
     void this.#probe();
@@ -183,9 +184,9 @@ export class Breaker implements Dependency {
 }
 
 /**
- * Calls `run` after ANSWER_MS_MAX without an answer. Counts only time in which this process ran, and reads the sockets first, so that a
- * paused or late process does not blame the dependency. It waits in parts of one probe interval, because Node wakes up even for cancelled
- * timers. A part that took too long counts as one beat.
+ * Calls `run` after ANSWER_MS_MAX without an answer. Counts only time in which this process ran, and reads the sockets
+ * first, so that a paused or late process does not blame the dependency. Waits in parts of one probe interval, because
+ * Node.js wakes up even for cancelled timers. A part that took too long counts as one interval.
  */
 function afterRunning(clock: Clock, partMs: number, run: () => void): () => void {
   let leftMs = ANSWER_MS_MAX;
@@ -207,7 +208,7 @@ function afterRunning(clock: Clock, partMs: number, run: () => void): () => void
   };
 }
 
-/** The reason as text. After several addresses the error's code says more than its empty message. */
+/** The reason as text. If several addresses failed, the error's message is empty, so its code is used. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || String("code" in error ? error.code : error.name);

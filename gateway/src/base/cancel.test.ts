@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CancelSignal, CancelSource } from "./cancel.ts";
 
-/** Every test also runs against Node's own signal, because callers may pass either. */
+/** Every test also runs against Node.js's own AbortSignal, because callers may pass either kind. */
 const KINDS: [string, () => { signal: CancelSignal; abort: () => void }][] = [
   [
     "ours",
@@ -21,7 +21,7 @@ const KINDS: [string, () => { signal: CancelSignal; abort: () => void }][] = [
 ];
 
 for (const [whose, open] of KINDS) {
-  test(`${whose}: calls listeners once in order, and not those that were removed`, () => {
+  test(`${whose}: calls listeners once in order, without removed ones`, () => {
     const { signal, abort } = open();
     const called: string[] = [];
     const leaves = (): void => void called.push("leaves");

@@ -1,6 +1,6 @@
 /**
- * A minimal AbortSignal for every request: the first listener of a real one, an EventTarget, costs about thirty function calls. An
- * AbortSignal can be passed wherever a `CancelSignal` is expected.
+ * A minimal AbortSignal for every request. The first listener of a real one, which is an EventTarget, costs about
+ * thirty function calls. A real AbortSignal can be passed wherever a `CancelSignal` is expected.
  */
 export interface CancelSignal {
   readonly aborted: boolean;
@@ -8,7 +8,7 @@ export interface CancelSignal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** The source of a cancel signal. Listeners are called once, in the order they were added. */
+/** Creates a cancel signal and triggers it. Listeners are called once, in the order in which they were added. */
 export class CancelSource implements CancelSignal {
   aborted = false;
   #listeners: (() => void)[] = [];

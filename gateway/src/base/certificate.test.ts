@@ -30,7 +30,7 @@ async function open(t: TestContext, folder: string) {
   const lines: { level: number; msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const files = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key") };
-  /** Waits for the files to be read before time moves on. */
+  /** Lets the test wait until the files are read before it moves time on. */
   let looking: Promise<unknown> = Promise.resolve();
   const every: Clock["every"] = (periodMs, task) =>
     clock.every(periodMs, () => {
@@ -53,7 +53,7 @@ async function open(t: TestContext, folder: string) {
   return { certificate, renewals, lines, look, until };
 }
 
-test("reports a certificate replaced by new files or by a symbolic link to another folder", async (t) => {
+test("a certificate that new files or a symbolic link to another folder replace is reported as renewed", async (t) => {
   const folder = await place(t);
   const [first, second, third] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
   await write(join(folder, "one"), first);
@@ -72,7 +72,7 @@ test("reports a certificate replaced by new files or by a symbolic link to anoth
   assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["certificate renewed"]));
 });
 
-test("keeps the certificate and logs once when the renewed files are invalid, until they are corrected", async (t) => {
+test("an invalid renewal is logged once, and the certificate in use stays until the files are corrected", async (t) => {
   const folder = await place(t);
   const [first, second] = [selfSignedCertificate(), selfSignedCertificate()];
   await write(folder, first);
@@ -88,7 +88,7 @@ test("keeps the certificate and logs once when the renewed files are invalid, un
   assert.deepEqual(certificate.current(), second);
 });
 
-test("rejects with the setting and the file for an invalid certificate at the start", async (t) => {
+test("an invalid certificate at the start causes an error with the setting and the file", async (t) => {
   const folder = await place(t);
   const [mine, other] = [selfSignedCertificate(), selfSignedCertificate()];
   for (const [pair, words] of [

@@ -1,7 +1,7 @@
 /**
- * A certificate and its key in files that another program renews. The files are polled, not watched: a renewal may replace a file, a link
- * or a directory (as Kubernetes does), which a watch on the old one does not report. Invalid files change nothing: the previous certificate
- * stays in use and the log says why.
+ * A certificate and its key in files that another program renews. The files are read at intervals instead of watched: a
+ * renewal may replace a file, a link or a directory (as Kubernetes does), which a file watcher does not report. Invalid
+ * files change nothing: the previous certificate stays in use and the log gives the reason.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -10,7 +10,10 @@ import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 const LOOK_EVERY_MS = 5_000;
-/** Certificate and key may not match between two writes, which is no error yet. */
+/**
+ * The number of failed reads before an error is logged. Between two writes, certificate and key may not match for a
+ * moment.
+ */
 const LOOKS_BEFORE_COMPLAINT = 2;
 
 export interface CertificateFiles {
@@ -26,7 +29,7 @@ export interface Certificate {
 
 export interface LiveCertificate {
   current(): Certificate;
-  /** Calls `listener` at every renewal. */
+  /** Registers a listener that is called at every renewal. */
   onRenewal(listener: (certificate: Certificate) => void): void;
   stop(): void;
 }
@@ -39,7 +42,7 @@ interface CertificateOptions {
   log: Log;
 }
 
-/** Rejects when the certificate is invalid. */
+/** Rejects when the files contain no valid certificate. */
 export async function openCertificate(options: CertificateOptions): Promise<LiveCertificate> {
   const { settings, clock, log } = options;
   let current = await readCertificate(options);
@@ -82,7 +85,7 @@ const facts = ({ cert }: Certificate): { subject: string; validUntil: string } =
   return { subject, validUntil: validTo };
 };
 
-/** Rejects with an error that names the setting. */
+/** Rejects with an error that names the setting of the invalid file. */
 export async function readCertificate({
   files,
   settings,

@@ -13,14 +13,14 @@ function pair(): [Channel, Channel] {
   return [new Channel(one, { clock }), new Channel(other, { clock })];
 }
 
-test("delivers messages of every size complete and in order", async () => {
+test("a channel delivers messages of every size complete and in order", async () => {
   const [one, other] = pair();
   const heard: Message[] = [];
   other.on(TOLD, (message) => heard.push(message));
   const sizes = [0, 1, 7_999, 8_192, 70_000, 3, 5_000_000, 0];
   for (const [number, size] of sizes.entries()) {
     const bytes = Buffer.alloc(size, number);
-    // Every second one is sent in two parts.
+    // Every other message is sent in two parts.
     const parts = number % 2 === 0 ? { bytes } : { bytes: bytes.subarray(0, size / 3), rest: bytes.subarray(size / 3) };
     one.tell(TOLD, { number, text: `é${"x".repeat(number)}`, ...parts });
   }
@@ -32,7 +32,7 @@ test("delivers messages of every size complete and in order", async () => {
   }
 });
 
-test("reads messages whatever chunks they arrive in", async () => {
+test("a channel reads messages whatever chunks they arrive in", async () => {
   const [raw, sent] = [new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }), [] as Buffer[]];
   const catcher = new Duplex({
     read() {},
@@ -51,7 +51,7 @@ test("reads messages whatever chunks they arrive in", async () => {
   assert.deepEqual(heard, Array.from({ length: 20 }, (_, i) => [i, i]).flat());
 });
 
-test("returns each question's own answer (text or bytes), or the error of the handler", async () => {
+test("a channel returns to each question its own answer (text or bytes), or the error of the handler", async () => {
   const [one, other] = pair();
   other.answer(ASKED, async ({ text }) => {
     if (text === "fail") throw new Error("no such thing");
@@ -68,7 +68,7 @@ test("returns each question's own answer (text or bytes), or the error of the ha
   assert.equal(failed.reason.message, "no such thing");
 });
 
-test("rejects pending and later questions when the other process has exited", async () => {
+test("a channel rejects pending and later questions when the other process has exited", async () => {
   const [one, other] = pair();
   other.answer(ASKED, () => new Promise(() => {}));
   const waiting = one.ask(ASKED, "a");
@@ -79,7 +79,7 @@ test("rejects pending and later questions when the other process has exited", as
   one.tell(TOLD, { text: "to nobody" });
 });
 
-test("closes when the reader leaves too much data waiting", async () => {
+test("a channel closes when the reader leaves too much data waiting", async () => {
   const stuck = new Duplex({ read() {}, write() {} });
   const channel = new Channel(stuck, { clock, waitingBytesMax: 1_000_000 });
   for (let i = 0; i < 20; i++) channel.tell(TOLD, { bytes: Buffer.alloc(100_000) });

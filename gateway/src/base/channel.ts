@@ -1,42 +1,42 @@
 /**
- * Messages between two processes of one gateway over a private socket. All messages of one turn of the event loop are sent in one system
- * call, because system calls dominate the cost at thousands of messages per second. A message consists of its length, kind, a number, a
- * short text and bytes. An answer has its question's number.
+ * Exchanges messages between two processes of one gateway over a private socket. All messages of one turn of the event
+ * loop are sent in one system call, because system calls dominate the cost at thousands of messages per second. A
+ * message consists of its length, kind, a number, a short text and bytes. An answer has the number of its question.
  */
 import type { Duplex } from "node:stream";
 import type { Clock } from "./clock.ts";
 import { invariant } from "./invariant.ts";
 
 export interface Message {
-  /** The question's number; other kinds may use it freely. */
+  /** For questions and answers: the question's number. Other kinds may use it freely. */
   number: number;
   text: string;
   bytes: Buffer;
 }
 
-/** The other side is gone or could not answer the question. */
+/** The other process has ended, or could not answer the question. */
 export class ChannelError extends Error {
   override name = "ChannelError";
 }
 
-/** The answer to a question. */
+/** The answer to a question: text or bytes. */
 type Reply = string | Uint8Array;
 
 const ANSWER = 0;
 const BYTES_ANSWER = 1;
 const FAILURE = 2;
-/** The first kind for users of a channel. */
+/** The first message kind that users of a channel may choose. */
 export const FIRST_KIND = 8;
 
 const LENGTH_BYTES = 4;
-/** Kind, number and length of the text. */
+/** The bytes of kind, number and text length. */
 const HEAD_BYTES = 1 + 4 + 4;
 const BUFFER_BYTES = 64 * 1024;
-/** Larger byte arrays are sent without a copy. */
+/** Byte arrays longer than this are sent without a copy. */
 const OWN_WRITE_BYTES = 8 * 1024;
-/** The most UTF-8 bytes per UTF-16 unit. */
+/** The most UTF-8 bytes of one UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
-/** A reader with more waiting data counts as gone. */
+/** The most data that may wait for a reader. With more, the channel closes. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
 interface Waiting {
@@ -50,7 +50,7 @@ interface Options {
 }
 
 export class Channel {
-  /** Resolves when the channel is closed, with the error if one closed it. */
+  /** Resolves when the channel is closed, with the error that closed it, if any. */
   readonly closed: Promise<Error | undefined>;
   readonly #socket: Duplex;
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class Channel {
   #isFlushDue = false;
   #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   #used = 0;
-  /** The start of an incomplete message, and the bytes that it needs. */
+  /** The beginning of an incomplete message. `#needed`: the number of bytes to complete it. */
   #pieces: Buffer[] = [];
   #piecesBytes = 0;
   #needed = 0;
@@ -87,13 +87,13 @@ export class Channel {
     });
   }
 
-  /** Calls `handle` for each message of that kind. */
+  /** Calls `handle` for each message of this kind. */
   on(kind: number, handle: (message: Message) => void): void {
     invariant(this.#handlers[kind] === undefined, "a kind of message has one handler");
     this.#handlers[kind] = handle;
   }
 
-  /** Calls `answer` for each question of that kind; errors are sent to the asker. */
+  /** Calls `answer` for each question of this kind. Errors are sent back to the process that asked. */
   answer(kind: number, answer: (message: Message) => Reply | Promise<Reply>): void {
     this.on(kind, async (message) => {
       const { number } = message;
@@ -107,7 +107,9 @@ export class Channel {
     });
   }
 
-  /** Sends a message once. `rest` follows the bytes; neither may be changed afterwards. */
+  /**
+   * Sends a message without expecting an answer. `rest` is appended to the bytes. Neither may be changed afterwards.
+   */
   tell(kind: number, message: { number?: number; text?: string; bytes?: Uint8Array; rest?: Uint8Array }): void {
     if (this.#isClosed) return;
     const { number = 0, text = "", bytes, rest } = message;
@@ -153,7 +155,7 @@ export class Channel {
     });
   }
 
-  /** Messages sent before still arrive. */
+  /** Closes the channel. Messages that were sent before still arrive. */
   close(): void {
     this.#flush();
     this.#socket.end();
@@ -169,7 +171,7 @@ export class Channel {
     if (this.#used === 0) return;
     const said = this.#buffer.subarray(0, this.#used);
     this.#used = 0;
-    // The socket owns the written part of the buffer until it is sent.
+    // The socket uses this part of the buffer until it is sent, so it is not written again.
     this.#buffer = this.#buffer.subarray(said.length);
     if (this.#buffer.length < BUFFER_BYTES / 4) this.#buffer = Buffer.allocUnsafe(BUFFER_BYTES);
     this.#socket.write(said);

@@ -1,19 +1,21 @@
 /**
- * The gateway's clock: that of protocol/, with periodic tasks on shared beats (beats.ts). Nothing else in the gateway reads the system
- * clock or sets a timer.
+ * The gateway's clock. Like that of protocol/, but periodic tasks share a timer (beats.ts). No other file of the
+ * gateway reads the system clock or sets a timer.
  */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 import { BEAT_MS, openBeats } from "./beats.ts";
 
 export type Clock = AnyClock;
 
-/** `every` first runs after its period, or up to two seconds earlier. */
+/**
+ * The first run of `every` comes after its period or up to two seconds earlier, to share a wake-up with other tasks.
+ */
 export const systemClock: Clock = {
   ...wallClock,
   every: (periodMs, task) => (periodMs % BEAT_MS === 0 ? onTheBeat(periodMs, task) : wallClock.every(periodMs, task)),
 };
 
-/** Timers of the shared beat do not keep the process alive. */
+/** The shared timer does not keep the process alive. */
 const onTheBeat = openBeats({
   monotonic: () => performance.now(),
   after(delayMs, task) {

@@ -35,7 +35,7 @@ const SAMPLERS = [
 ] as const;
 
 interface TracingConfig {
-  /** The encoding of traces for the collector. Undefined: no traces. */
+  /** The encoding in which traces are sent to the collector. Undefined: no traces. */
   tracing: { encoding: "json" | "protobuf" } | undefined;
 }
 
@@ -45,7 +45,7 @@ const protocolRule = "be http/protobuf or http/json";
 export const traces = domain({
   title: "Traces",
   note: `OpenTelemetry defines these variables. The gateway checks these variables when it starts and reports wrong values, which OpenTelemetry's packages
-would ignore. The packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
+would ignore. OpenTelemetry's packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
   settings: {
     OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector to send traces to." }),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({

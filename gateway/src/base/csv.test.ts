@@ -26,6 +26,6 @@ const ROWS: [string, string | number | null | undefined, string][] = [
   ["a date behind a comma", "on Monday, 2026-11-18", '"on Monday, 2026-11-18"'],
 ];
 
-test("quotes cells where needed, and prefixes cells that a spreadsheet would run as a formula", () => {
+test("CSV cells are quoted where needed, and prefixed if a spreadsheet would run them as a formula", () => {
   for (const [what, value, cell] of ROWS) assert.equal(csvCell(value), cell, what);
 });

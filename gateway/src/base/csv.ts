@@ -1,13 +1,13 @@
 /** Writes CSV files. */
 
 type Cell = string | number | bigint | boolean | null | undefined;
-/** Columns by name, in order, with a function for the cell of a row. */
+/** The columns by name and in order. Each has a function that returns the cell of a row. */
 export type Columns<Row> = Record<string, (row: Row) => Cell>;
 
-/** The positions where a spreadsheet may see a cell begin, whatever separator its locale uses. */
+/** The characters after which a spreadsheet may start a cell, whatever separator its locale uses. */
 const FORMULA = /(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g;
 
-/** Quoted where needed. A cell that a spreadsheet would run as a formula gets an apostrophe first. */
+/** Quotes a cell where needed. A cell that a spreadsheet would run as a formula gets an apostrophe first. */
 export function csvCell(value: Cell): string {
   const text = String(value ?? "");
   const isText = typeof value === "string" && !/^-?[\d.]+$/.test(text);
@@ -15,7 +15,7 @@ export function csvCell(value: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Rows as lines with line ends. */
+/** The rows as lines, each with its line end. */
 export function csvLines<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
   const cells = Object.values(columns);
   return rows.map((row) => `${cells.map((cell) => csvCell(cell(row))).join(",")}\r\n`).join("");

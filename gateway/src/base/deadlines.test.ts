@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { openDeadlines } from "./deadlines.ts";
 import { manualClock } from "./testing.ts";
 
-test("fires once per item at its deadline or shortly afterwards, unless the item was removed", () => {
+test("a deadline fires once, on time or shortly afterwards, unless it was removed", () => {
   const clock = manualClock();
   const passed: string[] = [];
   const deadlines = openDeadlines<string>(clock, 1_000, (thing) => passed.push(thing));

@@ -1,23 +1,23 @@
-/** One timer for many equal deadlines, because most are cancelled long before. */
+/** Many equal deadlines on one timer, because most of them are cancelled long before they pass. */
 import type { Clock } from "./clock.ts";
 
 interface Deadlines<T> {
   add(thing: T): Deadline<T>;
-  /** Cancels a deadline; no effect after it has passed. */
+  /** Cancels a deadline. Has no effect after it has passed. */
   delete(due: Deadline<T>): void;
 }
 
-/** Emptied at the end, for the reason given in short-lived.ts. */
+/** A pending deadline. Emptied when it ends, for the reason given in short-lived.ts. */
 export interface Deadline<T> {
   thing: T | undefined;
   atMs: number;
 }
 
-/** The number of checks per deadline, which bounds its delay. */
+/** The number of checks per deadline. A deadline fires at most one check interval late. */
 const LOOKS = 4;
 
 export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: T) => void): Deadlines<T> {
-  /** In insertion order, which is also the order of deadlines. */
+  /** In insertion order, which is the order of the deadlines. */
   const all = new Set<Deadline<T>>();
   let stop: (() => void) | undefined;
   const look = (): void => {
@@ -34,7 +34,7 @@ export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: 
     add(thing) {
       const due: Deadline<T> = { thing, atMs: clock.monotonic() + afterMs };
       all.add(due);
-      // An interval that does not keep the process alive.
+      // `every` is used because it does not keep the process alive.
       stop ??= clock.every(afterMs / LOOKS, look);
       return due;
     },

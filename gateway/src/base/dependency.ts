@@ -1,4 +1,4 @@
-/** The state of services that the gateway needs but does not run. */
+/** The state of services that the gateway needs but does not run, such as the database. */
 
 type DependencyName = "database" | "limits" | "plane";
 const LABELS: Record<DependencyName, string> = {
@@ -7,38 +7,38 @@ const LABELS: Record<DependencyName, string> = {
   plane: "dispatch plane",
 };
 
-/** Each adapter reports its own state; `/readyz` and the metrics read it. */
+/** A dependency reports its own state. `/readyz` and the metrics show it. */
 export interface Dependency {
   readonly name: DependencyName;
-  /** True if it does not answer, is too slow or refuses. Only probes still reach it. */
+  /** Whether it is unreachable: it does not answer, is too slow, or refuses. Then only probes are sent to it. */
   readonly isAway: boolean;
-  /** Why it is unreachable, for operators. */
+  /** The reason for the outage, for operators. */
   readonly reason?: string | undefined;
-  /** The latest round trip; null before the first, or without a network. */
+  /** The latest round-trip time. Null before the first probe, or if no network is involved. */
   readonly latencyMs: number | null;
-  /** Calls refused while it was unreachable, since the start; absent when not counted. */
+  /** The number of calls refused since the start because it was unreachable. Absent: not counted. */
   readonly refused?: number;
-  /** Probes more often for a while, because its status was queried and probably will be again. */
+  /** Probes more often for a while, because a query of the status is usually followed by more. */
   wanted?(): void;
 }
 
-/** One unreachable dependency. */
+/** The outage of one dependency. */
 export interface Outage {
   part: DependencyName;
-  /** In Unix milliseconds. */
+  /** The start in Unix milliseconds. */
   since: number;
-  /** No request can be served without it. */
+  /** Whether no request can be served during the outage. */
   isNeeded: boolean;
 }
 
-/** A dependency inside this process. */
+/** A dependency inside this process, which is always reachable. */
 export const alwaysReachable = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
 
-/** A dependency is unreachable: the operation did not run, or its answer never came. It may be retried. */
+/** Thrown when a dependency is unreachable: the operation did not run, or its answer never came. It may be retried. */
 export class Away extends Error {
   override name = "Away";
   readonly dependency: DependencyName;
-  /** The operation may have run, because the outage began after it was sent. */
+  /** Whether the operation may have run, because the outage began after it was sent. */
   readonly maybeDone: boolean;
 
   constructor(dependency: DependencyName, reason: string, { maybeDone = false } = {}) {

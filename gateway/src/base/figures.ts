@@ -1,10 +1,13 @@
-/** Counters for /metrics as plain numbers: counting costs a map lookup and an addition, and only a scrape pays for formatting. */
+/**
+ * Counters for /metrics as plain numbers. Counting costs a map lookup and an addition; formatting is left to the
+ * scrape.
+ */
 
-/** A histogram over fixed bounds. */
+/** A histogram with fixed bounds. */
 export class Distribution {
-  /** Upper bounds in order. Higher values are only in the sum and the count. */
+  /** Upper bounds in ascending order. Values above the last bound are only in the sum and the count. */
   readonly bounds: readonly number[];
-  /** One per bound, and one for higher values. */
+  /** The number of values for each bound, and at the end for values above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -21,7 +24,7 @@ export class Distribution {
   }
 }
 
-/** One value per word of a small set. Callers must never use words from clients. */
+/** One value for each word of a small set. Callers must never pass words that clients choose. */
 export class PerLabel<Value> {
   readonly #values = new Map<string, Value>();
   readonly #make: () => Value;

@@ -1,7 +1,7 @@
 /** Reads files that may not exist. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** The file's text; undefined when it does not exist. Other failures are errors. */
+/** Returns the file's text, or undefined when the file does not exist. Throws on other failures. */
 export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
@@ -11,7 +11,7 @@ export async function readIfExists(file: string): Promise<string | undefined> {
   }
 }
 
-/** The names in a directory; empty when it does not exist. */
+/** Returns the names in a directory. Empty when the directory does not exist. */
 export async function readdirIfExists(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);

@@ -8,7 +8,7 @@ import { systemRandom } from "./random.ts";
 const newId = newIds(systemClock, systemRandom());
 
 describe("IDs", () => {
-  test("are UUIDv7 that sort by their time, as text and as suffix", () => {
+  test("are UUIDv7, and sort by their time both as UUID text and as suffix", () => {
     let now = 1_700_000_000_000;
     const ids = newIds({ ...systemClock, now: () => now }, systemRandom());
     const made = Array.from({ length: 50 }, () => {
@@ -38,7 +38,7 @@ describe("IDs", () => {
     }
   });
 
-  test("are not parsed from any other text", () => {
+  test("are refused by the parser if the text has any other form", () => {
     const good = publicId("req", newId());
     for (const bad of [
       "",
@@ -59,7 +59,7 @@ describe("IDs", () => {
     );
   });
 
-  test("and secrets use the whole alphabet", () => {
+  test("use the whole alphabet evenly, as secrets do", () => {
     const drawn = base62(systemRandom(), 5000);
     assert.match(drawn, /^[0-9A-Za-z]{5000}$/);
     assert.equal(new Set(drawn).size, 62);

@@ -1,6 +1,6 @@
 /**
- * Ids are UUIDv7: 48 bits of time, then randomness, so that they sort by age. PostgreSQL stores them as `uuid`; people
- * and APIs see a prefix and 26 lowercase Crockford base32 characters (`req_06dfk…`).
+ * IDs are UUIDv7 (48 bits of time, then randomness), so that they sort by age. PostgreSQL stores them as `uuid`. People
+ * and APIs see a prefix and 26 lowercase characters of Crockford Base32 (`req_06dfk…`).
  */
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
@@ -9,7 +9,7 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const VALUE = new Map([...ALPHABET].map((char, value) => [char, BigInt(value)]));
 const CODES = Buffer.from(ALPHABET, "latin1");
 const SUFFIX_LENGTH = 26;
-/** A buffer for building a suffix, because a string grown by single characters consists of as many parts. */
+/** A buffer in which a suffix is built. A string that grows by single characters would stay a list of its parts. */
 const scratch = Buffer.alloc(SUFFIX_LENGTH);
 const [DASH, ZERO, NINE, LETTER_A] = ["-", "0", "9", "a"].map((char) => char.charCodeAt(0)) as [
   number,
@@ -28,7 +28,10 @@ export type Uuid = string & { readonly __uuid: true };
 
 export type NewId = () => Uuid;
 
-/** IDs of one millisecond sort in order of creation: the 12 bits after the time are a counter with a random start. */
+/**
+ * Within a millisecond, IDs sort in the order of creation: the 12 bits after the time are a counter with a random
+ * start.
+ */
 export function newIds(clock: Clock, random: Random): NewId {
   const bytes = new Uint8Array(16);
   const view = Buffer.from(bytes.buffer);
@@ -50,9 +53,9 @@ function hexToUuid(hex: string): Uuid {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Uuid;
 }
 
-/** The 26 characters that represent a UUID in APIs. */
+/** The 26 characters that stand for a UUID in APIs. */
 export function suffixOf(id: Uuid): string {
-  // 128 bits in 26 groups of five: the first group has three bits.
+  // The 128 bits are split into 26 groups of five. The first group has only three bits.
   let length = 0;
   let bits = 0;
   let count = 2;
@@ -73,7 +76,7 @@ export function publicId(prefix: Prefix, id: Uuid): string {
   return `${prefix}_${suffixOf(id)}`;
 }
 
-/** The UUID behind `prefix_suffix`, or undefined if the text is not one. */
+/** Returns the UUID of `prefix_suffix`, or undefined if the text is not an ID with this prefix. */
 export function parseId(prefix: Prefix, text: string): Uuid | undefined {
   if (!text.startsWith(`${prefix}_`)) return undefined;
   const suffix = text.slice(prefix.length + 1);
@@ -84,12 +87,12 @@ export function parseId(prefix: Prefix, text: string): Uuid | undefined {
   return hexToUuid(value.toString(16).padStart(32, "0"));
 }
 
-/** The wall time a UUIDv7 was made at. */
+/** Returns the Unix time in milliseconds at which a UUIDv7 was created. */
 export function timeOf(id: Uuid): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
-/** `length` characters drawn evenly from 0-9A-Za-z. */
+/** Draws `length` characters evenly from 0-9A-Za-z. */
 export function base62(random: Random, length: number): string {
   let out = "";
   for (let i = 0; i < length; i++) out += BASE62.charAt(random.below(62));

@@ -1,4 +1,4 @@
-/** Assertions for bugs. Users' mistakes are faults instead. */
+/** Assertions that find bugs. For users' mistakes the gateway throws faults instead. */
 export class InvariantError extends Error {
   override name = "InvariantError";
 }

@@ -1,11 +1,11 @@
-/** Why a listener could not be opened, in one line that names the setting to change. */
+/** The reason that a listener could not be opened, in one line with the setting to change. */
 
 interface Address {
   host: string;
   port: number;
 }
 
-/** The settings, or the flags, that say where a listener is. */
+/** The names of the settings or flags with the listener's address. */
 export interface AddressSettings {
   host: string;
   port: string;
@@ -14,7 +14,7 @@ export interface AddressSettings {
 export class ListenError extends Error {
   override name = "ListenError";
   readonly isPortTaken: boolean;
-  /** The message without its last sentence, which is `remedy`. */
+  /** The message without its last sentence, which is in `remedy`. */
   readonly what: string;
   readonly remedy: string;
 

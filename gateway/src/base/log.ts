@@ -14,7 +14,9 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** A readable stream for terminals; undefined when the log is JSON. Colours depend on the environment. */
+/**
+ * A stream that formats log lines for terminals. Undefined when the log is JSON. The environment decides about colors.
+ */
 export function logStream(
   format: LogFormat,
   out: NodeJS.WriteStream,
@@ -24,7 +26,7 @@ export function logStream(
   return isText ? readableStream(out, paint(wantsColours(out.isTTY === true, env))) : undefined;
 }
 
-/** For commands that print their result to standard output. */
+/** A log on standard error, for commands that print their result to standard output. */
 export function createErrorLog(level: string): Log {
   return createLog(level, logStream("auto", process.stderr) ?? pino.destination(2));
 }

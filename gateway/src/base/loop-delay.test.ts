@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 import { watchLoopDelay } from "./loop-delay.ts";
 import { manualClock } from "./testing.ts";
 
-/** Equal within the histogram's precision of three digits. */
+/** Asserts equality within the histogram's precision of three digits. */
 function near(found: number, expected: number): void {
   assert.ok(Math.abs(found - expected) < expected / 500, `${found} is not ${expected}`);
 }
@@ -23,7 +23,7 @@ function watched(utilization: () => number) {
   return { delay: watchLoopDelay({ clock, utilization }), hands, looks: () => looks };
 }
 
-test("samples every other second while the loop is idle, and reports the delay", () => {
+test("the delay monitor samples every two seconds while the event loop is idle, and reports the delay", () => {
   const { delay, hands, looks } = watched(() => 0.001);
   hands.advance(30_000);
   assert.equal(looks(), 15);
@@ -31,7 +31,7 @@ test("samples every other second while the loop is idle, and reports the delay",
   for (const figure of [min, max, p99]) near(figure, 0.01);
 });
 
-test("samples a hundred times a second while the loop is busy", () => {
+test("the delay monitor samples a hundred times a second while the event loop is busy", () => {
   let utilization = 0.5;
   const { delay, hands, looks } = watched(() => utilization);
   hands.advance(2_000);
@@ -48,20 +48,20 @@ test("samples a hundred times a second while the loop is busy", () => {
   assert.equal(looks(), 406);
 });
 
-test("reports a pause of the busy loop in full and once", () => {
+test("the delay monitor reports a pause of the busy event loop in full and once", () => {
   const { delay, hands } = watched(() => 0.5);
   hands.advance(5_000);
   hands.freeze(300);
   const { max, p99, last } = delay.read();
   near(max, 0.3);
-  // One in five hundred samples.
+  // The pause is one of five hundred samples, so it does not affect this percentile.
   near(p99, 0.01);
   assert.ok(last < max, "what fell due meanwhile ran at once");
   hands.advance(1_000);
   near(delay.read().max, 0.01);
 });
 
-test("counts samples skipped while idle as on time: after two idle seconds one in two hundred is late", () => {
+test("the delay monitor counts samples that it skips while idle as on time: one of two hundred is late after 2 idle seconds", () => {
   const { delay, hands } = watched(() => 0);
   hands.advance(98_000);
   hands.freeze(2_400);
@@ -70,7 +70,7 @@ test("counts samples skipped while idle as on time: after two idle seconds one i
   near(p99, 0.01);
 });
 
-test("returns the previous figures when it is read twice within a moment", () => {
+test("the delay monitor returns the previous figures if it is read twice within a moment", () => {
   const { delay, hands } = watched(() => 0);
   hands.advance(2_000);
   delay.read();

@@ -1,26 +1,26 @@
 /**
- * Measures the event loop's delay by the lateness of a timer. Node's own monitor, which prom-client uses, fires a hundred times a second
- * all the time; this one does so only while the loop is busy. When idle it samples every other second and counts the omitted samples as on
- * time, so that percentiles are comparable.
+ * Measures the event loop's delay by the lateness of a timer. Node.js's own monitor, which prom-client uses, fires a
+ * hundred times a second at all times; this one does so only while the event loop is busy. While idle it samples every
+ * two seconds and counts the skipped samples as on time, so that percentiles are comparable.
  */
 import { createHistogram, performance } from "node:perf_hooks";
 import type { Clock } from "./clock.ts";
 
-/** The sampling interval while busy. As in Node's monitor, it is part of every figure. */
+/** The sampling interval while busy. As in Node.js's monitor, every figure includes it. */
 const BUSY_LOOK_MS = 10;
 const REST_LOOK_MS = 2_000;
-/** The utilisation from which the loop counts as busy, checked at the idle interval. */
+/** The share of busy time above which the event loop counts as busy. Checked at the idle interval. */
 const BUSY_FROM = 0.1;
 const NS_PER_MS = 1e6;
 const NS_PER_S = 1e9;
 
 interface LoopDelayOptions {
   clock: Clock;
-  /** The event loop's utilisation since the previous call. */
+  /** The share of busy time of the event loop since the previous call. */
   utilization?: () => number;
 }
 
-/** In seconds, since the previous read. */
+/** In seconds, over the time since the previous read. */
 export type LoopDelays = Record<"last" | "min" | "max" | "mean" | "stddev" | "p50" | "p90" | "p99", number>;
 
 interface LoopDelay {
@@ -57,7 +57,7 @@ export function watchLoopDelay({ clock, utilization = ownUtilization() }: LoopDe
 
   return {
     read() {
-      // No sample since the previous read, so the last known value is used.
+      // There was no sample since the previous read, so the last value is reported.
       if (histogram.count === 0) record(lastMs);
       const { min, max, mean, stddev } = histogram;
       const inSeconds = (ns: number): number => ns / NS_PER_S;

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ceilMicro, cost, dollars, exactMicro, floorMicro, pico } from "./money.ts";
 
-test("converts microdollars per million tokens to picodollars per token as in the specification's example", () => {
-  // reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
+test("money: microdollars per million tokens equal picodollars per token, as in the specification's example", () => {
+  // The model reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
   assert.equal(exactMicro(cost(32_768, pico(300_000n))), "9830.400000");
 });
 
-test("rounds required amounts up and available amounts down", () => {
+test("money: amounts to pay are rounded up, and available amounts down", () => {
   for (const [amount, up, down] of [
     [0n, 0n, 0n],
     [1n, 1n, 0n],
@@ -22,7 +22,7 @@ test("rounds required amounts up and available amounts down", () => {
   }
 });
 
-test("formats exact amounts", () => {
+test("money: exact amounts are formatted with six decimals", () => {
   assert.equal(exactMicro(pico(-1n)), "-0.000001");
   assert.equal(exactMicro(dollars(5)), "5000000.000000");
 });

@@ -1,6 +1,7 @@
 /**
- * Money is a whole number of picodollars. A price in microdollars per million tokens is exactly a price in picodollars
- * per token, so `tokens × price` needs no rounding. Only what an API shows in microdollars is rounded, by name.
+ * Money is a whole number of picodollars. A price in microdollars per million tokens equals the price in picodollars
+ * per token, so `tokens × price` needs no rounding. Only amounts that an API shows in microdollars are rounded, by the
+ * functions below.
  */
 export type Pico = bigint & { readonly __pico: true };
 
@@ -13,13 +14,13 @@ export const dollars = (amount: number): Pico => pico(BigInt(amount) * PICO_PER_
 
 export const cost = (tokens: number, pricePerToken: Pico): Pico => pico(BigInt(tokens) * pricePerToken);
 
-/** Rounds up, for amounts to pay. */
+/** Rounds up to microdollars, for amounts to pay. */
 export function ceilMicro(amount: Pico): bigint {
   const whole = amount / PICO_PER_MICRO;
   return amount > 0n && amount % PICO_PER_MICRO !== 0n ? whole + 1n : whole;
 }
 
-/** Rounds down, for balances. */
+/** Rounds down to microdollars, for balances. */
 export function floorMicro(amount: Pico): bigint {
   const whole = amount / PICO_PER_MICRO;
   return amount < 0n && amount % PICO_PER_MICRO !== 0n ? whole - 1n : whole;
@@ -31,7 +32,7 @@ export function picoOfMicro(text: string): Pico {
   return pico(BigInt(whole + fraction.padEnd(6, "0")));
 }
 
-/** The exact amount in microdollars, six decimals: `"9830.400000"`. */
+/** The exact amount in microdollars with six decimals, such as `"9830.400000"`. */
 export function exactMicro(amount: Pico): string {
   const sign = amount < 0n ? "-" : "";
   const digits = (amount < 0n ? -amount : amount).toString().padStart(7, "0");
@@ -39,7 +40,7 @@ export function exactMicro(amount: Pico): string {
 }
 
 /**
- * The percentage of each charge that the serving host is paid, rounded down; the platform keeps the rest. Defined only here: the rate sheet
- * publishes it, and the database's `host_share` is created with it.
+ * The percentage of each charge that the serving host is paid, rounded down. The platform keeps the rest. Defined only
+ * here: the published rates and the database's `host_share` are created from it.
  */
 export const HOST_SHARE_PERCENT = 70;

@@ -4,7 +4,7 @@ import { createLog } from "./log.ts";
 import { filesAreAlmostGone, filesAreShort, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
 import { manualClock } from "./testing.ts";
 
-test("reserves an eighth of the file descriptors, at most 256, of which bursts of connections may use half", () => {
+test("the descriptor limit reserves an eighth of all, at most 256, of which bursts of connections may use half", () => {
   for (const [max, last] of [
     [64, 56],
     [1_024, 896],
@@ -18,7 +18,7 @@ test("reserves an eighth of the file descriptors, at most 256, of which bursts o
   }
 });
 
-test("counts connections immediately and all descriptors every second, and logs a shortage once a minute", () => {
+test("the descriptor count adds connections immediately, reads all descriptors every second, and logs a shortage once a minute", () => {
   const clock = manualClock();
   const lines: { level: number; msg: string; open: number; max: number }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -47,7 +47,7 @@ test("counts connections immediately and all descriptors every second, and logs 
   watch.stop();
 });
 
-test("reads the number of open descriptors from /proc where it exists", { skip: process.platform !== "linux" }, () => {
+test("the descriptor count is read from /proc where that exists", { skip: process.platform !== "linux" }, () => {
   const files = systemOpenFiles() ?? assert.fail("no /proc");
   assert.ok(files.count() > 0 && files.count() < files.max);
 });

@@ -1,6 +1,7 @@
 /**
- * The process's file descriptors: connections, files, sockets. When none is left, the system resets new connections, and neither the
- * database nor the spool can be opened. So requests are refused earlier, with a proper answer.
+ * Counts the process's file descriptors: connections, files, sockets. When none is left, the system resets new
+ * connections, and neither the database nor the spool (settlements waiting on disk) can be opened. So requests are
+ * refused earlier, with a proper answer.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
@@ -14,7 +15,7 @@ export interface OpenFiles {
   max: number;
 }
 
-/** Undefined when the system does not report it. */
+/** Undefined when the operating system does not report the number. */
 export function systemOpenFiles(): OpenFiles | undefined {
   try {
     const [, max] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -25,21 +26,24 @@ export function systemOpenFiles(): OpenFiles | undefined {
   }
 }
 
-/** True when less than an eighth of the file descriptors (at most 256) is free for the database, the plane and the spool. Pure. */
+/**
+ * Whether the reserve is in use: less than an eighth of the file descriptors (at most 256) is free. The reserve is for
+ * the database, the plane and the spool. Pure.
+ */
 export const filesAreShort = (state: { open: number; max: number }): boolean => exceeds(state, 1);
 
-/** True when half of that reserve is used. Pure. */
+/** Whether half of that reserve is in use. Pure. */
 export const filesAreAlmostGone = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
 
 const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>
   open > max - Math.min(256, Math.ceil(max / 8)) * share;
 
 export interface FileWatch {
-  /** A client connected; call the returned function when it disconnects. */
+  /** Counts a client's connection. The returned function must be called when the client disconnects. */
   connected(): () => void;
-  /** Whether to refuse a new request. */
+  /** Whether new requests are refused. */
   refuses(): boolean;
-  /** Whether to close a new connection before it sends a request. */
+  /** Whether new connections are closed before they send a request. */
   refusesConnections(): boolean;
   state(): { open: number; max: number };
   stop(): void;
@@ -55,7 +59,7 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
   const sparing = rateLimitedLog(log, clock);
   const { max } = files;
   let counted = files.count();
-  /** The change in connections since the last count. */
+  /** The number of connections opened minus closed since the last count. */
   let since = 0;
   const stop = clock.every(COUNT_EVERY_MS, () => {
     counted = files.count();

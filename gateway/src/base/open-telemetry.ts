@@ -1,7 +1,7 @@
 /**
- * Sends traces by OpenTelemetry to a collector over OTLP/HTTP. Loaded only when enabled: the packages are optional dependencies and read
- * the standard environment variables themselves (endpoint, headers, sampler, batches, names). Nothing is registered globally, so other
- * libraries that know OpenTelemetry send nothing.
+ * Sends traces by OpenTelemetry to a collector over OTLP/HTTP. Loaded only when enabled: the packages are optional
+ * dependencies and read the standard environment variables themselves (endpoint, headers, sampler, batches, names).
+ * Nothing is registered globally, so other libraries with OpenTelemetry support send nothing.
  */
 import {
   type Context,
@@ -40,7 +40,7 @@ export function openTelemetry({ encoding, instance, version, log }: Options): Tr
   );
   const own = { "service.name": "tollgate", "service.version": version, "service.instance.id": instance };
   const provider = new BasicTracerProvider({
-    // Environment variables override our own service attributes.
+    // Environment variables override the gateway's own service attributes.
     resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(encoding === "json" ? new JsonExporter() : new ProtobufExporter())],
   });
@@ -87,7 +87,7 @@ function recorded(whole: Span, inside: Context, start: (step: string, inside: Co
   };
 }
 
-/** A request that is not sampled. Its trace ID still helps to find the request in the logs of other services. */
+/** The trace of a request that is not sampled. Its ID still helps to find the request in the logs of other services. */
 function unrecorded(whole: Span): Trace {
   return { id: whole.spanContext().traceId, step() {}, note() {}, end() {} };
 }

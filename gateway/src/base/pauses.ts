@@ -1,11 +1,11 @@
-/** Pauses between retries that end when the caller is closed, so that they keep no process alive. */
+/** Pauses between retries. They end when their owner is closed, so that they do not keep the process alive. */
 import type { Clock } from "./clock.ts";
 
 const FIRST_MS = 100;
 const LONGEST_MS = 1_000;
 
 export interface RetryPauses {
-  /** The pause after `failures` failures, growing up to a second. */
+  /** Waits after `failures` consecutive failures. The pause grows up to one second. */
   after(failures: number): Promise<void>;
   of(delayMs: number): Promise<void>;
   readonly areOver: boolean;
@@ -40,5 +40,5 @@ export function openRetryPauses(clock: Clock): RetryPauses {
   };
 }
 
-/** 100 ms after the first failure, twice as long after each other, a second at most. */
+/** The pause after a number of failures: 100 ms at first, doubled each time, at most one second. */
 export const growingPauseMs = (failures: number): number => Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);

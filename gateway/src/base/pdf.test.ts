@@ -21,10 +21,10 @@ const document: PdfDocument = {
   notes: ["A note"],
 };
 
-/** The text of every page, in the order it is drawn. */
+/** The text of all pages, in the order in which it is drawn. */
 const shown = (file: string): string[] => [...file.matchAll(/\(((?:\\.|[^\\)])*)\) Tj/g)].map(([, text = ""]) => text);
 
-/** Finds objects like a reader, by the table at the end. */
+/** Finds the file's objects as a PDF reader does, by the table at the end. */
 function objectsOf(file: string): string[] {
   const begin = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(file)?.[1]);
   assert.ok(file.slice(begin).startsWith("xref\n"));
@@ -36,7 +36,7 @@ function objectsOf(file: string): string[] {
   });
 }
 
-test("a document contains its title, facts, tables and notes, and question marks replace characters that the font lacks", () => {
+test("a PDF document contains its title, facts, tables and notes, with question marks for characters that the font lacks", () => {
   const file = pdfOf(document);
   assert.match(file, /^%PDF-1\.4\n[\x20-\x7e\n]*$/);
   assert.deepEqual(shown(file), [
@@ -52,7 +52,7 @@ test("a document contains its title, facts, tables and notes, and question marks
   }
 });
 
-test("amounts of any length are aligned at their right end", () => {
+test("a PDF document aligns amounts of any length at their right end", () => {
   const table = {
     ...document.tables[0],
     rows: [
@@ -69,7 +69,7 @@ test("amounts of any length are aligned at their right end", () => {
   assert.equal(ends[0], ends[1]);
 });
 
-test("a long table continues on further pages with repeated headings, and cells that are too wide are cut", () => {
+test("a PDF document continues a long table on further pages with repeated headings, and cuts cells that are too wide", () => {
   const rows = Array.from({ length: 120 }, (_, index) => [`model ${index} ${"x".repeat(200)}`, "$1"]);
   const file = pdfOf({ ...document, tables: [{ ...document.tables[0], rows } as PdfDocument["tables"][0]] });
   const pages = Number(/\/Count (\d+)/.exec(file)?.[1]);

@@ -6,7 +6,7 @@
 /** A column's heading, alignment and width. */
 export interface PdfColumn {
   title: string;
-  /** A share of the page's width. */
+  /** The width as a share of the page's width. */
   width: number;
   right?: boolean;
 }
@@ -15,27 +15,27 @@ export interface PdfTable {
   title: string;
   columns: PdfColumn[];
   rows: string[][];
-  /** A last row below a line. */
+  /** The last row, below a line, for totals. */
   total?: string[];
-  /** The text shown without rows. */
+  /** The text to show if the table has no rows. */
   empty: string;
 }
 
 export interface PdfDocument {
   title: string;
-  /** Names and values, below the title. */
+  /** Pairs of name and value, below the title. */
   facts: [string, string][];
   tables: PdfTable[];
-  /** The last lines of the document. */
+  /** Lines of text at the end of the document. */
   notes: string[];
 }
 
-/** In points. */
+/** The page size (A4) in points. */
 const PAGE = { width: 595, height: 842 };
 const MARGIN = 50;
 const WIDTH = PAGE.width - 2 * MARGIN;
 const TOP = PAGE.height - MARGIN;
-/** The page number stands below this position. */
+/** The lowest position of the content. The page number is below it. */
 const BOTTOM = MARGIN + 30;
 const LINE = 15;
 const CELL_GAP = 8;
@@ -64,7 +64,7 @@ function fitted(text: string, width: number): string {
   return `${letters.join("")}...`;
 }
 
-/** The font and its encoding share Latin-1. */
+/** Writes a string as Latin-1, which the font's encoding also uses for these characters. */
 function literal(text: string): string {
   const bytes = Buffer.from(
     text.replaceAll(/[\u2013\u2014\u2212]/g, "-").replaceAll(/[^\x20-\x7e\xa0-\xff]/gu, "?"),
@@ -79,12 +79,12 @@ function literal(text: string): string {
     .join("");
 }
 
-/** Draws from the top down and starts a new page when one is full. */
+/** Draws from the top of a page to its bottom, and starts a new page when one is full. */
 class Pages {
   readonly pages: string[][] = [[]];
   y = TOP;
 
-  /** Starts a new page if needed; returns whether it did. */
+  /** Starts a new page if there is less space than this height. Returns whether it did. */
   need(height: number): boolean {
     if (this.y - height >= BOTTOM) return false;
     this.pages.push([]);
@@ -131,7 +131,7 @@ export function pdfOf(document: PdfDocument): string {
 }
 
 function drawTable(pages: Pages, { title, columns, rows, total, empty }: PdfTable): void {
-  // A heading needs at least one row below it on the page.
+  // Keeps a heading on the same page as at least one row.
   pages.need(5 * LINE);
   pages.down();
   pages.text(title, MARGIN, { font: "F2", size: 11 });
@@ -169,7 +169,10 @@ function drawRow(pages: Pages, columns: PdfColumn[], cells: string[]): void {
   pages.down();
 }
 
-/** The objects of the file: the catalog, the list of pages, two fonts, facts of the document, then each page with what is drawn on it. */
+/**
+ * Writes the objects of the file: the catalog, the list of pages, two fonts, the document's properties, then each page
+ * with its drawing commands.
+ */
 function fileOf(title: string, pages: string[][]): string {
   const first = 6;
   const pageAt = (index: number): number => first + 2 * index;

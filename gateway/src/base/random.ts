@@ -1,13 +1,13 @@
-/** Randomness as a dependency, so that the simulator can seed it. */
+/** Randomness as a dependency, so that the simulator can use a seed. */
 import { randomFillSync } from "node:crypto";
 
 export interface Random {
   fill(bytes: Uint8Array): void;
-  /** A whole number, 0 ≤ n < bound. */
+  /** Returns a whole number from 0 to `bound` - 1. */
   below(bound: number): number;
 }
 
-/** Reads the system's randomness in blocks: one system call serves many ids. */
+/** Reads the system's randomness in blocks, so that one system call is enough for many IDs. */
 export function systemRandom(): Random {
   const pool = new Uint8Array(4096);
   let used = pool.length;

@@ -17,7 +17,7 @@ function setting(options?: { linesOfOne: number }) {
   return { lines, clock, log: rateLimitedLog(createLog("info", sink), clock, options) };
 }
 
-test("writes one line a minute per source and message, then a line with the number of suppressed ones", () => {
+test("the rate-limited log writes one line a minute per source and message, then one with the number of suppressed lines", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.warn("a", { n }, "it floods");
   log.warn("b", { n: 1 }, "it floods");
@@ -45,7 +45,7 @@ test("writes one line a minute per source and message, then a line with the numb
   );
 });
 
-test("writes sixty lines a minute for many sources, and a line with the number of suppressed ones", () => {
+test("the rate-limited log writes sixty lines a minute for many sources, and one with the number of suppressed lines", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.info(`stranger ${n}`, { n }, "it comes");
   assert.equal(lines.length, 60);
@@ -61,7 +61,7 @@ test("writes sixty lines a minute for many sources, and a line with the number o
   );
 });
 
-test("writes several lines per source where configured, and returns whether each was written", () => {
+test("the rate-limited log writes several lines per source if configured, and returns whether it wrote each", () => {
   const { lines, clock, log } = setting({ linesOfOne: 3 });
   const written = Array.from({ length: 5 }, (_, n) => log.info("a", { n }, "it ended"));
   assert.deepEqual(written, [true, true, true, false, false]);

@@ -1,18 +1,19 @@
 /**
- * A log for events that outsiders cause. It writes one line per minute for each message and source (a few if configured), with the number
- * of omitted ones, and limits lines per minute in all, so that outsiders cannot fill a disk. Its memory is bounded too.
+ * A log for events that outsiders cause. It writes one line per minute for each message and source (a few if
+ * configured), with the number of suppressed ones. It also limits the lines per minute of all sources together, so that
+ * outsiders cannot fill a disk. Its memory is limited too.
  */
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 const WINDOW_MS = 60_000;
-/** The most lines of one message, about different sources, within a window. */
+/** The most lines of one message, for different sources, within a window. */
 const LINES_MAX = 60;
 
 export interface RateLimitedLog {
   /**
-   * `who` caused it: a node's id or an address. Messages are few and fixed; details go into the fields. Returns whether the line was
-   * written.
+   * `who` is the source: a node's ID or an address. Messages must be few and fixed; details belong in the fields.
+   * Returns whether the line was written.
    */
   info(who: string, fields: object, message: string): boolean;
   warn(who: string, fields: object, message: string): boolean;
@@ -21,9 +22,9 @@ export interface RateLimitedLog {
 
 interface Told {
   at: number;
-  /** Written in this window. */
+  /** The number of lines written in this window. */
   lines: number;
-  /** Omitted in this window. */
+  /** The number of lines suppressed in this window. */
   unsaid: number;
 }
 
@@ -68,7 +69,10 @@ export function rateLimitedLog(log: Log, clock: Clock, { linesOfOne = 1 } = {}):
   };
 }
 
-/** Makes room for new sources. The omitted lines of dropped ones are logged as one number. */
+/**
+ * Drops sources of past windows to have space for new ones. Their suppressed lines are added up and logged as one
+ * number.
+ */
 function forgetOld({ told, others }: { told: Map<string, Told>; others: Told }, now: number): void {
   for (const [who, { at, unsaid }] of told) {
     if (now - at < WINDOW_MS) continue;

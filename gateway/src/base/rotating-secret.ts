@@ -1,6 +1,7 @@
 /**
- * A secret that can be replaced while gateways run. New values use the current one; values made with the previous or the next one are
- * accepted too. The next one is configured first, so that gateways accept what already changed gateways issue.
+ * A secret that can be replaced while gateways run. Gateways use the current secret for new tokens and signatures, and
+ * also accept those made with the previous or the next secret. The next secret is configured first, so that gateways
+ * accept tokens of gateways that have already changed to it.
  */
 export interface RotatingSecret {
   current: string;
@@ -10,6 +11,6 @@ export interface RotatingSecret {
   next?: string;
 }
 
-/** The previous and the next secret. */
+/** The previous and the next secret, if configured. */
 export const otherSecretsOf = ({ old, next }: RotatingSecret): string[] =>
   [old, next].filter((secret) => secret !== undefined);

@@ -1,4 +1,7 @@
-/** Reads secrets from files, as orchestrators and systemd provide them: NAME_FILE names the file with the value of NAME. */
+/**
+ * Reads secrets from files, as orchestrators and systemd provide them. The variable NAME_FILE has the path of the file
+ * with the value of NAME.
+ */
 import { readFileSync } from "node:fs";
 
 interface Settled {
@@ -6,7 +9,7 @@ interface Settled {
   mistakes: string[];
 }
 
-/** The variables with the contents of these files. A final line feed is removed. */
+/** Adds the contents of these files to the variables. Removes a final line feed. */
 export function withSecretFiles(variables: Record<string, string>, secrets: string[]): Settled {
   const read: Record<string, string> = {};
   const mistakes: string[] = [];

@@ -1,43 +1,44 @@
 /**
- * How a folder declares its settings in its `config.ts`: for each variable its parser, default, unit, range and one sentence of help.
- * `gateway/src/config.ts` joins the declarations, and `gateway/tools/write-settings.ts` writes the operators' reference from them.
+ * Functions with which a folder declares its settings in its `config.ts`. Each variable has a parser, a default, a
+ * unit, a range and one sentence of help. `gateway/src/config.ts` joins the declarations, and
+ * `gateway/tools/write-settings.ts` writes the operators' reference from them.
  */
 import { z } from "zod";
 
-/** The values that were set, by name; unset and empty variables are absent. */
+/** The values of environment variables by name. Unset and empty variables are absent. */
 export type Variables = Record<string, string | undefined>;
 
 interface Words {
-  /** One sentence. */
+  /** One sentence that explains the setting. */
   help: string;
   /** A Markdown link to more documentation, relative to docs/operators/. */
   see?: string;
-  /** The behaviour without the variable, when there is no default value. */
+  /** What happens without the variable, if there is no default value. */
   without?: string;
-  /** A secret may also be given as NAME_FILE, the path of a file that holds it. */
+  /** Whether it is a secret. A secret may also be given as NAME_FILE, the path of a file that contains it. */
   secret?: boolean;
 }
 
 export interface Setting<T = unknown> extends Words {
   parser: z.ZodType<T>;
-  /** Markdown for the reference: the default, and the unit with the range, the choices or the form. */
+  /** Markdown for the reference: the default, and the allowed values with their unit. */
   shown: { default: string; allowed: string };
 }
 
 type Value<T, O> = O extends { default: unknown } ? T : T | undefined;
 
-/** The parsed values of several declarations. */
+/** The parsed values of several settings. */
 export type Values<S> = { [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never };
 
-/** The settings of one folder, and how to read them. */
+/** The settings of one folder, and the function that reads them. */
 export interface Domain<S extends Record<string, Setting> = Record<string, Setting>, C = unknown> {
   title: string;
-  /** Markdown below the table of the reference. */
+  /** Markdown text that the reference shows below the table. */
   note?: string;
   settings: S;
-  /** One sentence per broken rule between settings of this folder. */
+  /** Checks rules between settings of this folder. Returns one sentence per broken rule. */
   mistakes?: (variables: Variables) => string[];
-  /** Former settings, with what to use now. A gateway with one of them does not start. */
+  /** Removed settings, each with the one to use instead. A gateway that has one of them set does not start. */
   retired?: Record<string, string>;
   config: (values: Values<S>) => C;
 }
@@ -49,7 +50,7 @@ const code = (text: string): string => `\`${text}\``;
 interface Shown {
   parser: z.ZodType;
   allowed: string;
-  /** The default as written in the environment. */
+  /** The default as it would be written in the environment. */
   written?: string | undefined;
 }
 
@@ -69,16 +70,16 @@ function setting<T, O extends Words & { default?: unknown }>(options: O, { parse
 const UNIT_WORDS: Record<string, string> = { s: "seconds", ms: "milliseconds" };
 
 interface NumberOptions extends Words {
-  /** `s`, `ms`, `MiB`, or a plural such as `days`. */
+  /** The unit: `s`, `ms`, `MiB`, or a plural such as `days`. */
   unit: string;
   min: number;
   max: number;
-  /** The number must divide this one evenly. */
+  /** A number that the value must divide evenly. */
   divides?: number;
   default?: number;
 }
 
-/** A whole number. */
+/** A setting with a whole number. */
 export function number<const O extends NumberOptions>(options: O): Setting<Value<number, O>> {
   const { unit, min, max, divides } = options;
   const words = UNIT_WORDS[unit] ?? unit;
@@ -93,7 +94,7 @@ export function number<const O extends NumberOptions>(options: O): Setting<Value
   return setting(options, { parser, allowed: `${min} to ${max} ${words}${evenly}` });
 }
 
-/** 0: any free port. */
+/** A setting with a port. 0: any free port. */
 export function port<const O extends Words & { default: number }>(options: O): Setting<Value<number, O>> {
   const parser = z.coerce
     .number("must be a port number")
@@ -113,7 +114,7 @@ export function choice<const T extends string, const O extends Words & { default
   return setting(options, { parser: z.enum(words, `must be ${listed(words)}`), allowed: listed(words.map(code)) });
 }
 
-/** One of two words; the first means true. */
+/** A setting with one of two words, of which the first means true. */
 export function flag<const O extends Words & { default: boolean }>(
   [yes, no]: readonly ["true", "false"] | readonly ["on", "off"],
   options: O,
@@ -129,7 +130,7 @@ export function flag<const O extends Words & { default: boolean }>(
 
 interface TextOptions extends Words {
   matches?: RegExp;
-  /** The rule that `matches` checks, after "must": "begin with nats:// or tls://". */
+  /** The rule that `matches` checks, as it continues after "must": "begin with nats:// or tls://". */
   rule?: string;
   default?: string;
 }
@@ -140,7 +141,7 @@ export function text<const O extends TextOptions>(options: O): Setting<Value<str
   return setting(options, { parser, allowed: ruled(rule) });
 }
 
-/** A value with its own parser. `rule` is its form, after "must". */
+/** A setting with a parser of its own. `rule` describes its form, as it continues after "must". */
 export function parsed<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
   parser: z.ZodType<T>,
   options: O,
@@ -157,15 +158,15 @@ export const webAddress = <const O extends Words>(options: O): Setting<string | 
     rule: "begin with http:// or https://",
   }) as Setting<string | undefined>;
 
-/** The mistake that one of two variables is set without the other. */
+/** Returns a mistake if only one of the two variables is set. */
 export const bothOrNeither = (variables: Variables, one: string, other: string): string[] =>
   (variables[one] === undefined) === (variables[other] === undefined)
     ? []
     : [`${one} and ${other} must be set together`];
 
 /**
- * Mistakes in a replaceable secret, which has the previous or next one beside it. `NAME_NEXT` may be set alone if the current secret may be
- * derived.
+ * Returns mistakes in a replaceable secret, which may be set together with its previous or next value. `nextAlone`:
+ * `NAME_NEXT` may be set alone, because the current secret may be derived from others.
  */
 export function rotationMistakes(name: string, variables: Variables, { nextAlone = false } = {}): string[] {
   const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;

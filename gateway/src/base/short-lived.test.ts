@@ -6,7 +6,7 @@ import { ShortLivedMap, ShortLivedSet } from "./short-lived.ts";
 
 const run = promisify(execFile);
 
-test("a map holds the added and not removed entries in insertion order", () => {
+test("a short-lived map returns its entries in insertion order, without removed ones", () => {
   const map = new ShortLivedMap<string, number>();
   map.add("one", 1);
   map.add("two", 2);
@@ -18,7 +18,7 @@ test("a map holds the added and not removed entries in insertion order", () => {
   assert.deepEqual(map.all(), [1, 3]);
 });
 
-test("a set holds the added and not removed items in insertion order, including duplicates", () => {
+test("a short-lived set returns its items in insertion order, including duplicates and without removed ones", () => {
   const set = new ShortLivedSet<string>();
   set.add("one");
   const seat = set.add("two");
@@ -30,19 +30,19 @@ test("a set holds the added and not removed items in insertion order, including 
   assert.deepEqual(set.all(), ["one", "two"]);
 });
 
-test("a map and a set release removed items before the next full collection, unlike JavaScript's own", async () => {
+test("a short-lived map and set release removed items before the next full collection, unlike JavaScript's own", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
-  // If native maps no longer do this, short-lived.ts is not needed any more.
+  // If this fails, JavaScript's own maps release items early too, and short-lived.ts is not needed any more.
   assert.ok(Math.min(ownMap as number, ownSet as number) > PASSED_MB / 4, told);
   assert.ok(Math.max(map as number, set as number) < PASSED_MB / 8, told);
 });
 
-/** The number of entries, of which 64 exist at a time. */
+/** The total number of entries. Only 64 of them exist at a time. */
 const THINGS = 20_000;
 const PASSED_MB = 40;
 
-/** Measures in a separate process how much was promoted to the old generation. */
+/** Measures in a separate process how many megabytes were moved to V8's old generation. */
 async function promotedMb(kind: string): Promise<number> {
   const given = { kind, things: THINGS, numbers: (PASSED_MB * 1e6) / THINGS / 8 };
   const script = `const given = ${JSON.stringify(given)};\n${PASS_THROUGH}`;

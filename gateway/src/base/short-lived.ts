@@ -1,8 +1,8 @@
 /**
- * A map and a set for short-lived entries with large objects, hundreds per second. JavaScript's own allocate a new table from time to
- * time, and the old table keeps its entries and points to the new one. Once a table is in the old generation, everything after it
- * survives until the next full collection and is copied there. Here an entry is a cell that is emptied when it is removed, so old tables
- * keep only empty cells.
+ * A map and a set for short-lived entries with large objects, hundreds per second. JavaScript's own map allocates a new
+ * table from time to time, and the old table keeps its entries and points to the new one. When V8's garbage collector
+ * has moved one table to the old generation, all later tables and entries are moved there too, and stay until the next
+ * full collection. Here an entry is a cell that is emptied when it is removed, so old tables keep only empty cells.
  */
 export interface SetEntry<T> {
   thing: T | undefined;
@@ -15,7 +15,7 @@ export class ShortLivedMap<Key, T> {
     return this.#seats.get(key)?.thing;
   }
 
-  /** The key must not exist yet. */
+  /** Adds an entry. The key must not exist yet. */
   add(key: Key, thing: T): void {
     this.#seats.set(key, { thing });
   }
@@ -27,7 +27,7 @@ export class ShortLivedMap<Key, T> {
     seat.thing = undefined;
   }
 
-  /** In insertion order. */
+  /** Returns all entries in insertion order. */
   all(): T[] {
     return Array.from(this.#seats.values(), ({ thing }) => thing as T);
   }
@@ -46,13 +46,13 @@ export class ShortLivedSet<T> {
     return seat;
   }
 
-  /** No effect when already removed. */
+  /** Removes an entry. Has no effect if it was already removed. */
   delete(seat: SetEntry<T>): void {
     this.#seats.delete(seat);
     seat.thing = undefined;
   }
 
-  /** In insertion order. */
+  /** Returns all items in insertion order. */
   all(): T[] {
     return Array.from(this.#seats, ({ thing }) => thing as T);
   }

@@ -1,6 +1,6 @@
 /**
- * Frees memory that only the start needed, such as module sources and parsed tables. V8 would do so only after the heap has doubled, which
- * never happens in an idle gateway.
+ * Frees memory that only the start needed, such as module sources and parsed tables. V8 alone would free it only after
+ * the heap has doubled, which never happens in an idle gateway.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -1,6 +1,7 @@
 /**
- * The closed sets of words in the database and the APIs: states, kinds, outcomes. Words of an API are declared there; words only in the
- * database are declared here. db/states.test.ts compares them with the database's constraints.
+ * The words that the database and the APIs use for states, kinds and outcomes. Words that an API uses are declared in
+ * the API's package and exported again here. Words that only the database uses are declared here. db/states.test.ts
+ * compares them with the database's constraints.
  */
 import type { NodeState } from "@tollgate/api/states.ts";
 
@@ -56,21 +57,21 @@ export {
   type WithheldReason,
 } from "@tollgate/api/states.ts";
 
-/** What performance rollups cover. */
+/** The subjects of performance rollups: one account, one node, or the whole platform. */
 export const PERFORMANCE_SCOPES = ["account", "node", "platform"] as const;
 export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
 
-/** The kinds of amounts in a month's closing. */
+/** The kinds of sums in a month's closing entry. */
 export const CLOSING_KINDS = ["charge", "share", "fee"] as const;
 
-/** The states of an incident. */
+/** The states of a model during an incident. */
 export const INCIDENT_STATES = ["degraded", "down"] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
-/** The reasons for a new epoch of the database's history. */
+/** The reasons for which a new epoch of the database's history begins. */
 export const EPOCH_REASONS = ["first", "failover", "accepted"] as const;
 
-/** The standing in a node's record. "Online" means ready and connected, which only the dispatch plane knows. */
+/** The standing in a node's record. "Online" means ready and connected; only the dispatch plane has the connections. */
 export const NODE_STANDINGS = [
   "registered",
   "ready",
@@ -80,22 +81,22 @@ export const NODE_STANDINGS = [
 ] as const satisfies readonly NodeState[];
 export type NodeStanding = (typeof NODE_STANDINGS)[number];
 
-/** The platform's own reasons for a quarantine; operators write their own. */
+/** The platform's own reasons for a quarantine. Operators write theirs as free text. */
 const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "spot_check"] as const;
 export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
 
-/** In order of certainty about the money: a payment that was made overrides a report that it was not. */
+/** In ascending order of certainty about the money: a completed payment overrides a report that there was none. */
 export const CHECKOUT_STATES = ["open", "pending", "expired", "failed", "mismatch", "paid"] as const;
 export type CheckoutState = (typeof CHECKOUT_STATES)[number];
 
-/** The ways in which a payment is reversed. */
+/** The ways in which a payment can be reversed. */
 export const REVERSAL_KINDS = ["refund", "dispute"] as const;
 export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
-/** The sum of a checkout that a transfer belongs to. */
+/** The purpose of a transfer that belongs to a checkout. */
 export const PAYMENT_MOVE_KINDS = ["purchase", ...REVERSAL_KINDS] as const;
 export type PaymentMoveKind = (typeof PAYMENT_MOVE_KINDS)[number];
 
-/** The result of a payment provider's event. */
+/** The results of processing a payment provider's event. */
 export const PAYMENT_EVENT_OUTCOMES = ["applied", "waiting", "unknown", "mismatch", "ignored"] as const;
 export type PaymentEventOutcome = (typeof PAYMENT_EVENT_OUTCOMES)[number];

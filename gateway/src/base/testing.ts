@@ -1,4 +1,6 @@
-/** Test helpers: a clock that the test moves, one turn of the event loop, hosts' expected shares, and seeded randomness. */
+/**
+ * Test helpers: a clock that the test moves, one turn of the event loop, hosts' expected shares, and seeded randomness.
+ */
 import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
 
 export { patientClock } from "@tollgate/protocol/testing/patient-clock.ts";
@@ -7,12 +9,12 @@ import type { Clock } from "./clock.ts";
 import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
 import type { Random } from "./random.ts";
 
-/** The expected result of the database's `host_share`. */
+/** The host's share of a charge, to compare with the result of the database's `host_share`. */
 export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
 
 /**
- * One turn of the event loop. Promises that wait for nothing outside this process settle in it. For sockets, workers or files use
- * `eventually`.
+ * Waits for one turn of the event loop, in which promises settle that wait for nothing outside this process. For
+ * sockets, workers or files use `eventually`.
  */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -20,7 +22,7 @@ export type ManualClock = Clock & Pick<HandMovedClock, "advance" | "freeze">;
 
 export const manualClock = (startMs = Date.UTC(2030, 0, 1)): ManualClock => new HandMovedClock(startMs);
 
-/** Mulberry32, good enough for tests. */
+/** The Mulberry32 generator, which is random enough for tests. */
 export function seeded(seed: number): Random {
   let state = seed;
   const next = (): number => {

@@ -12,7 +12,7 @@ const PROGRAM = `
   parentPort.postMessage(getPriority());
 `;
 
-test("lowers a worker thread's priority and leaves the event loop's unchanged", {
+test("the priority of a worker thread is lowered, and the event loop's stays unchanged", {
   skip: process.platform !== "linux",
 }, async () => {
   const before = getPriority();

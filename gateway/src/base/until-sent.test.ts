@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shareUntilSent } from "./until-sent.ts";
 
-/** Questions whose sending and answers the test controls. */
+/** Questions that the test sends and answers when it chooses to. */
 function openQuestions() {
   const share = shareUntilSent<number>();
   const asked: { send: () => void; answer: PromiseWithResolvers<number> }[] = [];
@@ -15,7 +15,7 @@ function openQuestions() {
   return { ask, asked };
 }
 
-test("equal questions share one answer until the question is sent, and later ones ask again", async () => {
+test("equal questions share one answer until the question is sent; later callers send it again", async () => {
   const { ask, asked } = openQuestions();
   const [first, second, other] = [ask("a"), ask("a"), ask("b")];
   assert.equal(asked.length, 2);
@@ -28,7 +28,7 @@ test("equal questions share one answer until the question is sent, and later one
   assert.deepEqual(await Promise.all([first, second, other, third]), [0, 0, 1, 2]);
 });
 
-test("the end of an earlier question does not affect the callers of the next one", async () => {
+test("a question that ends does not affect callers that share the next one", async () => {
   const { ask, asked } = openQuestions();
   const first = ask("a");
   asked[0]?.send();
@@ -39,7 +39,7 @@ test("the end of an earlier question does not affect the callers of the next one
   assert.equal(asked.length, 2);
 });
 
-test("a failed question rejects all its callers, and the next one asks again", async () => {
+test("a question that fails rejects all its callers, and the next caller sends it again", async () => {
   const { ask, asked } = openQuestions();
   const shared = [ask("a"), ask("a")];
   asked[0]?.answer.reject(new Error("away"));

@@ -1,6 +1,6 @@
 /**
- * Callers with the same question share an answer until the question is sent. Later callers ask again, so an answer is never older than its
- * question.
+ * Lets callers with the same question share an answer, as long as the question has not been sent. Later callers send it
+ * again, so an answer is never older than its question.
  */
 type Ask<T> = (sent: () => void) => Promise<T>;
 

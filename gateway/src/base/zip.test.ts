@@ -16,14 +16,14 @@ async function bytesOf(entries: ZipEntry[]): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-test("keeps every file's name and text, also an empty one and one of many pieces", async () => {
+test("a ZIP file keeps every file's name and text, also of an empty file and of a file in many pieces", async () => {
   const long = Array.from({ length: 5_000 }, (_, i) => `line ${i} äöü €\n`);
   const files = { "a.txt": ["hello"], "empty.csv": [], "Münze/long.txt": long };
   const zip = await bytesOf(Object.entries(files).map(([name, parts]) => ({ name, text: once(...parts) })));
   assert.deepEqual(readZip(zip), { "a.txt": "hello", "empty.csv": "", "Münze/long.txt": long.join("") });
 });
 
-test("an error while a file is read ends the ZIP file with it", async () => {
+test("a ZIP file ends with an error if reading one of its files fails", async () => {
   async function* broken(): AsyncGenerator<string> {
     yield "a";
     throw new Error("the database is away");

@@ -1,4 +1,7 @@
-/** Writes ZIP files as they are read, so that no file lies in memory whole. Sizes stand behind each file: APPNOTE.TXT 6.3, 4.3.9. */
+/**
+ * Writes ZIP files while their contents are read, so that no file is in memory as a whole. Sizes are written after each
+ * file's data (APPNOTE.TXT 6.3, section 4.3.9).
+ */
 import { crc32, createDeflateRaw } from "node:zlib";
 
 export interface ZipEntry {
@@ -14,13 +17,13 @@ interface Written {
   offset: number;
 }
 
-/** Sizes follow the data (bit 3); names are UTF-8 (bit 11). */
+/** Bit 3: sizes follow the data. Bit 11: names are UTF-8. */
 const FLAGS = 0x0808;
 const DEFLATE = 8;
 const VERSION = 20;
-/** The first day that the format can express. Files have their own times inside, in UTC. */
+/** The first day that the format can express. The files' contents have their own times, in UTC. */
 const DATE = 0x21;
-/** Beyond this the format needs other fields. */
+/** The largest size. Larger ones need other fields (ZIP64). */
 const BYTES_MAX = 0xffffffff;
 
 export async function* zipOf(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buffer> {
@@ -28,7 +31,7 @@ export async function* zipOf(entries: AsyncIterable<ZipEntry>): AsyncGenerator<B
   let offset = 0;
   const count = (piece: Buffer): Buffer => {
     offset += piece.length;
-    if (offset > BYTES_MAX) throw new RangeError("a ZIP file without its 64-bit fields has at most 4 GiB");
+    if (offset > BYTES_MAX) throw new RangeError("a ZIP file without ZIP64 fields can have at most 4 GiB");
     return piece;
   };
   for await (const { name, text } of entries) {
@@ -46,7 +49,7 @@ export async function* zipOf(entries: AsyncIterable<ZipEntry>): AsyncGenerator<B
   yield endOf(written.length, start, offset - start);
 }
 
-/** Counts what goes in while it is compressed. A slow reader holds the reading back. */
+/** Compresses a file's text and counts its bytes. A slow reader slows the reading down. */
 async function* packed(text: AsyncIterable<string>, entry: Written): AsyncGenerator<Buffer> {
   const deflate = createDeflateRaw();
   const feeding = feed();

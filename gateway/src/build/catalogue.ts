@@ -1,4 +1,4 @@
-/** Loads the catalogue of models and their token counters. */
+/** Loads the catalog of models and their token counters. */
 import type { Models, Store } from "../assemble/ports.ts";
 import { invariant } from "../base/invariant.ts";
 import { CATALOGUE_TOPIC } from "../db/broadcast.ts";

@@ -1,4 +1,4 @@
-/** The context for opening a port from the configuration, which also records how to close it. */
+/** The context for opening a port from the configuration. It also collects the functions that close the ports. */
 
 import { createHmac } from "node:crypto";
 import type { Context } from "../assemble/context.ts";
@@ -16,40 +16,40 @@ export interface BuildOptions {
   config: Config;
   log: Log;
   progress: (what: string) => void;
-  /** The gateway cannot continue because its database was taken over. */
+  /** Called when the gateway cannot continue, because another platform took over its database. */
   onLost: (error: Error) => void;
-  /** The process was asked to stop, so waits end. */
+  /** Resolves when the process gets a stop signal, which ends all waits. */
   stopped?: Promise<unknown>;
-  /** A development platform: emails that cannot be sent are logged with their links. */
+  /** Whether this is a development platform: emails that cannot be sent are logged with their links. */
   development?: boolean;
-  /** Use any free internal port if the configured one is in use. */
+  /** Whether to use any free internal port if the configured one is in use. */
   anyInternalPort?: boolean;
-  /** The place of a worker, given by its primary process. */
+  /** What the primary process provides, if this process is a worker. */
   worker?: WorkerPlace;
   clock?: Clock;
   random?: Random;
 }
 
 interface WorkerPlace {
-  /** The same for all workers of a gateway. */
+  /** The gateway's ID, which all its workers share. */
   gateway: string;
-  /** The directory of the workers' spools. */
+  /** The directory that contains the workers' spools. */
   spoolRoot: string;
   hasUpkeep: boolean;
-  /** The primary listens there and reports this worker's health. */
+  /** The internal port. The primary listens on it and reports this worker's health. */
   internalPort: number;
   tellOf: (health: Health) => void;
-  /** Undefined: the plane is on NATS servers. */
+  /** Undefined if the plane is on NATS servers. */
   plane?: Plane;
-  /** Undefined: limits are counted on a Valkey server. */
+  /** Undefined if limits are counted on a Valkey server. */
   limits?: Limits;
 }
 
 export type BuildContext = Omit<BuildOptions, "clock" | "random"> & Context;
 
 /**
- * Derived from the pepper, so that gateways with the same keys share these secrets and operators have fewer to keep. They change when the
- * pepper is replaced.
+ * Secrets derived from the pepper, so that gateways with the same pepper share them and operators need not store them.
+ * They change when the pepper is replaced.
  */
 export function derivedSecrets({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): RotatingSecret {
   const from = (secret: string): string => createHmac("sha256", secret).update(purpose).digest("base64url");
@@ -60,7 +60,7 @@ export function derivedSecrets({ pepper, pepperOld, pepperNext }: ServerSecrets,
   };
 }
 
-/** The secret of console sessions: its own setting, or derived from the pepper. */
+/** The secret of console sessions: its own setting if set, otherwise derived from the pepper. */
 export function sessionSecrets(config: Config, secrets: ServerSecrets): RotatingSecret {
   const drawn = derivedSecrets(secrets, "console sessions");
   const { sessionSecret, sessionSecretOld, sessionSecretNext } = config;

@@ -1,4 +1,6 @@
-/** Gateways whose settings differ from their deployment's, on one database and one limits server. */
+/**
+ * Tests gateways whose settings differ from the deployment's shared settings, on one database and one limits server.
+ */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -37,7 +39,7 @@ const payments = (mode: string) => ({ STRIPE_SECRET_KEY: `sk_${mode}_1`, STRIPE_
 
 type Env = Record<string, string | undefined>;
 
-/** The part of a gateway that compares its settings. */
+/** A gateway reduced to the part that compares its settings. */
 class Gateway {
   readonly clock: ManualClock = manualClock();
   readonly lines: { level: number; msg: string }[] = [];
@@ -73,7 +75,7 @@ class Gateway {
     });
   }
 
-  /** Advances time until the condition holds. */
+  /** Advances the clock until the condition is true. */
   async until(what: string, check: () => boolean): Promise<void> {
     await eventually(what, () => {
       if (this.error !== undefined && !(this.error instanceof StoppedWhileWaiting)) throw this.error;
@@ -88,7 +90,7 @@ class Gateway {
     assert.deepEqual(this.settings?.differences(), []);
   }
 
-  /** The reason that it does not become ready. */
+  /** The reason why the gateway does not become ready. */
   async refusal(): Promise<{ settings: readonly string[]; reason: string }> {
     await this.until("it waits", () => this.missing?.name === "deployment");
     const { settings = [], reason = "" } = this.missing ?? {};
@@ -122,7 +124,7 @@ describe("a gateway that shares a database", () => {
     await gateway.serving();
     return gateway;
   };
-  /** Changes a setting like `tollgate admin deployment set`. */
+  /** Changes a shared setting as `tollgate admin deployment set` does. */
   const change = async (name: SharedName, env: Env): Promise<void> => {
     const config = parseConfig(env);
     const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: randomUUID });
@@ -173,7 +175,7 @@ describe("a gateway that shares a database", () => {
       "a missing NATS_URL",
       {
         ...{ first: { ...ENV, ...NATS }, second: ENV, setting: "plane" },
-        says: /^NATS_URL differs: this gateway has the plane inside the gateway, and the deployment NATS, account A/,
+        says: /^NATS_URL differs: this gateway has the gateway's embedded plane, and the deployment NATS, account A/,
       },
     ],
     [
@@ -218,7 +220,7 @@ describe("a gateway that shares a database", () => {
         assert.ok(!JSON.stringify([reason, wrong.lines]).includes(secret as string), secret);
       await change(setting, second);
       await wrong.serving();
-      // A gateway with the new pepper and without the old one ends the change; any other change lasts until an operator ends it.
+      // A gateway with only the new pepper finishes that change. Any other change lasts until an operator finishes it.
       if (setting === "pepper") assert.deepEqual((await open(first).refusal()).settings, ["pepper"]);
       else await serving(first);
     });
@@ -247,7 +249,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual((await open(ENV).refusal()).settings, ["pepper"]);
   });
 
-  test("records changed settings, except another pepper, when no other gateway uses the database", async () => {
+  test("records changed settings, except another pepper, if no other gateway uses the database", async () => {
     const alone = { ...ENV, DATABASE_URL: undefined };
     await serving(alone);
     await serving({ ...alone, ...MAIL, ...payments("test"), RECEIPT_SEED: OTHER_SEED });
@@ -264,7 +266,7 @@ describe("a gateway that shares a database", () => {
     gateways.pop();
   });
 
-  test("compares all other settings when it has no plane", async () => {
+  test("compares all other settings if it has no plane", async () => {
     await serving({ ...ENV, ...NATS });
     await serving({ ...ENV, PLANE: "off" });
   });
@@ -289,18 +291,18 @@ describe("a gateway that shares a database", () => {
       assert.deepEqual(settings, ["limits"]);
       assert.match(
         reason,
-        /^VALKEY_URL differs: this gateway has memory of each gateway, and the deployment limits server/,
+        /^VALKEY_URL differs: this gateway has rate limits in each gateway's memory, and the deployment limits server/,
       );
     });
 
-    test("does not become ready when VALKEY_URL is empty or names the server of another deployment", async () => {
+    test("does not become ready if VALKEY_URL is empty or names another deployment's server", async () => {
       await serving(on(server));
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
       await command(other?.url ?? "", "SET", "tollgate:deployment", "of another deployment");
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
     });
 
-    test("recognises the same server under another URL, and after the server lost all data", async () => {
+    test("recognizes the same server under another URL, and after the server lost all data", async () => {
       const one = await serving(on(server));
       await serving({ ...ENV, VALKEY_URL: `unix://${server?.url}` });
       await command(server?.url ?? "", "FLUSHALL");
@@ -309,7 +311,7 @@ describe("a gateway that shares a database", () => {
       await serving(on(server));
     });
 
-    test("accepts a server that lost all data when no other gateway sees a different one", async () => {
+    test("accepts a server that lost all data if no other gateway sees a different one", async () => {
       await serving(on(server));
       await command(server?.url ?? "", "FLUSHALL");
       await database.pool.query("update shared_setting set confirmed_at = now() - interval '1 minute'");

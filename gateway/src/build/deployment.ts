@@ -1,4 +1,4 @@
-/** Compares the settings that all gateways of a deployment share with the recorded ones. */
+/** Compares this gateway's values of the shared settings with the values recorded for the deployment. */
 import type pg from "pg";
 import type { Store } from "../assemble/ports.ts";
 import type { Config } from "../config.ts";
@@ -15,13 +15,13 @@ import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 import { type ReportMissing, untilSettingsMatch } from "./waiting.ts";
 
-/** A server without an ID, other than the recorded one. */
-const ANOTHER = "another server, which has no ID yet";
+/** The error text for a limits server without an ID that is not the recorded one. */
+const ANOTHER = "another limits server, which has no ID yet";
 
 interface OwnOptions {
   config: Config;
   secrets: ServerSecrets;
-  /** Creates IDs for limits servers without one. Undefined: writes nothing. */
+  /** Creates IDs for limits servers that have none. Undefined: nothing is written. */
   newId: (() => string) | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface OwnSettingsContext {
   close: () => void;
 }
 
-/** This gateway's values of the shared settings. Only the limits server is contacted. */
+/** Reads this gateway's values of the shared settings. The limits server is the only one that it contacts. */
 export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OwnSettingsContext> {
   const server = await serverOf(config);
   const limits = server === undefined ? async () => plainSetting("memory") : limitsOn(server, newId);
@@ -52,7 +52,7 @@ export async function openOwnSettings({ config, secrets, newId }: OwnOptions): P
 
 async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | undefined> {
   if (url === undefined) return undefined;
-  // Loaded on demand, because most commands and gateways do not need it.
+  // Loaded on demand, because most commands and gateways do not use a Valkey server.
   const { openValkeyServer } = await import("../limits/valkey-server.ts");
   return openValkeyServer({ url });
 }
@@ -74,14 +74,18 @@ function paymentsOf({ payments }: Config): string {
   return payments.secretKey.split("_")[1] as string;
 }
 
-/** A server that lost its data is recognised by gateways that saw its ID before; undefined while unreachable. */
+/**
+ * Identifies the limits server. Gateways that saw its ID before recognize it even after it lost its data. Undefined
+ * while it is unreachable.
+ */
 function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   let seen: string | undefined;
   const claim = async (stored: StoredSetting | undefined): Promise<string | undefined> => {
     const [, recorded] = stored?.value.split("valkey ") ?? [];
     if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return ANOTHER;
     if (newId !== undefined) return await server.claimId(seen ?? recorded ?? newId());
-    // A server without an ID may be the recorded one after it lost its data, unless limits are counted in memory.
+    // A server without an ID may be the recorded one after data loss, unless the record says that limits are counted in
+    // memory.
     return recorded === undefined ? ANOTHER : undefined;
   };
   return async (stored: StoredSetting | undefined): Promise<OwnSetting | undefined> => {
@@ -91,7 +95,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
       if (id !== ANOTHER) seen = id;
       return plainSetting(`valkey ${id}`);
     } catch {
-      // The limits' own connection reports the outage.
+      // Not logged here, because the connection of the limits reports the outage.
       return undefined;
     }
   };
@@ -99,7 +103,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
 
 type Needs = { store: Pick<Store, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
 
-/** Waits until the settings match, unless the database is too old to have them. */
+/** Waits until the settings match. Does not wait if the database is too old to store shared settings. */
 export async function openSharedSettings(
   context: BuildContext,
   needs: Needs,

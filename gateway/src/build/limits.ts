@@ -1,10 +1,10 @@
-/** Chooses where limits are counted: in this process, in the primary, or on a shared Valkey server. */
+/** Chooses where limits are counted: in this process, in the primary process, or on a shared Valkey server. */
 import type { Ports } from "../assemble/ports.ts";
 import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import type { BuildContext } from "./context.ts";
 
-/** `nowMs`: a test's time in place of the Valkey server's. */
+/** `nowMs`: replaces the Valkey server's clock in tests. */
 export const limitsOf =
   ({ config, clock, log, worker }: BuildContext, nowMs?: () => number): Ports["limits"] =>
   async ({ gateways, unavailable }) => {

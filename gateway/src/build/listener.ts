@@ -1,4 +1,4 @@
-/** The configured listeners. */
+/** Opens the configured listeners. */
 import type { Listener } from "../assemble/ports.ts";
 import { type LiveCertificate, openCertificate } from "../base/certificate.ts";
 import { ListenError } from "../base/listen-error.ts";
@@ -9,7 +9,7 @@ import type { BuildContext } from "./context.ts";
 type ListenerContext = Omit<BuildContext, "gatewayId">;
 export type StartingListener = Listener & Required<Pick<Listener, "internal">>;
 
-/** The internal listener opens first, so that it can report what the start waits for. */
+/** Opens the internal listener first, so that it can report what the start is waiting for. */
 export async function openStartingListener(context: ListenerContext, starting: Health): Promise<StartingListener> {
   const listener = await openListener(context);
   if (context.worker !== undefined) {
@@ -47,7 +47,7 @@ export async function openListener(context: ListenerContext): Promise<Listener> 
   };
 }
 
-/** Undefined where the public listener speaks plain HTTP. */
+/** Undefined if the public listener uses plain HTTP. */
 async function openPublicCertificate(context: ListenerContext): Promise<LiveCertificate | undefined> {
   const { config, clock, log, onClose } = context;
   if (config.tls === undefined) return undefined;
@@ -57,6 +57,6 @@ async function openPublicCertificate(context: ListenerContext): Promise<LiveCert
   return certificate;
 }
 
-/** The origin of links in emails. */
+/** The origin for links in emails. */
 export const linkOriginOf = ({ publicUrl, tls, host, port }: Config): string =>
   publicUrl === undefined ? `${tls === undefined ? "http" : "https"}://${host}:${port}` : new URL(publicUrl).origin;

@@ -1,4 +1,4 @@
-/** Opens the dispatch plane: the embedded hub, or the deployment's NATS servers. */
+/** Opens the dispatch plane: the hub embedded in this process, or the deployment's NATS servers. */
 
 import type pg from "pg";
 import { openCertificate } from "../base/certificate.ts";
@@ -35,7 +35,7 @@ const commonOf = ({ config: { plane }, clock, random, log }: HubContext) => ({
   ...(plane.publicUrl !== undefined && { publicUrl: plane.publicUrl }),
 });
 
-/** The embedded hub, in this process. */
+/** Opens the embedded hub in this process. */
 export async function openHubOf(context: HubContext, secrets: ServerSecrets): Promise<Hub> {
   const { clock, log, onClose } = context;
   const { host, port, tls } = context.config.plane;
@@ -64,7 +64,10 @@ export const signedBy = ({ seed: accountSeed, account, signingSeeds }: Config["p
   signingSeeds,
 });
 
-/** Checks that the plane belongs to this database's deployment before any node is contacted. Returns the deployment's id. */
+/**
+ * Verifies that the plane belongs to this database's deployment before any node gets messages. Returns the deployment's
+ * ID.
+ */
 export async function openDeployment(
   context: BuildContext,
   { pool, plane = absentPlane() }: { pool: pg.Pool; plane: Plane | undefined },

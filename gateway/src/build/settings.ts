@@ -12,7 +12,7 @@ interface Known {
   secrets: ServerSecrets;
   secretCanaries: SecretCanaries;
   development?: boolean | undefined;
-  /** False: another worker of this gateway runs the background jobs. */
+  /** False if another worker of this gateway runs the background jobs. */
   upkeep?: boolean;
 }
 

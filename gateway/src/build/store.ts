@@ -1,4 +1,4 @@
-/** Opens the database, private or configured, and migrates it. */
+/** Opens and migrates the database, private or configured. */
 
 import type pg from "pg";
 import { z } from "zod";
@@ -23,22 +23,28 @@ import { spoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
 import { type ReportMissing, StoppedWhileWaiting, untilDatabaseAvailable } from "./waiting.ts";
 
-/** One for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late settlements. */
+/**
+ * One connection for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late
+ * settlements.
+ */
 const LEDGER_CONNECTIONS = 4;
 /**
- * After this wait for an account's lock, a batch continues without that account. Other gateways hold such a lock until their commit is
- * safe, possibly on a distant standby; a client waits two seconds for its hold.
+ * The maximum wait for an account's lock, after which a batch continues without that account. Other gateways hold such
+ * a lock until their commit is safe, possibly on a distant standby. A client waits at most two seconds for its hold.
  */
 const BATCH_LOCK_MS_MAX = 1_000;
-/** Shorter than for batches, because a settlement that waits for its host's lock already holds its builder's. */
+/**
+ * The maximum wait for a lock in batches of locked accounts. It is shorter, because a settlement that waits for its
+ * host's lock already holds its builder's lock.
+ */
 const APART_LOCK_MS_MAX = 500;
-/** For batches of locked accounts. Opened on demand. */
+/** Connections for batches of locked accounts, opened on demand. */
 const APART_CONNECTIONS = 4 * LANES_AT_ONCE;
 
 const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });
 const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
-/** `pid` of the private PostgreSQL; null for a configured database. */
+/** Opens the database. `pid`: the process ID of the private PostgreSQL; null for a configured database. */
 export async function openStore(
   context: BuildContext,
   time: DatabaseClock,
@@ -70,7 +76,7 @@ export async function openStore(
     guard,
     log,
     sizeMax: LEDGER_CONNECTIONS,
-    // Periodic sweeps would keep one connection open anyway, and an idle timeout costs a timer each time.
+    // One idle connection is kept: periodic sweeps would reopen it anyway, and an idle timeout costs a timer each time.
     sizeKept: 1,
     sessionOptions: LEDGER_SESSION,
     lockMsMax: BATCH_LOCK_MS_MAX,
@@ -87,11 +93,11 @@ export async function openStore(
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await untilDatabaseAvailable(context, tellMissing, async () => {
     await checkSession(pool, durability);
-    // Must come before anything uses the clock.
+    // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
     await checkPooler(clientConfig(connection, connectionName()));
     assertTakesWrites(await queryOne(pool, State, STATE));
-    // Must come before migrations, if the database has a history.
+    // If the database has a history, it must be verified before migrations run.
     await beginLineage(lineage, pool);
     return await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   });
@@ -130,7 +136,10 @@ export async function openStore(
   };
 }
 
-/** Uses one connection, because a load balancer may lead the next one to another server. */
+/**
+ * Verifies the database's history. Uses one connection for all steps, because a load balancer may lead the next
+ * connection to another server.
+ */
 async function beginLineage(lineage: Lineage, pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {

@@ -1,4 +1,4 @@
-/** Traces as a collector receives them over HTTP in both encodings, and the error when the packages are missing. */
+/** Tests traces as a collector receives them over HTTP in both encodings, and the error for missing packages. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ interface Sent {
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
 
-/** A collector on loopback. */
+/** A trace collector that listens on loopback. */
 async function collector(t: TestContext) {
   const sent: Sent[] = [];
   const server = createServer(async (request, response) => {
@@ -49,7 +49,7 @@ async function collector(t: TestContext) {
   return { sent, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** The OpenTelemetry packages read the process's own environment. */
+/** Sets variables of this process's environment, because the OpenTelemetry packages read it directly. */
 const set = new Set<string>();
 afterEach(() => {
   for (const name of set) delete process.env[name];
@@ -166,7 +166,7 @@ describe("traces", () => {
     assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 3);
   });
 
-  test("use the OpenTelemetry default protocol unless one is set", async (t) => {
+  test("use OpenTelemetry's default protocol unless one is set", async (t) => {
     const { sent, url } = await collector(t);
     const { tracing, close } = await open({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/its/own/path` });
     const one = tracing.begin("embedding", {});
@@ -178,7 +178,7 @@ describe("traces", () => {
     for (const word of ["embedding", "dispatch and relay", "tollgate"]) assert.ok(bytes.includes(word), word);
   });
 
-  test("log one line when the collector is unreachable, and requests continue", async () => {
+  test("log one line if the collector is unreachable, and requests continue", async () => {
     const lines: string[] = [];
     const { tracing, close } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" }, lines);
     for (let i = 0; i < 5; i++) tracing.begin("chat", {}).end();
@@ -188,7 +188,7 @@ describe("traces", () => {
   });
 
   test("fail with an error that names the missing packages and how to install them", () => {
-    // In a child process, because a loaded module cannot be unloaded.
+    // Runs in a child process, because a loaded module cannot be unloaded.
     const program = `
       import { registerHooks } from "node:module";
       registerHooks({ resolve(specifier, context, next) {

@@ -1,4 +1,4 @@
-/** Opens tracing when the environment names a collector. */
+/** Opens tracing if the environment names a collector. */
 import { readFile } from "node:fs/promises";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { noTracing, type Tracing } from "../base/tracing.ts";
@@ -20,7 +20,7 @@ export async function openTracing({ config, clock, log, gatewayId, onClose }: Kn
   return tracing;
 }
 
-/** Explains that the packages are optional. */
+/** Explains in the error that the tracing packages are optional and must be installed. */
 async function explain(cause: unknown): Promise<never> {
   const missing = /'(@opentelemetry\/[\w-]+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
   if (missing === undefined) throw cause;

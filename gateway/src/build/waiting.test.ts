@@ -1,4 +1,4 @@
-/** What a starting gateway waits for, and what ends the start. */
+/** Tests the conditions for which a starting gateway waits, and those that end the start. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ListenError } from "../base/listen-error.ts";
@@ -20,7 +20,7 @@ function open() {
 }
 
 describe("starting", () => {
-  test("waits for unreachable services, says why, and continues when they are reachable", async () => {
+  test("waits for unreachable services, logs the reason, and continues when they are reachable", async () => {
     const { clock, log, lines, missing, tell } = open();
     const troubles = [
       coded("ECONNREFUSED", "connect ECONNREFUSED"),
@@ -65,7 +65,7 @@ describe("starting", () => {
     });
   }
 
-  test("ends immediately when it is cancelled", async () => {
+  test("ends immediately when it is canceled", async () => {
     const { clock, log, tell } = open();
     const stopped = Promise.withResolvers<void>();
     const waiting = untilDatabaseAvailable({ clock, log, stopped: stopped.promise }, tell, () =>

@@ -1,8 +1,8 @@
 /**
- * Waits at the start while the database is unreachable, refuses the password, does not exist or is read-only, because operators may be
- * fixing that. Errors that waiting cannot fix end the start: a wrong database setting, a failed migration, another history. Then waits
- * while the gateway's settings differ from the deployment's. If the database becomes unreachable again before the gateway serves, it
- * starts over.
+ * Waits at the start while the database is unreachable, refuses the password, does not exist or is read-only, because
+ * operators may be fixing that. Errors that waiting cannot fix end the start: a wrong database setting, a failed
+ * migration, another history. Afterwards it waits while the gateway's settings differ from the deployment's. If the
+ * database becomes unreachable before the gateway serves, the start begins again.
  */
 
 import { ListenError } from "../base/listen-error.ts";
@@ -20,20 +20,20 @@ export class StoppedWhileWaiting extends Error {
   override name = "StoppedWhileWaiting";
 }
 
-/** Called with what is missing, and with undefined when it is available. */
+/** Called with the missing dependency, and with undefined when it is available again. */
 export type ReportMissing = (missing: Missing | undefined) => void;
 
 export interface Missing {
   name: "database" | "deployment";
   reason: string;
-  /** The shared settings that differ. */
+  /** The shared settings that differ from the deployment's. */
   settings?: readonly SharedName[];
 }
 
 type Waiting = Pick<BuildContext, "clock" | "log" | "stopped" | "development">;
 
 interface Told extends Missing {
-  /** For the log. */
+  /** Fields for the log line. */
   fields: object;
 }
 
@@ -41,7 +41,7 @@ interface Told extends Missing {
 export const untilDatabaseAvailable = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, mayPass);
 
-/** Restarts `start`, which closes what it opened, until the database stays available throughout. */
+/** Runs `start` again, which has closed what it opened, until the database stays available throughout. */
 export const untilStarted = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, (error) => mayPass(error) && !isShortage(error));
 
@@ -53,7 +53,7 @@ async function whileItMayPass<T>(
 ): Promise<T> {
   return await retrying(context, tell, start, {
     tellOf(error) {
-      // A listener's error has a socket's error code too, but does not concern the database.
+      // Rejects a listener's error, which has a socket's error code too but does not concern the database.
       if (error instanceof ListenError || !isWorthIt(error)) return undefined;
       const { message, code = "" } = error as Error & { code?: string };
       const reason = message || code;
@@ -64,7 +64,9 @@ async function whileItMayPass<T>(
   });
 }
 
-/** Waits until `compare` finds that the settings match, or an operator changed the recorded ones. */
+/**
+ * Waits until `compare` finds no difference, because an operator changed the settings of the gateway or the deployment.
+ */
 export async function untilSettingsMatch(
   context: Waiting,
   tell: ReportMissing,
@@ -81,12 +83,12 @@ export async function untilSettingsMatch(
       return { name: "database", reason, fields: { reason } };
     },
     waits: "not ready: this gateway cannot serve yet",
-    over: "the settings match the deployment's",
+    over: "this gateway's settings match the deployment's shared settings",
   });
 }
 
 interface What {
-  /** Undefined: waiting would not help. */
+  /** Describes the error; undefined if waiting cannot help. */
   tellOf: (error: unknown) => Told | undefined;
   waits: string;
   over: string;
@@ -112,7 +114,7 @@ async function retrying<T>(
       return started;
     } catch (error) {
       const now = tellOf(error);
-      // On a terminal the error is shown at once.
+      // On a development platform the error ends the start at once, so that the user sees it.
       if (development || now === undefined) throw error;
       const { fields, ...missing } = now;
       tell(missing);
@@ -129,7 +131,7 @@ async function retrying<T>(
   }
 }
 
-/** Certificates are also replaced while servers run, so waiting may help. */
+/** Whether the error concerns TLS. Certificates can be replaced while servers run, so waiting may help. */
 const isTlsTrouble = ({ message, code = "" }: Error & { code?: string }): boolean =>
   /CERT|_TLS_|_SSL_/.test(code) || /SSL connection/.test(message);
 

@@ -1,4 +1,4 @@
-/** A command only loads the modules that it needs, because loading delays the user. */
+/** A command may load only the modules that it needs, because loading delays the user. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
@@ -6,11 +6,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const TOLLGATE = fileURLToPath(new URL("../../bin/tollgate.mjs", import.meta.url));
-/** Prints the URL of every loaded module. */
+/** A module that prints the URL of every module that a process loads. */
 const TELLING = `import { registerHooks } from "node:module";
 import { writeSync } from "node:fs";
 registerHooks({ load(url, context, next) { writeSync(2, url + "\\n"); return next(url, context); } });`;
-/** The gateway itself, and libraries that only it or a single command needs. */
+/**
+ * Modules that a simple command must not load: the gateway, and libraries that only the gateway or one command needs.
+ */
 const HEAVY =
   /\/src\/(main|build|build\/plane|accounts\/(auth|identities)|plane\/hub\/hub|http\/server|site\/public-server|metering\/metering)\.ts$|\/(better-auth|kysely|fastify|@nats-io|stripe|ioredis)\//;
 

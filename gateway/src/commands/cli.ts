@@ -1,4 +1,4 @@
-/** The `tollgate` command. */
+/** The entry point of the `tollgate` command. */
 import { envOf, perform } from "@tollgate/terminal/perform.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
 import { explain } from "./failures.ts";
@@ -7,6 +7,6 @@ import { TOLLGATE } from "./tollgate.ts";
 const args = process.argv.slice(2);
 const env = envOf(args, process.env);
 const code = await perform(TOLLGATE, args, { terminal: openTerminal(process, env), env }, explain);
-// A failed command may leave timers or connections behind.
+// After a failure the process exits at once, because the command may have left timers or connections open.
 if (code === 0) process.exitCode = 0;
 else process.exit(code);

@@ -1,6 +1,7 @@
 /**
- * The accounts of a development platform: a builder with $5 and a key, a host with a token, an operator. Created at the first start. Their
- * secrets are stored beside the data with mode 0600, because the database only has hashes.
+ * Creates the accounts of a development platform at its first start: a builder with $5 and a key, a host with a token,
+ * and an operator. Their secrets are stored in the data directory with mode 0600, because the database stores only
+ * hashes.
  */
 import { randomBytes } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
@@ -21,19 +22,19 @@ export type DevAccounts = z.infer<typeof DevAccounts>;
 export async function devAccounts(app: BuiltGateway, dataDir: string): Promise<DevAccounts> {
   const file = join(dataDir, "dev.json");
   const saved = await readAccounts(file);
-  // The data may have been removed or replaced without this file, so the key is tested.
+  // Tests the saved key, because the database may have been removed or replaced without this file.
   if (saved !== undefined && (await app.apiKeys.authenticate(`Bearer ${saved.api_key}`)) !== undefined) return saved;
   const builder = await app.accounts.open("builder", "Local builder");
   await app.ledger.transfer({
     id: app.newId(),
-    // Recorded as a purchase, because nodes of the same owner earn nothing from granted credit.
+    // Recorded as a purchase, because a node earns nothing from granted credit if builder and host have the same owner.
     kind: "purchase",
     accountId: builder,
     amount: SIGN_UP_CREDIT,
     reason: "credit of a development platform",
   });
   const host = await app.accounts.open("host", "Local host");
-  // Each needs a password hash, which takes 100 ms on its own core.
+  // Created concurrently, because hashing a password takes 100 ms of one core.
   const [builderIdentity, operatorIdentity] = await Promise.all([signUp(app, "builder"), signUp(app, "operator")]);
   await app.identities.own(builderIdentity.id, builder);
   await app.identities.own(builderIdentity.id, host);
@@ -61,7 +62,7 @@ async function signUp(
     return await make(`${role}@tollgate.local`);
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
-    // The address exists: the file with its password was lost, but the data was not.
+    // The address is taken: the database exists, but the file with its password was lost. Another address is used.
     return await make(`${role}-${app.newId().slice(0, 13)}@tollgate.local`);
   }
 }

@@ -1,4 +1,4 @@
-/** Parses the flags of `npm start` and reports every mistake with its flag and rule. */
+/** Parses the flags of `npm start`, and reports every mistake with its flag and rule. */
 import type { CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 
@@ -6,12 +6,12 @@ const ENGINES = ["auto", "demo", "scripted"] as const;
 const PAYMENTS = ["none", "demo"] as const;
 
 export interface DevFlags {
-  /** Undefined: PORT or its default. */
+  /** Undefined means PORT or its default. */
   port: number | undefined;
   data: string;
   engine: (typeof ENGINES)[number];
   nodes: number;
-  /** Undefined: every active model. */
+  /** Undefined means every active model. */
   models: string[] | undefined;
   payments: (typeof PAYMENTS)[number];
   readyFile: string | undefined;
@@ -33,7 +33,7 @@ export const DEV_FLAGS: Record<string, Flag> = {
     help: "how credits are bought (default: none; demo: a fake payment provider on this machine, no real money)",
     oneOf: PAYMENTS,
   },
-  "ready-file": { value: "FILE", help: "write addresses and keys there as JSON when the gateway is ready" },
+  "ready-file": { value: "FILE", help: "file to write addresses and keys to, as JSON, when the gateway is ready" },
 };
 
 export function parseDevFlags({ flags, switches }: CommandInput): DevFlags {

@@ -1,14 +1,14 @@
-/** The error of a gateway that was installed without its optional packages. */
+/** Tests the error of a gateway that was installed without its optional packages. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { findAgent } from "./dev-nodes.ts";
 
-test("finds the agent in its installed package", () => {
+test("finds the host agent in its installed package", () => {
   assert.ok(existsSync(findAgent()));
 });
 
-test("the error for a missing agent says how to install it, or how to start without it", () => {
+test("says for a missing agent how to install it, or how to start without it", () => {
   assert.throws(() => findAgent("tollgate-host-that-is-not-there/bin"), {
     message:
       /needs the npm package tollgate-host: npm install tollgate-host@\d+\.\d+\.\d+, or start without one \(--no-node\)\.$/,

@@ -1,6 +1,7 @@
 /**
- * The local nodes of a development platform: ordinary host agents, each a separate process in its own process group, so that Ctrl-C reaches
- * only the gateway. They stop on request, and when their channel to this process breaks, so that none is left running.
+ * Runs the local nodes of a development platform: ordinary host agents, each in its own process group, so that Ctrl-C
+ * signals only the gateway. They stop on request, or when their channel to this process breaks, so that no agent is
+ * left running.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -19,7 +20,7 @@ const STOP_WITHIN_MS = 10_000;
 const RESTART_AFTER_MS = 2_000;
 
 interface NodeOptions {
-  /** The path of the agent's program. */
+  /** The path of the host agent's program. */
   agent: string;
   name: string;
   gatewayUrl: string;
@@ -30,7 +31,7 @@ interface NodeOptions {
   log: Log;
 }
 
-/** The agent's program. It is a separate package that a gateway alone does not need. */
+/** Finds the host agent's program. It is a separate package that a gateway alone does not need. */
 export function findAgent(specifier = AGENT): string {
   try {
     return fileURLToPath(import.meta.resolve(specifier));
@@ -43,7 +44,7 @@ export function findAgent(specifier = AGENT): string {
   }
 }
 
-/** The agent's message once it serves. */
+/** The message that the agent sends once its node serves. */
 export interface Online {
   type: "online";
   node: string;
@@ -57,7 +58,7 @@ export class LocalNode {
   #child: ChildProcess;
   #stopping = false;
 
-  /** Starts the agent and waits until it serves. If it ends first, its last output becomes the error. */
+  /** Starts the agent and waits until its node serves. If the agent exits first, the error contains its last output. */
   static async start(options: NodeOptions): Promise<{ node: LocalNode; online: Online }> {
     const node = new LocalNode(options);
     try {
@@ -100,7 +101,7 @@ export class LocalNode {
       return spawn(process.execPath, [agent, ...args], {
         detached: true,
         stdio: ["ignore", log, log, "ipc"],
-        // Passed by environment, because every user of the machine can see arguments.
+        // Passed in the environment, because every user of the machine can read a process's arguments.
         env: { ...withoutSettings(process.env), TOLLGATE_HOST_TOKEN: hostToken },
       });
     } finally {
@@ -141,7 +142,7 @@ export class LocalNode {
   }
 }
 
-/** The records of the local nodes with these names. */
+/** Finds the node records of the local nodes with these names. */
 export async function localNodes(
   { hostTokens, fleet }: Pick<BuiltGateway, "hostTokens" | "fleet">,
   { host_token }: { host_token: string },
@@ -162,7 +163,9 @@ interface Place {
   dataDir: string;
 }
 
-/** Waits until a connected node gets requests; if its record prevents that, returns a note about it. */
+/**
+ * Waits until a connected node may receive requests. If its node record prevents that, returns a note about the reason.
+ */
 export async function untilServing(
   { fleet, nodeOnline }: Pick<BuiltGateway, "fleet" | "nodeOnline">,
   nodeId: string,
@@ -180,7 +183,7 @@ export async function untilServing(
   });
 }
 
-/** Why a node gets no requests, and what to do; undefined if it may serve. */
+/** Says why a node receives no requests and how to change that; undefined if it may serve. */
 export function nodeNote(
   { id, name, standing, quarantine, withheld, hostSuspended }: ListedNode,
   { consoleUrl, dataDir }: Place,
@@ -197,7 +200,7 @@ export function nodeNote(
   return undefined;
 }
 
-/** Nodes need none of the gateway's settings, some of which are secret. */
+/** Removes the gateway's settings, which nodes do not need and some of which are secret. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SETTINGS.includes(name)));
 }

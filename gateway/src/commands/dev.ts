@@ -1,6 +1,6 @@
 /**
- * `tollgate dev` (= `npm start`): a whole platform on one machine: private PostgreSQL, gateway, local nodes with a real engine, and
- * accounts. Ctrl-C stops everything; the next start uses the same data.
+ * `tollgate dev` (= `npm start`): runs a whole platform on one machine: private PostgreSQL, gateway, local nodes with a
+ * real inference engine, and accounts. Ctrl-C stops everything. The next start uses the same data.
  */
 
 import { mkdirSync } from "node:fs";
@@ -38,20 +38,20 @@ async function run(given: CommandInput, { terminal, env }: BaseCommandContext): 
     ...env,
     ...(flags.port !== undefined && { PORT: String(flags.port) }),
     DATA_DIR: dataDir,
-    // Agents ask the gateway for the plane's address, so any free port will do.
+    // Any free port works, because agents get the plane's address from the gateway.
     PLANE_PORT: env.PLANE_PORT ?? "0",
-    // The demo model stands in for other models, so canaries and speed limits would quarantine its nodes.
+    // Off, because the demo model's answers and speed differ from those of the models that it stands in for.
     AUTO_QUARANTINE: env.AUTO_QUARANTINE ?? "false",
-    // The nodes are the user's own, so no probation is needed.
+    // Off: the nodes belong to the user, so they need no probation.
     PROBATION_ANSWERS: env.PROBATION_ANSWERS ?? "0",
-    // Losing trial data is acceptable.
+    // Losing trial data in a crash is acceptable.
     DATABASE_DURABILITY: env.DATABASE_DURABILITY ?? "assumed",
-    // There is no load balancer to wait for, and a user who pressed Ctrl-C should not wait.
+    // No delay: there is no load balancer to wait for, and a user who pressed Ctrl-C should not wait.
     DRAIN_DELAY_S: env.DRAIN_DELAY_S ?? "0",
     DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
   const { probationAnswers } = parsed.nodeRules;
-  // Setting a probation also enables the other rule for new nodes.
+  // Setting the number of probation answers also enables the other rule for new nodes.
   const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new CommandError("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe", {
@@ -59,7 +59,7 @@ async function run(given: CommandInput, { terminal, env }: BaseCommandContext): 
     });
   }
   const models = await modelsToElect(config, flags.models);
-  // Checked before anything is started.
+  // Finds the agent before anything starts, so that a missing package fails at once.
   const agent = flags.nodes === 0 ? "" : findAgent();
   makeDataDir(dataDir);
   if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
@@ -89,7 +89,7 @@ async function run(given: CommandInput, { terminal, env }: BaseCommandContext): 
 
 interface DevOptions {
   flags: DevFlags;
-  /** The agent's program; empty without nodes. */
+  /** The path of the agent's program; empty without nodes. */
   agent: string;
   models: string[];
   config: Config;
@@ -114,7 +114,7 @@ class DevPlatform {
     const { step } = terminal.progress;
     const config = await this.#withPayments();
     step("starting the gateway");
-    // Imported late, because every command loads the table of commands and the gateway is large.
+    // Imported here: the gateway is large, and a static import would load it for every command.
     const { build } = await import("../build.ts");
     const { devAccounts } = await import("./dev-accounts.ts");
     const gateway = await build({
@@ -137,13 +137,13 @@ class DevPlatform {
     const signIn = accounts.builder;
     const ready = { baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model };
     for (const line of readyLines(ready, terminal)) terminal.print(line);
-    // Written last, because a reader of the file may then use everything.
+    // Written last: everything works once this file exists.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { gatewayUrl, accounts });
-    // Loads what the start postponed, so that the console's first visitor does not wait.
+    // Loads modules that were postponed at the start, so that the console's first visitor does not wait for them.
     void gateway.warm();
   }
 
-  /** With `--payments demo`, adds the settings of the demo provider. */
+  /** With `--payments demo`, starts the demo payment provider and returns the configuration with its settings. */
   async #withPayments(): Promise<Config> {
     const { flags, config, dataDir, log } = this.#o;
     if (flags.payments !== "demo") return config;
@@ -155,7 +155,7 @@ class DevPlatform {
     return { ...config, payments: { apiBase, secretKey, webhookSecrets: [webhookSecret], invoices: true } };
   }
 
-  /** First drains requests, which need the nodes, then stops the nodes, the gateway and the database. */
+  /** Drains requests first, which need the nodes, then stops the nodes, the gateway and the database. */
   async stop(): Promise<void> {
     const { progress } = this.#o.terminal;
     progress.step("stopping: waiting for the requests in flight");
@@ -166,7 +166,7 @@ class DevPlatform {
     progress.done();
   }
 
-  /** Nodes that were left paused or in quarantine are not waited for; the notes mention them. */
+  /** Does not wait for nodes that were left paused or quarantined. The notes mention them. */
   async #startNodes(
     gateway: BuiltGateway,
     gatewayUrl: string,
@@ -219,13 +219,13 @@ class DevPlatform {
         nodes: this.#nodes.map((node) => node.pid),
       },
     };
-    // Renamed into place, so that no reader sees half of it.
+    // Written to another name and renamed, so that no reader sees an incomplete file.
     await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
   }
 }
 
-/** The models that local nodes elect: the requested ones, or all active ones. */
+/** The models that local nodes elect (choose to serve): the requested ones, or all active ones. */
 async function modelsToElect(config: Config, asked: string[] | undefined): Promise<string[]> {
   const { active } = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const unknown = (asked ?? []).filter((model) => !active.has(model));
@@ -237,13 +237,14 @@ async function modelsToElect(config: Config, asked: string[] | undefined): Promi
 
 function makeDataDir(dataDir: string): void {
   try {
-    // Other users may traverse the directory (the database of root runs as another user), but not list it.
+    // Other users may enter the directory but not list it. If root starts the platform, the database runs as another
+    // user.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const reason =
       code === "EACCES"
-        ? "this user cannot write there"
+        ? "this user has no write permission"
         : code === "ENOTDIR" || code === "EEXIST"
           ? "a file with this name exists"
           : "see the code";

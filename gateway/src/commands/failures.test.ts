@@ -1,4 +1,4 @@
-/** Every command fails with one line and a next step, without a stack trace, in every broken environment. */
+/** Tests that every command fails with one line and a next step, without a stack trace, in every broken environment. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,14 +13,14 @@ import { TOLLGATE } from "./tollgate.ts";
 const PEPPER = "x".repeat(64);
 const DEAD = "postgres://user:secret@127.0.0.1:1/tollgate";
 /**
- * Commands that need neither database nor settings nor their files (session/session.test.ts), and doctor, whose output is the failure
- * (doctor/doctor.test.ts).
+ * Commands that need no database, settings or files (session/session.test.ts), and doctor, which reports the failure
+ * itself (doctor/doctor.test.ts).
  */
 const NOTHING = ["completion", "admin plane new-key", "doctor", "login", "logout", "api"];
 const NO_DATABASE = [...NOTHING, "receipt verify", "admin plane init"];
 
 let folder: string;
-/** A file in place of a directory. */
+/** The path of a file where a directory is expected. */
 let file: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "tollgate-failures-"));
@@ -32,9 +32,9 @@ after(() => rm(folder, { recursive: true }));
 interface Environment {
   name: string;
   env: () => Record<string, string>;
-  /** Replaces the flags of a command's example. */
+  /** Replaces flags in the example of a command. */
   flags: () => Record<string, string>;
-  /** Commands that do not need what is broken here. */
+  /** Commands that do not need the broken part. */
   without: string[];
 }
 
@@ -43,7 +43,7 @@ const ENVIRONMENTS: Environment[] = [
     name: "an unreachable database",
     env: () => ({ DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, DATA_DIR: join(folder, "data") }),
     flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
-    // `serve` waits for the database (build/waiting.test.ts).
+    // `serve` waits for the database instead of failing (build/waiting.test.ts).
     without: [...NO_DATABASE, "serve"],
   },
   {
@@ -56,7 +56,7 @@ const ENVIRONMENTS: Environment[] = [
     name: "no settings, and a directory without a platform",
     env: () => ({ DATA_DIR: join(folder, "nobody") }),
     flags: () => ({ data: join(folder, "nobody"), port: "1", dir: file, backup: join(folder, "none"), database: DEAD }),
-    // `dev` and `serve` would start a platform there.
+    // Excluded, because `dev` and `serve` would start a platform in that directory.
     without: [...NOTHING, "dev", "serve"],
   },
   {
@@ -84,7 +84,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
   });
 }
 
-test("prints the stack after the message with TOLLGATE_TRACE, and an object with --json", async () => {
+test("prints the stack trace after the message with TOLLGATE_TRACE, and an object with --json", async () => {
   const terminal = new FakeTerminal();
   const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
   assert.equal(await perform(TOLLGATE, ["migrate", "--json"], { terminal, env }, explain), 1);

@@ -1,4 +1,4 @@
-/** One-line messages for configuration and database errors. */
+/** One-line messages with a next step for configuration and database errors. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { type ExplainError, systemFailure } from "@tollgate/terminal/failure.ts";
 import type pg from "pg";
@@ -6,7 +6,7 @@ import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
 import { isRefusedStart } from "../db/refused-start.ts";
 
-/** By the name of the error's class, because importing the classes would load the gateway for every command. */
+/** Keyed by the name of the error's class, because importing the classes would load the gateway for every command. */
 const NEXT: Record<string, string> = {
   MigrationError: "tollgate migrate --plan shows what this version needs",
   PrivatePostgresError:
@@ -35,7 +35,7 @@ export const explain: ExplainError = (error) => {
 };
 
 const LOG = "look at the database's log, and check DATABASE_URL";
-/** By PostgreSQL's error codes. */
+/** Remedies by PostgreSQL error code. */
 const REMEDIES: Record<string, string> = {
   "28P01": "check the user and password in the database's URL",
   "28000": "check the user in the database's URL, and pg_hba.conf of the server",
@@ -46,10 +46,13 @@ const REMEDIES: Record<string, string> = {
   "57P03": "wait until the database has started, then try again",
 };
 
-/** Connects once, so that an unreachable database is reported clearly. `from`: the setting or flag with its URL. */
+/**
+ * Connects once, so that an unreachable database is reported clearly. `from`: the setting or flag that contains its
+ * URL.
+ */
 export async function assertReachable(pool: pg.Pool, from: string): Promise<void> {
   try {
-    // The first connection behind a pooler is refused, and the second omits startup options.
+    // Behind a pooler, the first connection is refused; the second one omits startup options and succeeds.
     await pool
       .query("select 1")
       .catch((error) => (isRefusedStart(error) ? pool.query("select 1") : Promise.reject(error)));

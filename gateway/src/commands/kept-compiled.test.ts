@@ -1,4 +1,4 @@
-/** Commands cache their compiled code for the next start, and still start if the cache is not writable. */
+/** Tests that commands cache compiled code for the next start, and still start if the cache is not writable. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 const BIN = fileURLToPath(new URL("../../bin/", import.meta.url));
 const KEPT = "node_modules/.cache/compiled";
 
-test("a start stores its compile cache beside the sources, for itself and its threads", async (t) => {
+test("stores a start's compile cache beside the sources, for the process and its threads", async (t) => {
   const folder = await aPackage(t);
   const { output } = await start(folder);
   assert.equal(output, join(folder, KEPT));
@@ -20,20 +20,20 @@ test("a start stores its compile cache beside the sources, for itself and its th
   assert.ok(kept.length > 0);
 });
 
-test("a start succeeds without write access to the cache", async (t) => {
+test("starts without write access to the cache", async (t) => {
   const folder = await aPackage(t);
   await writeFile(join(folder, "node_modules"), "in the way");
   assert.deepEqual(await start(folder), { output: join(folder, KEPT), complaints: "" });
 });
 
-test("a configured cache directory is used", async (t) => {
+test("uses a configured cache directory", async (t) => {
   const folder = await aPackage(t);
   const elsewhere = join(folder, "elsewhere");
   assert.equal((await start(folder, { NODE_COMPILE_CACHE: elsewhere })).output, elsewhere);
   assert.deepEqual((await readdir(folder)).sort(), ["bin", "elsewhere", "package.json", "src"]);
 });
 
-/** A package with the gateway's launcher and one command, which prints the cache directory of its threads. */
+/** Writes a package with the gateway's launcher and one command, which prints the cache directory of its threads. */
 async function aPackage(t: { after: (done: () => Promise<void>) => void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-kept-"));
   t.after(() => rm(folder, { recursive: true }));

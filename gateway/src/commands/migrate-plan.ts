@@ -1,4 +1,4 @@
-/** What `tollgate migrate --plan` prints. */
+/** Formats the output of `tollgate migrate --plan`. */
 import { shownPrograms } from "../db/connected.ts";
 import { padded } from "../db/migrations.ts";
 import type { Plan, PlannedMigration } from "../db/plan.ts";
@@ -7,7 +7,7 @@ export function shownPlan({ schema, known, migrations, functions, connected }: P
   const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padded(schema)}`;
   const lines = [`${at}; this program has migrations up to ${padded(known)}.`];
   if (schema > known)
-    lines.push("The database is newer than this program; both work together, and nothing is changed.");
+    lines.push("The database is newer than this program. They are compatible, and nothing is changed.");
   else if (migrations.length + functions.length === 0) lines.push("There is nothing to do.");
   const before = migrations.findLastIndex(({ phase }) => phase === "before") + 1;
   lines.push(

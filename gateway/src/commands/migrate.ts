@@ -1,4 +1,4 @@
-/** `tollgate migrate`: migrates a database, finishes an upgrade, or shows what it would do. */
+/** `tollgate migrate`: migrates a database, finishes an upgrade, or shows the steps it would take. */
 
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -12,7 +12,9 @@ import { readProgram } from "../db/program.ts";
 import { assertReachable } from "./failures.ts";
 import { shownPlan } from "./migrate-plan.ts";
 
-/** Exit code of `--plan` if something is to be done. 1 is a failure and 2 wrong usage, as everywhere. */
+/**
+ * The exit code of `--plan` if there is something to migrate. 1 is a failure and 2 a usage error, as for all commands.
+ */
 const PENDING = 3;
 
 export const migrateOnly: Command = {

@@ -1,4 +1,4 @@
-/** `tollgate receipt verify FILE`: checks a usage receipt offline, with the keys a gateway published. */
+/** `tollgate receipt verify FILE`: verifies a usage receipt offline, with the keys that a gateway published. */
 
 import { readFile } from "node:fs/promises";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
@@ -51,6 +51,6 @@ async function readJson(place: string): Promise<unknown> {
   }
 }
 
-/** Omits the message of `JSON.parse`, which quotes its input. */
+/** Omits the message of `JSON.parse`, because it quotes the input. */
 const reasonOf = (cause: unknown): string =>
   cause instanceof SyntaxError ? "it is not JSON" : (systemFailure(cause)?.message ?? (cause as Error).message);

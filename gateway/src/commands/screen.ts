@@ -1,20 +1,20 @@
-/** The screen of `npm start` when the platform is ready. */
+/** The text that `npm start` prints when the platform is ready. */
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { alignedFacts } from "@tollgate/terminal/text.ts";
 import type { Online } from "./dev-nodes.ts";
 
 interface Ready {
-  /** The base URL of the OpenAI API, with `/v1`. */
+  /** The base URL for OpenAI clients, with `/v1`. */
   baseUrl: string;
   consoleUrl: string;
-  /** The demo payment provider's page, if it runs. */
+  /** The demo payment provider's page; undefined without payments. */
   paymentsUrl: string | undefined;
   apiKey: string;
   signIn: { email: string; password: string };
   online: Online[];
-  /** Notes about nodes that do not serve. */
+  /** Notes about nodes that do not serve, with the reason. */
   notes: string[];
-  /** The model of the printed example. */
+  /** The model used in the printed example request. */
   model: string;
 }
 

@@ -1,4 +1,7 @@
-/** `tollgate serve`: the production gateway. Logs to standard output, readable on a terminal and JSON otherwise; stops cleanly on SIGINT and SIGTERM. */
+/**
+ * `tollgate serve`: runs a production gateway. It logs to standard output, as text on a terminal and as JSON otherwise,
+ * and stops cleanly on SIGINT and SIGTERM.
+ */
 
 import type { BaseCommandContext, Command, CommandInput } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../base/clock.ts";
@@ -28,7 +31,7 @@ async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<n
   const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
   const workerSettings = readWorkerSettings(env);
   if (workerSettings !== undefined) {
-    // Imported late, because every command loads the table of commands and the gateway is large.
+    // Imported here: the gateway is large, and a static import would load it for every command.
     const { runWorker } = await import("../workers/worker.ts");
     return await runWorker({
       workerSettings,
@@ -39,7 +42,7 @@ async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<n
   }
   const stop = untilStopped();
   const { logFindings } = await import("./doctor/examine.ts");
-  // Runs during the start, so that a gateway that waits for something also reports other problems.
+  // Runs during the start, so that a gateway that waits for a dependency also logs other problems.
   void logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
   if (config.workers > 1) {
     const { runPrimary } = await import("../workers/primary.ts");
@@ -74,7 +77,7 @@ async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number>
   return 0;
 }
 
-/** Logs how to create an operator while there is none. A failed query is not fatal. */
+/** While there is no operator, logs how to create one. A failed query is ignored. */
 async function nameFirstOperator(
   { identities, port }: Pick<BuiltGateway, "identities" | "port">,
   config: Config,

@@ -1,11 +1,14 @@
-/** Waits for a signal or a fatal error. */
+/** Waits for a stop signal or a fatal error. */
 import { systemClock } from "../base/clock.ts";
 
-/** One Ctrl-C causes two signals: the terminal signals the whole process group, and npm forwards the signal too. */
+/**
+ * Signals within this time count as one. Ctrl-C causes two: the terminal signals the process group, and npm forwards
+ * its signal.
+ */
 const ECHO_MS = 500;
 
 export interface Stop {
-  /** Resolves at the first SIGINT or SIGTERM, or with a fatal error. */
+  /** Resolves at the first SIGINT or SIGTERM, or to a fatal error. */
   asked: Promise<Error | undefined>;
   now(error?: Error): void;
 }

@@ -2,9 +2,9 @@ import { test } from "node:test";
 import { assertHelped, assertJson } from "@tollgate/terminal/testing/tables.ts";
 import { TOLLGATE } from "./tollgate.ts";
 
-test("the help of every command has a runnable example", () => assertHelped(TOLLGATE));
+test("shows a runnable example in the help of every command", () => assertHelped(TOLLGATE));
 
-test("every command that prints data takes --json", () =>
+test("offers --json for every command that prints data", () =>
   assertJson(TOLLGATE, {
     dev: "it runs until it is stopped; --ready-file writes its addresses as JSON",
     serve: "it runs until it is stopped; LOG_FORMAT=json makes its log JSON",

@@ -1,4 +1,4 @@
-/** Every command of `tollgate`, by its words. */
+/** The table of all `tollgate` commands, by their words. */
 
 import type { CommandTable } from "@tollgate/terminal/command.ts";
 import { completion } from "@tollgate/terminal/completion.ts";

@@ -36,7 +36,7 @@ describe("a database URL", () => {
     ["postgres://u:p%w@a/db", /%25/],
     ["postgres://a:5432,b:70000/db", /ports from 1 to 65535$/],
     ["postgres://a:x/db", /host:port/],
-    ["postgres://u:secret/word@a/db", /host:port.*percent codes/],
+    ["postgres://u:secret/word@a/db", /host:port.*percent-encode/],
     ["postgres://a,b/db?port=1,2,3", /2 hosts and 3 ports/],
     ["postgres://a/db?application_name=x", /application_name, which Tollgate sets/],
     [
@@ -47,7 +47,7 @@ describe("a database URL", () => {
     ["postgres://a/db?sslmode=verify-ca", /sslrootcert/],
     ["postgres://a/db?sslmode=require&sslcert=/x", /sslcert and sslkey together/],
     ["postgres://a/db?sslrootcert=/x", /must set sslmode/],
-    ["postgres://a/db?ssl=true", /parameter ssl, which Tollgate does not know/],
+    ["postgres://a/db?ssl=true", /parameter ssl, which Tollgate does not support/],
     ["postgres://a/db?statement_timeout=5", /parameter statement_timeout.*options=-c/],
     ["postgres://a/db?client_encoding=LATIN1", /client_encoding to one of/],
   ];

@@ -8,24 +8,24 @@ export type SslMode = (typeof SSL_MODES)[number];
 const TARGETS = ["any", "read-write", "primary"] as const;
 
 export interface DatabaseAddress {
-  /** In the order in which they are tried. Undefined: the host in PGHOST, or this machine. */
+  /** The hosts in the order in which they are tried. Undefined: the host in PGHOST, or this machine. */
   hosts: { host: string | undefined; port: number | undefined }[];
   user: string | undefined;
   password: string | undefined;
   database: string | undefined;
-  /** Options for the start of a session, as in `-c jit=off`. */
+  /** PostgreSQL's command-line options for the session, such as `-c jit=off`. */
   options: string | undefined;
   target: (typeof TARGETS)[number];
   ssl: { mode: SslMode | undefined; rootcert: string | undefined; cert: string | undefined; key: string | undefined };
 }
 
-/** The message is the broken rule: "must …". It never contains the URL, which may include a password. */
+/** The message states the broken rule: "must …". It never contains the URL, which may include a password. */
 export class DatabaseUrlError extends Error {
   override name = "DatabaseUrlError";
 }
 
 const URL_FORM = /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-/** libpq parameters that have no effect here, with the values that are accepted. */
+/** libpq parameters that this program ignores, with the values that it accepts for them. */
 const NEUTRAL: Record<string, string[]> = {
   client_encoding: ["utf8", "utf-8", "auto"],
   channel_binding: ["disable", "prefer"],
@@ -61,7 +61,7 @@ function parametersOf(query: string): Map<string, string> {
     const [name = "", ...value] = part.split("=");
     parameters.set(decoded(name), decoded(value.join("=").replaceAll("+", " ")));
   }
-  // Gateways recognise each other, and each other's versions, by these connection names.
+  // Fixed, because gateways recognize each other and their versions by these connection names.
   if (parameters.has("application_name"))
     throw new DatabaseUrlError("must not set application_name, which Tollgate sets itself");
   for (const [name, value] of parameters) {
@@ -69,7 +69,7 @@ function parametersOf(query: string): Map<string, string> {
     if (neutral !== undefined) oneOf(name, neutral, value.toLowerCase());
     else if (![...KNOWN, ...KNOWN_SSL].includes(name)) {
       throw new DatabaseUrlError(
-        `must not have the parameter ${name}, which Tollgate does not know; it knows ${[...KNOWN, ...KNOWN_SSL].join(", ")}. Settings of the server go into options=-c%20name%3Dvalue`,
+        `must not have the parameter ${name}, which Tollgate does not support. Supported parameters: ${[...KNOWN, ...KNOWN_SSL].join(", ")}. Set server settings in options=-c%20name%3Dvalue`,
       );
     }
   }
@@ -81,7 +81,7 @@ function hostsOf(text: string, parameters: Map<string, string>): DatabaseAddress
     const [, host = "", port = ""] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(one) ?? [];
     if (one !== "" && host === "" && port === "")
       throw new DatabaseUrlError(
-        `must name hosts as host:port, separated by commas, and write "/", "?" and "@" in a password as percent codes`,
+        `must list hosts as host:port, separated by commas, and percent-encode "/", "?" and "@" in a password`,
       );
     return { host: decoded(host.replace(/^\[(.*)\]$/, "$1")), port };
   });
@@ -110,10 +110,10 @@ function sslOf(parameters: Map<string, string>): DatabaseAddress["ssl"] {
   if ((cert === undefined) !== (key === undefined)) throw new DatabaseUrlError("must set sslcert and sslkey together");
   if (mode === "verify-ca" && (rootcert === undefined || rootcert === "system"))
     throw new DatabaseUrlError(
-      "must name the file of the certificate authority (sslrootcert) with sslmode=verify-ca; sslmode=verify-full also works without it, with public authorities",
+      "must set sslrootcert (file of the certificate authority) with sslmode=verify-ca; sslmode=verify-full without sslrootcert trusts public authorities",
     );
   if (mode === undefined && [rootcert, cert].some((file) => file !== undefined))
-    throw new DatabaseUrlError("must set sslmode where it sets sslrootcert or sslcert");
+    throw new DatabaseUrlError("must set sslmode if it sets sslrootcert or sslcert");
   return { mode, rootcert, cert, key };
 }
 
@@ -128,6 +128,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new DatabaseUrlError('must write special characters as percent codes: a "%" itself is %25');
+    throw new DatabaseUrlError('must percent-encode special characters, and write "%" as %25');
   }
 }

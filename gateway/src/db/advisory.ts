@@ -4,12 +4,12 @@
 export const LOCK_CLASS = 0x746f6c6c;
 
 export const LOCK = {
-  /** Held by the gateway that owns a private PostgreSQL, in the database `postgres`. */
+  /** Held by the gateway that owns a private PostgreSQL server. Taken in that server's database `postgres`. */
   dataDirectory: 1,
-  /** Held while migrations run, in the database they change. */
+  /** Held while migrations run. Taken in the database that they change. */
   migration: 2,
-  /** Held by the gateway that runs the ledger check, in its database. */
+  /** Held by the gateway that runs the ledger check. Taken in that gateway's database. */
   books: 3,
-  /** Held by the process that drops old request records, in its database. */
+  /** Held by the process that deletes old request records. Taken in that process's database. */
   retention: 4,
 } as const;

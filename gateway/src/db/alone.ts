@@ -1,8 +1,9 @@
 /**
- * Runs a migration outside of the shared transaction (`-- transaction: none`): one statement that takes long on a big table but does not
- * block writes. Two forms are allowed, both repeatable after an interruption:
- * - `create [unique] index concurrently if not exists NAME on TABLE …`: an index left invalid is dropped and built again. PostgreSQL
- *   cannot build one concurrently on a partitioned table, so each partition's index is built and then attached.
+ * Runs a migration outside of the shared transaction (`-- transaction: none`): one statement that takes long on a big
+ * table but does not block writes. Two forms are allowed. Both can be repeated after an interruption:
+ * - `create [unique] index concurrently if not exists NAME on TABLE …`: an index left invalid is dropped and built
+ *   again. PostgreSQL cannot build an index concurrently on a partitioned table. There, each partition's index is built
+ *   and attached.
  * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that blocks no reads or writes.
  */
 import type pg from "pg";
@@ -16,7 +17,7 @@ const INDEX = /^create (unique )?index concurrently if not exists (\w+) on (\w+)
 const VALIDATION = /^alter table (only )?\w+ validate constraint \w+$/i;
 
 const Name = row({ name: z.string() });
-/** PostgreSQL truncates longer names. */
+/** The longest name in PostgreSQL, which truncates longer ones. */
 const NAME_CHARS_MAX = 63;
 
 export async function runAlone(client: pg.PoolClient, migration: Migration): Promise<void> {
@@ -41,8 +42,8 @@ export async function runAlone(client: pg.PoolClient, migration: Migration): Pro
 async function createIndex(client: pg.PoolClient, [, unique = "", name = "", table = "", rest = ""]: RegExpExecArray) {
   const partitions = await partitionsOf(client, table, name);
   if (partitions === undefined) return await build(client, { unique, name, table, rest });
-  // Creates the parent index only, which becomes valid when every partition's index is attached. New partitions get the index when they are
-  // created.
+  // Creates only the parent index, which becomes valid when every partition's index is attached. Partitions created
+  // later get the index automatically.
   await client.query(`create ${unique}index if not exists ${name} on only ${table}${rest}`);
   for (const partition of partitions) {
     await build(client, { unique, name: partition.index, table: partition.name, rest });
@@ -50,7 +51,7 @@ async function createIndex(client: pg.PoolClient, [, unique = "", name = "", tab
   }
 }
 
-/** Undefined when the table is not partitioned; otherwise partitions without an attached index. */
+/** Returns the partitions without an attached index, or undefined when the table is not partitioned. */
 async function partitionsOf(client: pg.PoolClient, table: string, index: string) {
   const parents = await queryRows(
     client,

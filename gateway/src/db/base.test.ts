@@ -19,7 +19,7 @@ import { openTestDatabase } from "./testing.ts";
 const log = createLog("silent");
 const migrations = await readMigrations(SQL);
 
-/** Applies all migrations without the base. */
+/** Returns a directory without base.sql, so that all migrations run one by one. */
 async function oneByOne(t: Pick<TestContext, "after">): Promise<string> {
   const directory = await makeSqlDirectory(t);
   for (const folder of ["migrations", "functions"]) {
@@ -29,7 +29,7 @@ async function oneByOne(t: Pick<TestContext, "after">): Promise<string> {
   return directory;
 }
 
-/** Every row of every table, except values that depend on time or chance. */
+/** Returns every row of every table, except for values that depend on time or chance. */
 async function rowsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
   const tables = await texts(pool, "select tablename from pg_tables where schemaname = 'public' order by 1");
   const found: Record<string, string[]> = {};
@@ -65,7 +65,7 @@ const LEDGER_SINCE = 3;
 const REQUESTS_SINCE = 4;
 const idOf = (version: number): string => `01a1e000-0000-7000-8000-${String(version).padStart(12, "0")}`;
 
-/** Inserts an account with rows in every table of that version. */
+/** Inserts an account, with rows in the ledger and request tables if that schema version has them. */
 async function addRows(pool: pg.Pool, version: number): Promise<void> {
   const id = [idOf(version)];
   await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'an account')", id);
@@ -78,7 +78,7 @@ async function addRows(pool: pg.Pool, version: number): Promise<void> {
     );
 }
 
-/** The schema equals that of a new database, and only the rows of these versions exist. */
+/** Asserts that the schema equals that of a new database, and that it has only the rows inserted at these versions. */
 async function assertLikeNew(pool: pg.Pool, versions: number[]): Promise<void> {
   const since = (first: number): string[] => versions.filter((version) => version >= first).map(idOf);
   const [accounts, ledger, requests] = [since(1), since(LEDGER_SINCE), since(REQUESTS_SINCE)];
@@ -110,10 +110,10 @@ test("migrating a database with rows at every step gives the same schema as an e
   );
 });
 
-// All later migrations run in one transaction, on rows of an earlier version: the first, the first that has all of these rows, and the last
-// release's. Other starting versions run the end of the same transaction on the same kinds of rows.
+// Starting versions: the first, the first with all of these rows, and the last release's. The remaining migrations run
+// in one transaction. Other starting versions would run the end of that transaction on the same kinds of rows.
 for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
-  test(`migrating a database with rows from ${version} gives the same schema as an empty one`, async (t) => {
+  test(`migrating a database with rows from schema ${version} gives the same schema as an empty one`, async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(version)) });
     t.after(close);
     await addRows(pool, version);
@@ -122,7 +122,7 @@ for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
   });
 }
 
-test("migrations newer than base.sql run after it, and a base.sql newer than the migrations is skipped", async (t) => {
+test("migrations newer than base.sql run after it, and a base.sql newer than the migrations is ignored", async (t) => {
   const TWO = { "0001_first.sql": "create table first (a int);", "0002_second.sql": "create table second (a int);" };
   const directory = await makeSqlDirectory(t, { migrations: TWO });
   const known = await readMigrations(directory);

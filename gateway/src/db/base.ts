@@ -10,11 +10,11 @@ import { MigrationError, type SqlFile, sha256Of } from "./sql-files.ts";
 export const BASE_FILE = "base.sql";
 
 export interface Base extends SqlFile {
-  /** The last migration that base.sql includes. */
+  /** The number of the last migration that base.sql includes. */
   version: number;
 }
 
-/** The base in `directory`, or undefined if there is no base.sql. */
+/** Reads base.sql in `directory`. Undefined if there is no such file. */
 export async function readBase(directory: string, migrations: Migration[]): Promise<Base | undefined> {
   const sql = await readIfThere(join(directory, BASE_FILE));
   if (sql === undefined) return undefined;
@@ -28,7 +28,7 @@ export async function readBase(directory: string, migrations: Migration[]): Prom
   return { name: BASE_FILE, sql, version: Number(version) };
 }
 
-/** The header line that names the migrations a base was written from. */
+/** The first line of base.sql, which identifies the migrations that it was written from. */
 export const headerOf = (migrations: Migration[]): string =>
   `-- migrations: 0001 to ${padded(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
 

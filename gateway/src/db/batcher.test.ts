@@ -10,7 +10,7 @@ const lost = (): Error => Object.assign(new Error("lost"), { code: "ECONNRESET" 
 const waited = (): Error => Object.assign(new Error("waited"), { code: "55P03" });
 const refused = (): Error => Object.assign(new Error("refused"), { code: "23514" });
 
-/** A batcher whose sends the test answers. */
+/** Opens a batcher for which the test answers each batch that it sends. */
 function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const clock = manualClock();
   const sent: { ops: string[]; answer: PromiseWithResolvers<string[]> }[] = [];
@@ -24,7 +24,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const { locked, ...others } = options;
   const apart = locked && {
     send: sendTo(aside),
-    // An operation's first character is its account.
+    // The first character of a test operation is its account.
     keysOf: (op: string) => [op.charAt(0)],
     locked: async () => locked,
     isWait: isLockWait,
@@ -38,7 +38,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   return { clock, sent, aside, undone, batcher, last, lastAside };
 }
 
-test("rejects a failed batch once without a time limit, and the caller decides whether to retry", async () => {
+test("without a time limit, rejects a failed batch at once and leaves the retry to the caller", async () => {
   const { batcher, last, sent, undone } = open();
   const asked = [batcher.add("a"), batcher.add("b")].map((result) => result.catch((error) => error.code));
   await turn();
@@ -48,10 +48,10 @@ test("rejects a failed batch once without a time limit, and the caller decides w
   assert.deepEqual(undone, ["a", "b"]);
 });
 
-test("sends operations of one event-loop turn as one batch, and later ones as the next", async () => {
+test("sends operations added in one event-loop turn as one batch, and later ones as the next", async () => {
   const { batcher, last, sent } = open();
   const asked = [batcher.add("a")];
-  // Simulates the second of two readable sockets: runs after the promises of the first.
+  // Simulates data on a second socket in the same event-loop turn: adds "b" after the promises of "a" have run.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   await Promise.resolve();
   asked.push(batcher.add("b"));
@@ -66,7 +66,7 @@ test("sends operations of one event-loop turn as one batch, and later ones as th
   assert.equal(sent.length, 2);
 });
 
-test("retries after a lost connection with growing delays from 100 ms when it has a time limit", async () => {
+test("with a time limit, retries after a lost connection with growing delays from 100 ms", async () => {
   const { batcher, last, sent, clock } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   for (const pauseMs of [100, 200, 400]) {
@@ -84,7 +84,7 @@ test("retries after a lost connection with growing delays from 100 ms when it ha
   assert.equal(await asked, "done");
 });
 
-test("does not retry while the database is unreachable, and undoes nothing that was not sent", async () => {
+test("does not retry while the database is unreachable, and undoes no operation that was never sent", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -94,7 +94,7 @@ test("does not retry while the database is unreachable, and undoes nothing that 
   assert.deepEqual(undone, []);
 });
 
-test("undoes instead of retrying a batch that failed because the database became unreachable", async () => {
+test("undoes a sent batch instead of retrying when the database becomes unreachable", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -104,7 +104,7 @@ test("undoes instead of retrying a batch that failed because the database became
   assert.deepEqual(undone, ["a"]);
 });
 
-test("rejects callers of a hanging database: sent operations are undone later, unsent ones dropped", async () => {
+test("rejects callers when the database hangs, undoes their sent operations later and drops the unsent ones", async () => {
   const { batcher, last, sent, clock, undone } = open({ waitMaxMs: 2_000 });
   const first = batcher.add("sent").catch((error) => error);
   await turn();
@@ -126,7 +126,7 @@ test("rejects callers of a hanging database: sent operations are undone later, u
   assert.equal(await third, "done");
 });
 
-test("undoes an operation that timed out after its connection was lost", async () => {
+test("undoes an operation whose time limit passed after its connection was lost", async () => {
   const { batcher, last, clock, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a").catch((error) => error.code);
   await turn();
@@ -154,7 +154,7 @@ test("fails only the operation that the database refuses", async () => {
   assert.deepEqual(undone, []);
 });
 
-test("continues a batch that waits for a lock without the locked account, whose operations run separately", async () => {
+test("sends a batch again without the operations of a locked account, which run separately", async () => {
   const { batcher, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "b1", "a2", "b2"].map((op) => batcher.add(op));
   await turn();
@@ -162,7 +162,7 @@ test("continues a batch that waits for a lock without the locked account, whose 
   await turn();
   assert.deepEqual([last().ops, aside.map(({ ops }) => ops)], [["b1", "b2"], [["a1"]]]);
   last().answer.resolve(["b1", "b2"]);
-  // Operations that arrive meanwhile are not delayed by the locked account either.
+  // The locked account does not delay operations that arrive meanwhile either.
   const more = ["a3", "b3"].map((op) => batcher.add(op));
   await turn();
   assert.deepEqual([last().ops, aside.length], [["b3"], 1]);
@@ -176,7 +176,7 @@ test("continues a batch that waits for a lock without the locked account, whose 
   assert.equal(sent.length, 4);
 });
 
-test("fails the operations that wait for a lock too long, and starts the account's next one separately", async () => {
+test("rejects operations that wait for a lock too long, and runs the account's next operation separately", async () => {
   const { batcher, clock, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "a2"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -201,7 +201,7 @@ test("fails the operations that wait for a lock too long, and starts the account
   assert.deepEqual(last().ops, ["a4"]);
 });
 
-test("undoes an operation that timed out at a lock but was executed", async () => {
+test("undoes an operation that the database executed after its caller had timed out at a lock", async () => {
   const { batcher, clock, last, lastAside, undone } = open({ waitMaxMs: 2_000, locked: new Set(["a"]) });
   const asked = batcher.add("a1").catch((error) => error.code);
   await turn();
@@ -232,7 +232,7 @@ test("runs the operations of at most two locked accounts separately at the same 
   assert.deepEqual(await Promise.all(asked), ["a1", "b1", "c1"]);
 });
 
-test("reports batch sizes, waiting times and the duration of operations", async () => {
+test("reports batch sizes, waiting times and batch durations", async () => {
   const { batcher, last, clock } = open();
   const first = batcher.add("a");
   await turn();

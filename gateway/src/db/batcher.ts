@@ -1,10 +1,12 @@
 /**
- * Collects operations while a batch is in flight and sends them as the next one: one batch at a time, without a timer. Under load a
- * round trip serves up to `sizeMax` operations; a single operation waits for nothing. A batch that did not reach the database fails as
- * a whole. A batch that the database refused is repeated operation by operation, so that an invalid operation does not fail others;
- * with `apart` this uses other connections while the next batches run without the accounts concerned (lanes.ts), so that a locked
- * account delays others by one batch at most. With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has
- * passed; without it the caller decides.
+ * Sends operations to the database in batches: while one batch is in flight, new operations collect for the next. There
+ * is no timer, so a single operation waits for nothing. Under load a round trip serves up to `sizeMax` operations.
+ * - A batch that did not reach the database fails as a whole.
+ * - A batch that the database refused is repeated operation by operation, so that an invalid operation fails alone.
+ * - With `apart`, such operations run on other connections (lanes.ts). Meanwhile the next batches leave out their
+ *   accounts, so a locked account delays others by one batch at most.
+ * - With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has passed. Without it the
+ *   caller decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
 import { type Deadline, openDeadlines } from "../base/deadlines.ts";
@@ -14,29 +16,29 @@ import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/pauses.ts";
 import { type LaneOutcome, Lanes } from "./lanes.ts";
 
-/** Counters since the start, including failed tries. */
+/** Statistics since the start, including failed batches. */
 export interface BatchFigures {
   sizes: Distribution;
-  /** How long operations waited for their batch to be sent. */
+  /** How long operations waited before their batch was sent, in seconds. */
   waitS: Distribution;
-  /** How long batches were in flight. */
+  /** How long batches were in flight, in seconds. */
   tripS: Distribution;
 }
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128];
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** How long a separate operation is retried while its account is locked, and the pauses between tries. */
+/** How long an operation that runs separately is retried while its account is locked, and the pause between tries. */
 const APART_WAIT_MS_MAX = 4_000;
 const APART_PAUSE_MS = 250;
 
-/** Runs operations separately that would delay others. */
+/** Runs operations separately when they would delay the batches, for example because their account is locked. */
 interface Apart<Op, Result> {
-  /** Sends on separate connections, where a statement waits only briefly for a lock. */
+  /** Sends the operations on separate connections, where a statement waits only briefly for a lock. */
   send: (ops: Op[]) => Promise<Result[]>;
-  /** The keys that an operation may wait for: its accounts. */
+  /** Returns the lock keys of an operation: the accounts that it changes. */
   keysOf: (op: Op) => string[];
-  /** Returns which of these keys other transactions have locked. */
+  /** Returns those lock keys of the operations that other transactions have locked. */
   locked: (ops: Op[]) => Promise<Set<string>>;
   /** Whether the error is a lock timeout. */
   isWait: (error: unknown) => boolean;
@@ -47,9 +49,9 @@ interface BatcherOptions<Op, Result> {
   sizeMax: number;
   /** Whether the error is a lost connection: the outcome is unknown and a retry may succeed. */
   isConnectionLoss: (error: unknown) => boolean;
-  /** The maximum wait of a caller. Afterwards the operation fails with the latest error. */
+  /** How long a caller waits at most. Afterwards the operation fails with its latest error. */
   waitMaxMs?: number;
-  /** Called for a timed-out operation that the database may have run, once it can be undone. */
+  /** Called for a timed-out operation that the database may have executed, as soon as it is no longer in flight. */
   undo?: (op: Op) => void;
   apart?: Apart<Op, Result>;
 }
@@ -60,7 +62,7 @@ interface Waiting<Op, Result> {
   reject: (error: unknown) => void;
   since: number;
   isOver: boolean;
-  /** Sent, with an unknown outcome. */
+  /** The operation was sent, and its outcome is unknown. */
   isInDoubt: boolean;
   trouble: unknown;
   due: Deadline<Waiting<Op, Result>> | undefined;
@@ -116,7 +118,7 @@ export class Batcher<Op, Result> {
       const lane = this.#lanes.isEmpty ? undefined : this.#lanes.keyOf(this.#options.apart?.keysOf(op) ?? []);
       if (lane !== undefined) return this.#lanes.put(lane, waiting);
       this.#queue.push(waiting);
-      // After pending socket data was read, so that requests that arrived together share a batch.
+      // Starts after pending socket data was read, so that requests that arrived together share a batch.
       this.#start((task) => clock.soon(task));
     });
   }
@@ -127,7 +129,7 @@ export class Batcher<Op, Result> {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Operations of the previous batch come first. */
+  /** Puts operations of the previous batch at the head of the queue. */
   #enqueue(waiting: Waiting<Op, Result>[]): void {
     if (waiting.length === 0) return;
     this.#queue.unshift(...waiting);
@@ -173,7 +175,7 @@ export class Batcher<Op, Result> {
     return error instanceof Away || this.#options.isConnectionLoss(error);
   }
 
-  /** Handles the error of a try. Rejects operations that a retry cannot help. */
+  /** Records the error of a failed try, and rejects operations for which a retry is pointless. */
   #failed(waiting: Waiting<Op, Result>, error: unknown): void {
     const isShared = this.#isShared(error);
     const isAway = error instanceof Away;
@@ -183,13 +185,13 @@ export class Batcher<Op, Result> {
   }
 
   /**
-   * Operations that wait for a lock run separately, by locked key, and the others join the next batch. When the locks cannot be
-   * queried, every account runs separately.
+   * Runs operations that wait for a lock separately, grouped by locked account. The others join the next batch. If the
+   * locked accounts cannot be determined, every account's operations run separately.
    */
   async #separate(batch: Waiting<Op, Result>[], error: unknown, apart: Apart<Op, Result>): Promise<void> {
     const ops = this.#stillWaiting(batch).map(({ op }) => op);
     const none = (): Set<string> => new Set();
-    // If this query fails too, each lane finds the error by itself.
+    // If this query fails too, each separate operation meets the error itself.
     const locked = apart.isWait(error) && ops.length > 0 ? await apart.locked(ops).catch(none) : none();
     const free: Waiting<Op, Result>[] = [];
     for (const waiting of this.#stillWaiting(batch)) {
@@ -211,7 +213,7 @@ export class Batcher<Op, Result> {
       if (error === undefined) return "done";
       const isWait = apart.isWait(error);
       if (isWait && clock.monotonic() - began < APART_WAIT_MS_MAX) {
-        // A waiting statement keeps its locks: the pauses let other transactions have them.
+        // A waiting statement keeps its other locks. The pause lets other transactions take them.
         await sleep(clock, APART_PAUSE_MS);
         continue;
       }
@@ -223,7 +225,10 @@ export class Batcher<Op, Result> {
     return "failed";
   }
 
-  /** Drops timed-out operations. None of them is in flight now, so those that may have run can be undone. */
+  /**
+   * Removes timed-out operations. None of the batch is in flight now, so those that may have been executed can be
+   * undone.
+   */
   #stillWaiting(batch: Waiting<Op, Result>[]): Waiting<Op, Result>[] {
     for (const waiting of batch) {
       if (!waiting.isOver || !waiting.isInDoubt) continue;

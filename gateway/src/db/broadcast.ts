@@ -1,6 +1,7 @@
 /**
- * Short messages to every gateway on the same database, by LISTEN and NOTIFY, such as "this key was revoked". Gateways would notice the
- * change later anyway, so a lost message does no harm. After a lost connection, listeners clear their caches.
+ * Sends short messages, such as "this key was revoked", to every gateway on the same database by LISTEN and NOTIFY. A
+ * lost message does no harm, because gateways notice the change later anyway. After a lost connection, listeners clear
+ * their caches.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -14,28 +15,31 @@ import { type Connection, clientConfig } from "./pool.ts";
 const CHANNEL = "tollgate";
 const RETRY_MS = 1_000;
 
-/** Every gateway must read its catalogue file again. */
+/** Message: every gateway must read its catalogue file again. */
 export const CATALOGUE_TOPIC = "catalogue";
-/** The ID of an account that was suspended or restored. */
+/** Message: an account was suspended or restored. The text is its ID. */
 export const ACCOUNT_TOPIC = "account";
-/** The ID of an account whose members changed. */
+/** Message: an account's members changed. The text is the account's ID. */
 export const TEAM_TOPIC = "team";
-/** The ID of a node whose records changed: `node_…`. */
+/** Message: a node's records changed. The text is the node's ID, `node_…`. */
 export const NODE_TOPIC = "node";
-/** Rows changed in a way that has no other topic: gateways clear their caches. */
+/** Message: rows changed for which no other topic exists, so gateways clear their caches. */
 export const FORGET_TOPIC = "forget";
-/** The name of a shared setting that an operator changed. */
+/** Message: an operator changed a shared setting. The text is the setting's name. */
 export const DEPLOYMENT_TOPIC = "deployment";
 
 export interface Broadcast {
   send(topic: string, text: string): Promise<void>;
-  /** `text` is undefined after a lost connection: any message may have been missed. */
+  /**
+   * Calls `run` with each message of the topic, and with undefined after a lost connection, when messages may be
+   * missing.
+   */
   on(topic: string, run: (text: string | undefined) => void): void;
   close(): Promise<void>;
 }
 
 interface HeardBroadcast extends Broadcast {
-  /** Makes the local listeners clear their caches. */
+  /** Makes the listeners of this process clear their caches. */
   forget(): void;
 }
 
@@ -45,7 +49,7 @@ export async function openBroadcast(options: {
   guard: Guard;
   clock: Clock;
   log: Log;
-  /** The gateway's ID, when several processes are one gateway. */
+  /** The ID that worker processes of one gateway share. */
   gateway?: string | undefined;
 }): Promise<HeardBroadcast> {
   const listener = new Listener(options);
@@ -58,7 +62,7 @@ export async function openBroadcast(options: {
   };
 }
 
-/** The database functions that it needs. */
+/** The functions of the database guard that a listener uses. */
 type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt"> &
   Partial<Pick<StoreGuard, "lineage">>;
 
@@ -70,7 +74,7 @@ interface ListenerOptions {
   gateway?: string | undefined;
 }
 
-/** For a process that only sends. */
+/** Sends a message. A process that only sends needs no listener. */
 export async function announce(pool: pg.Pool | pg.ClientBase, topic: string, text: string): Promise<void> {
   await pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
 }
@@ -98,13 +102,14 @@ class Listener {
   async listen(): Promise<void> {
     const { connection, guard, log, gateway } = this.#options;
     const client = new DatabaseClient(clientConfig(connection, broadcastConnection(gateway)));
-    // The guard closes it when the database becomes unreachable: a broken network can leave an idle connection open for long.
+    // Lets the guard close this connection when the database becomes unreachable. Otherwise a broken network could
+    // leave an idle connection open for long.
     guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {
       const space = payload.indexOf(" ");
       for (const run of this.#runs.get(payload.slice(0, space)) ?? []) run(payload.slice(space + 1));
     });
-    // The "end" event follows and handles the loss.
+    // Only logs the error: the "end" event follows and starts the reconnection.
     client.on("error", (error) => log.debug({ err: error }, "database notifications: connection lost"));
     await client.connect();
     await guard.lineage?.check(client);
@@ -118,7 +123,7 @@ class Listener {
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopWaiting();
-    // A reconnection may have been in progress.
+    // Waits for a reconnection that may be in progress.
     await this.#recovery;
     await this.#client?.end();
   }
@@ -126,7 +131,7 @@ class Listener {
   async #recover(): Promise<void> {
     const { clock, log, guard } = this.#options;
     if (this.#closed) return;
-    // The outage of the database is already logged.
+    // No warning during a database outage, which is already logged.
     if (!(await guard.health.suspect())) log.warn("database notifications: connection lost; reconnecting");
     while (!this.#closed) {
       await new Promise<void>((resolve) => {

@@ -1,18 +1,19 @@
 /**
- * Determines from a migration's SQL what it locks, for `tollgate migrate --plan`. Each rule recognises a form that blocks writes or
- * reads of an existing table. Statements that match no rule are reported as unknown, and tables created in the same run block nothing.
+ * Determines from a migration's SQL which tables it locks, for `tollgate migrate --plan`. Each rule recognizes a form
+ * of statement that blocks writes or reads of an existing table. Statements that match no rule are reported as unknown.
+ * Tables created in the same run are not reported, because nothing uses them yet.
  */
 import { statementsOf } from "./statements.ts";
 
 export interface Burden {
   line: number;
-  /** The affected tables. */
+  /** The table that is locked. */
   table: string;
   what: string;
 }
 
 interface Rule {
-  /** The statement's form; the first group is the table. */
+  /** Matches the statement. The first group is the table. */
   form: RegExp;
   what: string | undefined;
 }
@@ -21,7 +22,7 @@ const MOMENT = "waits for running statements on the table and blocks new ones; q
 const REWRITE = "may rewrite the whole table, which cannot be read or written meanwhile";
 const READ = "scans the whole table, which cannot be read or written meanwhile";
 
-/** The first matching rule applies. */
+/** For each statement, the first matching rule applies. */
 const RULES: Rule[] = [
   { form: /^create (?:unique )?index concurrently .*?\bon (?:only )?(\w+)/i, what: undefined },
   {
@@ -56,11 +57,11 @@ const RULES: Rule[] = [
   { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "locks the table until the migration ends" },
 ];
 
-/** Statements that block no table in use. */
+/** Matches statements that block no table in use. */
 const HARMLESS =
   /^(?:create (?:table|type|domain|sequence|view|extension|schema)|comment on|insert into|drop (?:function|trigger|index|view|type)|grant|revoke|set (?:local )?\w|analyze|select)\b/i;
 
-/** `made`: tables created earlier in this run; the statement's own are added. */
+/** `made`: the tables that this run has created so far. Tables that the statement creates are added. */
 export function burdensOf(sql: string, made: Set<string>): Burden[] {
   return statementsOf(sql).flatMap(({ line, text }) => {
     const created = /^create (?:unlogged )?table (?:if not exists )?(\w+)/i.exec(text)?.[1];

@@ -1,16 +1,19 @@
 /**
- * The rows that a session changes, as triggers describe them to it (`gateway/sql/functions/journal_change.sql`). Reported when their
- * transaction is committed, before the query that committed it resolves.
+ * Reports the rows that a session has changed. Triggers send a description of each change to the session
+ * (`gateway/sql/functions/journal_change.sql`). The changes are reported when their transaction has committed, before
+ * the query that committed it resolves.
  */
 import type pg from "pg";
 
-/** The SQLSTATE of the trigger's messages. */
+/** The SQLSTATE of the messages in which triggers describe a change. */
 const CHANGE = "TGJ01";
 
-/** For the start of a connection: its triggers describe changes to the session. Otherwise they notify all gateways. */
+/**
+ * A startup option: triggers send their descriptions of changes to the session. Without it, they notify all gateways.
+ */
 export const DESCRIBES_CHANGES = "-c tollgate.journal=on";
 
-/** What a change made by another program is sent as: `digest part parts text`. */
+/** The topic of changes made by other programs. A long description is split: `digest part parts text`. */
 export const CHANGE_TOPIC = "change";
 
 /** pg's internal connection, which its types omit. */
@@ -33,7 +36,7 @@ export function watchChanges(client: pg.Client, report: (change: string) => void
   const { connection } = client as unknown as Wire;
   connection.on("errorMessage", undo);
   connection.on("commandComplete", ({ text }) => text === "ROLLBACK" && undo());
-  // Idle: no transaction is open.
+  // Status "I" (idle): no transaction is open.
   connection.prependListener("readyForQuery", ({ status }) => {
     if (status !== "I" || changes.length === 0) return;
     const committed = changes;
@@ -42,7 +45,7 @@ export function watchChanges(client: pg.Client, report: (change: string) => void
   });
 }
 
-/** Puts notifications of changes together. A part may be missing after a lost connection. */
+/** Joins the parts of long descriptions. An incomplete one, after a lost connection, is dropped. */
 export function changeParts(report: (change: string) => void): (text: string | undefined) => void {
   const open = new Map<string, string[]>();
   return (text) => {

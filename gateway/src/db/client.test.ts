@@ -1,4 +1,4 @@
-/** Connections of a URL: several hosts, read-only servers, and a pooler in between. */
+/** Connecting by a URL: several hosts, read-only servers, and a pooler in between. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ after(async () => {
 
 const portOf = (proxy: DatabaseProxy | undefined): number =>
   parseDatabaseUrl(proxy?.connection.connectionString ?? "").hosts[0]?.port ?? 0;
-/** The database's URL with these hosts. */
+/** Returns the test database's URL with other hosts. */
 const urlWith = (hosts: string, query = ""): Connection => {
   const url = (first as DatabaseProxy).connection.connectionString;
   return { connectionString: url.replace(/127\.0\.0\.1:\d+/, hosts) + query };
@@ -53,19 +53,19 @@ const connected = async (t: TestContext, connection: Connection): Promise<Databa
 };
 
 describe("a URL with several hosts", () => {
-  test("connects to the first host that answers, and to another when that host is gone", async (t) => {
+  test("connects to the first host that answers, and after its failure to another", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
     assert.equal((await connected(t, connection)).port, a);
     assert.equal((await connected(t, connection)).port, a);
     await first?.refuse();
     t.after(() => first?.resume());
-    // A failed connection makes the next one look for another host.
+    // The first attempt fails. Afterwards the next connection looks for another host.
     await assert.rejects(connected(t, connection));
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("tries hosts that failed last, and skips unsuitable ones", async (t) => {
+  test("puts the host that failed last at the end of the list, and skips unsuitable hosts", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write") as PlacesKey;
     const client = await connected(t, connection);
@@ -82,7 +82,7 @@ describe("a URL with several hosts", () => {
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("remembers a host that was found for a client that timed out meanwhile", async (t) => {
+  test("keeps the host that it chose for a client that timed out meanwhile", async (t) => {
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
     let looks = 0;
     databaseHostsOf(connection).suits = async () => {
@@ -118,11 +118,11 @@ describe("a URL with several hosts", () => {
     assert.deepEqual(asked, [a, b]);
   });
 
-  test("tests hosts with the password, which the pool hides from copies of its settings", async (t) => {
+  test("sends the password when it tests hosts, although the pool hides it from copies of its settings", async (t) => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.once("data", () => {
-        // The server's request for a plain-text password.
+        // Sends the server's request for a plain-text password.
         socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
         socket.once("data", (message) => {
           heard.push(message.subarray(5, -1).toString());
@@ -166,15 +166,15 @@ test("sslmode=prefer continues without TLS when the server has none; sslmode=req
   await assert.rejects(connected(t, urlWith(at, "?sslmode=require")), /does not support SSL/);
 });
 
-test("rejects with the reason when a client is closed before it is connected", async () => {
+test("a client that is closed while it connects rejects with the reason for closing", async () => {
   const client = new DatabaseClient(clientConfig(urlWith(`127.0.0.1:${portOf(second)}`, "?sslmode=prefer"), "test"));
   const connecting = client.connect();
-  // Like the guard, which cuts every known client, including one that still reads its certificates.
+  // Closes the client like the database guard, which closes clients even while they still read certificates.
   closeImmediately(client, new Error("the database is away"));
   await assert.rejects(connecting, /the database is away/);
 });
 
-test("parses options as PostgreSQL does", () => {
+test("reads session options like PostgreSQL, including quotes and escapes", () => {
   assert.deepEqual(settingsOf("-c TimeZone=UTC -c DateStyle=ISO,\\ MDY -cjit=off --a.b=c"), {
     TimeZone: "UTC",
     DateStyle: "ISO, MDY",
@@ -192,7 +192,7 @@ const isThere = (): boolean => {
   }
 };
 
-describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not installed` }, () => {
+describe("behind the pooler pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not installed` }, () => {
   const open = async (t: TestContext, mode: string, more = ""): Promise<{ connectionString: string }> => {
     const directory = await mkdtemp(join(tmpdir(), "tollgate-pgbouncer-"));
     const { user, database: name } = parseDatabaseUrl((second as DatabaseProxy).connection.connectionString);
@@ -202,9 +202,9 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
       `[databases]\n${name} = host=127.0.0.1 port=${portOf(second)} user=${user}\n[pgbouncer]\nlisten_addr =\n` +
         `unix_socket_dir = ${directory}\nauth_type = any\npool_mode = ${mode}\n${more}\n`,
     );
-    // pgbouncer refuses to run as root.
+    // pgbouncer refuses to run as root, so the test runs it as `nobody`.
     const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-    // Listens on a socket file, because a free TCP port could be taken meanwhile.
+    // pgbouncer listens on a socket file, because another process could take a free TCP port before it starts.
     await chmod(directory, 0o777);
     const child: ChildProcess = spawn(PGBOUNCER, ["-q", file], { stdio: "ignore", ...asNobody });
     t.after(async () => {
@@ -226,10 +226,10 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
     return connection;
   };
 
-  test("applies the session's settings in session mode, whether pgbouncer refuses or drops startup options", async (t) => {
+  test("in session mode, applies the session's settings whether pgbouncer refuses or drops startup options", async (t) => {
     for (const more of ["", "ignore_startup_parameters = options,statement_timeout,lock_timeout"]) {
       const connection = await open(t, "session", more);
-      // The first connection detects the pooler.
+      // The first connection may fail. It detects that a pooler is in front.
       await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
       const client = await connected(t, connection);
       assert.equal(databaseHostsOf(connection).isPooled, true);

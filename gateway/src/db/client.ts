@@ -1,7 +1,7 @@
 /**
- * A connection to the database of a URL. Of several hosts it uses the first that accepts writes, until a connection to that host fails.
- * With `sslmode` allow or prefer each host is tried with and without TLS. Behind a pooler, session settings are sent after the
- * connection is made, because poolers refuse or drop startup options.
+ * Connects to the database of a URL. With several hosts, it uses the first that accepts writes, until a connection to
+ * that host fails. With `sslmode` allow or prefer, it tries each host with and without TLS. Behind a pooler, it sends
+ * session settings after connecting, because poolers refuse or drop startup options.
  */
 import { readFile } from "node:fs/promises";
 import type { ConnectionOptions } from "node:tls";
@@ -12,7 +12,7 @@ import { type DatabaseAddress, parseDatabaseUrl, type SslMode } from "./address.
 import { isRefusedStart } from "./refused-start.ts";
 import { queryOne, row } from "./rows.ts";
 
-/** The timeout of a single host when there are several. */
+/** The timeout for testing one host when the URL has several. */
 const LOOK_MS_MAX = 2_000;
 
 interface Place {
@@ -21,12 +21,12 @@ interface Place {
   isSecure: boolean;
 }
 
-/** What is known about the hosts of a URL, shared by all its connections. */
+/** The state of a URL's hosts, shared by all connections that use the URL. */
 export class DatabaseHosts {
   readonly address: DatabaseAddress;
   /** Whether a pooler is in front of the server. Undefined before the first connection. */
   isPooled: boolean | undefined;
-  /** Throws when a server must not be used although it accepts writes. */
+  /** An additional check of a server that accepts writes. Throws when the server must not be used. */
   suits: ((client: pg.Client) => Promise<void>) | undefined;
   #places: Place[];
   #current: Place | undefined;
@@ -40,7 +40,10 @@ export class DatabaseHosts {
     );
   }
 
-  /** Without a parameter in the URL, PGSSLMODE applies as in pg: any value but disable and no-verify verifies the certificate fully. */
+  /**
+   * If the URL has no sslmode, the environment variable PGSSLMODE applies as in pg: any value but disable and no-verify
+   * verifies the certificate fully.
+   */
   get sslMode(): SslMode {
     if (this.address.ssl.mode !== undefined) return this.address.ssl.mode;
     const { ssl } = new pg.Client() as { ssl: unknown };
@@ -52,7 +55,7 @@ export class DatabaseHosts {
     return this.address.hosts.length > 1 || this.address.target !== "any";
   }
 
-  /** The host to use. `look` makes a test connection and rejects when the host is unsuitable. */
+  /** Returns the host to use. `look` makes a test connection and rejects when the host is unsuitable. */
   async choose(look: (place: Place) => Promise<void>): Promise<Place> {
     const [first, ...others] = this.#places;
     invariant(first !== undefined, "a database URL has a host");
@@ -64,7 +67,7 @@ export class DatabaseHosts {
     return await this.#looking;
   }
 
-  /** The next connection tries other hosts first, because this one may answer and still be unusable. */
+  /** Moves this host to the end of the list, because it may answer and still be unusable. */
   failed(place: Place): void {
     if (this.#current !== place) return;
     this.#current = undefined;
@@ -107,7 +110,7 @@ class NoUsableHost extends Error {
   }
 }
 
-/** The server answers but cannot be used at the moment. */
+/** The server answers but accepts no writes at the moment. */
 export class TakesNoWrites extends Error {
   override name = "TakesNoWrites";
   readonly code = "25006";
@@ -118,7 +121,7 @@ export function assertTakesWrites({ isStandby, readOnly }: { isStandby: boolean;
   if (readOnly) throw new TakesNoWrites("the database is read-only");
 }
 
-/** Keyed by the connection options object, so that its users share what is known. */
+/** Keyed by the connection options object, so that all its users share one host list. */
 const known = new WeakMap<object, DatabaseHosts>();
 
 export function databaseHostsOf(connection: { connectionString: string }): DatabaseHosts {
@@ -151,8 +154,8 @@ export class DatabaseClient extends pg.Client {
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
     this.#config = config;
-    // The client may be closed before it connects, when pg does not listen for errors yet, and during the check, when the pool does
-    // not. In both cases the caller gets the error.
+    // Ignores errors that nothing else listens for: pg has no listener before the connection is made, and the pool has
+    // none during the check. In both cases the caller gets the error.
     this.connection.stream.on("error", () => {});
     this.on("error", () => {});
   }
@@ -172,7 +175,7 @@ export class DatabaseClient extends pg.Client {
     return undefined;
   }
 
-  /** The server answers but is unusable: the next connection tries another host. */
+  /** Reports that the server answers but is unusable, so the next connection tries another host. */
   forsake(): void {
     if (this.#place !== undefined) this.#config.places?.failed(this.#place);
   }
@@ -184,17 +187,17 @@ export class DatabaseClient extends pg.Client {
       await this.#open(places, place);
       return this;
     } catch (error) {
-      // A timeout without a waiting caller says nothing about the host.
+      // A client that was closed before it connected says nothing about the host.
       if (!this.#isGivenUp) places.failed(place);
       this.connection.stream.destroy();
       throw error;
     }
   }
 
-  /** Makes a short-lived test connection with another client. */
+  /** Tests a host with a short-lived connection of another client. */
   async #look(places: DatabaseHosts, place: Place): Promise<void> {
     const { places: _, ...config } = this.#config;
-    // The pool makes the password non-enumerable, so spreading drops it.
+    // Copied explicitly, because the pool makes the password non-enumerable and the spread omits it.
     const { password } = this.#config;
     const client = new DatabaseClient({
       ...config,
@@ -220,7 +223,7 @@ export class DatabaseClient extends pg.Client {
     const { options, statement_timeout, lock_timeout } = startup.connectionParameters;
     if (places.isPooled)
       Object.assign(startup.connectionParameters, { options: "", statement_timeout: 0, lock_timeout: 0 });
-    // The caller may have timed out meanwhile; connecting a destroyed stream would reopen it.
+    // The caller may have timed out meanwhile. Connecting its destroyed stream would reopen it.
     const { destroyed, errored } = this.connection.stream;
     if (destroyed) {
       this.#isGivenUp = true;
@@ -244,7 +247,7 @@ export class DatabaseClient extends pg.Client {
   }
 }
 
-/** Parses `-c a=b -c c=d\ e` to its settings. */
+/** Parses options such as `-c a=b -c c=d\ e` into settings. */
 export function settingsOf(options: string): Record<string, string> {
   const words = options.match(/(?:\\.|\S)+/g) ?? [];
   const settings: Record<string, string> = {};
@@ -256,7 +259,7 @@ export function settingsOf(options: string): Record<string, string> {
   return settings;
 }
 
-/** Read for each connection, so that replaced certificates are used without a restart. */
+/** Reads the certificate files for each connection, so that replaced certificates apply without a restart. */
 async function tlsOptions(places: DatabaseHosts): Promise<ConnectionOptions> {
   const { rootcert, cert, key } = places.address.ssl;
   const mode = places.sslMode;
@@ -276,7 +279,7 @@ async function tlsOptions(places: DatabaseHosts): Promise<ConnectionOptions> {
 const contentOf = async (file: string | undefined): Promise<string | undefined> =>
   file === undefined ? undefined : await readFile(file, "utf8");
 
-/** With several addresses the error's message is empty, and its code says more. */
+/** The error's message, or its code: after a failure of several addresses, the message is empty. */
 const wordsOf = (error: unknown): string => {
   const { message, code } = error as { message?: string; code?: string };
   return message || (code ?? String(error));

@@ -1,7 +1,7 @@
 /**
- * Usage in a span of whole hours, for sums. Closed days use precomputed sums (gateway/sql/functions/history_close_usage.sql), all
- * others their hours. Long-range queries read this instead of the hourly rollup and get the same figures: a day that changed since it
- * was closed counts as open.
+ * Sums of usage over a span of whole hours. A closed day (a finished daily rollup,
+ * gateway/sql/functions/history_close_usage.sql) contributes its precomputed sums, any other day its hours. The figures
+ * equal those of the hourly rollup: a day that changed after it was closed counts as open.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -13,13 +13,16 @@ export const CLOSED_DAYS_SINCE = 32;
 
 const There = row({ isThere: z.boolean() });
 
-/** On an older schema, during a rolling upgrade, everything is read from the hours. */
+/** Whether the database has closed days. Without them, during a rolling upgrade, everything is read from the hours. */
 export const hasClosedDays = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "closed_day");
 
-/** Whether closed days have performance by model, which a later migration adds. */
+/** Whether closed days include performance by model, which a later migration adds. */
 export const hasDaysByModel = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "performance_day");
 
-/** The performance of requests with what the rollup job has not merged yet, which a later migration keeps apart. */
+/**
+ * The table or view with the performance of all requests. A later migration stores recent counts apart until a job
+ * merges them, and adds a view of both.
+ */
 export const performanceTable = async (db: pg.Pool | pg.PoolClient): Promise<string> =>
   (await isThere(db, "performance_with_parts")) ? "performance_with_parts" : "performance";
 
@@ -29,8 +32,8 @@ const isThere = async (db: pg.Pool | pg.PoolClient, table: string): Promise<bool
 type Rollup = "usage" | "performance";
 
 /**
- * SQL for a `with`: closed days that lie completely in the span (`whole`: day, begins, ends), and the remaining intervals (`open`:
- * begins, ends).
+ * SQL for a `with` clause: the closed days that lie completely in the span (`whole`: day, begins, ends), and the
+ * intervals between them (`open`: begins, ends).
  */
 export const parted = (what: Rollup, from: string, to: string): string => `
   whole as materialized (
@@ -49,9 +52,9 @@ export const parted = (what: Rollup, from: string, to: string): string => `
 
 const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 
-/** The sums that closed days have: how to join them to `whole`, and their dimensions. */
+/** The tables of daily sums: how each is joined to `whole`, and its dimensions. */
 const SUMS = {
-  /** The sums of one account, `$1`. */
+  /** The sums of one account, whose ID is `$1`. */
   own: {
     table: "usage_day",
     when: "whole.begins",
@@ -65,7 +68,7 @@ const SUMS = {
     joined: "s.day = whole.day",
     columns: "account_id, outcome",
   },
-  /** The sums of all accounts together, with the hours of closed days. */
+  /** The sums of all accounts together, by hour. */
   all: {
     table: "usage_hour_all",
     when: "s.hour",
@@ -75,14 +78,14 @@ const SUMS = {
 };
 
 interface Span {
-  /** SQL expressions of timestamps; the first is the start of an hour. */
+  /** The SQL expressions of two timestamps. The first is the start of an hour. */
   from: string;
   to: string;
 }
 
 /**
- * SQL for a `from`: rows with their start (`hour`; for a closed day its first hour), dimensions and amounts. `offset 0` makes the
- * planner read open hours by their index; otherwise it may scan the whole rollup.
+ * SQL for a `from` clause: rows with a start (`hour`; for a closed day its first hour), dimensions and amounts. `offset
+ * 0` makes the planner read open hours by index. Otherwise it may scan the whole rollup.
  */
 export function usageRows(sums: keyof typeof SUMS, { from, to }: Span, hasDays: boolean): string {
   const { table, when, joined, columns } = SUMS[sums];

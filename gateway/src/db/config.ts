@@ -14,14 +14,14 @@ const DatabaseUrl = z.string().superRefine((url, context) => {
 
 interface DatabaseConfig {
   dataDir: string;
-  /** Undefined: the private PostgreSQL under the data directory. */
+  /** The database's URL. Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
-  /** `checked`: refuses a database that can lose confirmed commits. */
+  /** `checked`: the gateway refuses a database that can lose confirmed commits. `assumed`: it does not check. */
   databaseDurability: "checked" | "assumed";
   databasePoolMax: number;
-  /** The gateway is not ready while its time is more uncertain than this. */
+  /** The gateway is not ready while its clock's maximum error exceeds this many milliseconds. */
   clockUncertaintyMsMax: number;
-  /** The number of connections that stay open when idle, prepared for the console's queries. */
+  /** The number of idle connections that stay open, so that the console's queries need no new one. */
   databasePoolMin: number;
   /** At the start `auto` migrates the database; `check` only verifies its schema. */
   migrate: "auto" | "check";

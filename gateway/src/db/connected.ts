@@ -1,6 +1,6 @@
 /**
- * The program versions that use a database, from the names of their connections. Every gateway keeps one connection for its heartbeat,
- * so a migration sees every version that it could affect.
+ * Reads from connection names which program versions use a database. Every gateway keeps a connection for its
+ * heartbeat, so a migration can see every version that it could affect.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -8,15 +8,15 @@ import { VERSION } from "../base/version.ts";
 import { PROGRAM_SCHEMA } from "./migrations.ts";
 import { column, queryOne, queryRows, row } from "./rows.ts";
 
-/** `tollgate 0.1.0 schema 28`, `tollgate heartbeat 0.1.0 schema 28`. */
+/** The connection name with the program's version: `tollgate 0.1.0 schema 28`, `tollgate heartbeat 0.1.0 schema 28`. */
 export const connectionName = (use = ""): string =>
   ["tollgate", use, VERSION, "schema", PROGRAM_SCHEMA].filter((word) => word !== "").join(" ");
 
 const BROADCAST = "tollgate broadcast";
 
 /**
- * Gateways of every version listen under this name and are counted by it; it does not contain the version. Processes of one gateway
- * (`WORKERS`) add the same ID.
+ * The name of the connection that receives broadcasts, by which gateways are counted. It contains no version, so that
+ * gateways of every version count. Worker processes of one gateway (`WORKERS`) add the same ID.
  */
 export const broadcastConnection = (gateway?: string): string =>
   gateway === undefined ? BROADCAST : `${BROADCAST} ${gateway}`;
@@ -26,7 +26,10 @@ const COUNT = `select (count(*) filter (where application_name = $1)
     + count(distinct application_name) filter (where application_name like $1 || ' %'))::int as count
   from pg_stat_activity where datname = current_database()`;
 
-/** The number of gateways that use the database. Each of their processes listens on its own connection. */
+/**
+ * Counts the gateways that use the database. Each worker process listens on its own connection, but a gateway counts
+ * once.
+ */
 export const connectedGateways = async (pool: pg.Pool): Promise<number> =>
   (await queryOne(pool, Count, COUNT, [BROADCAST])).count;
 
@@ -43,8 +46,8 @@ export interface ConnectedProgram {
 }
 
 /**
- * All other connections. Every user of the database can see connection names. Call it outside of a transaction, which would see the
- * same snapshot twice.
+ * Lists all other connections. Every user of the database can see connection names. Inside a transaction, the list
+ * would not change.
  */
 export async function connectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {
   const rows = await queryRows(

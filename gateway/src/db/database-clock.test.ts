@@ -11,7 +11,7 @@ const JUMP_MS_MIN = 5_000;
 
 function open() {
   const hand = manualClock();
-  /** The machine's clock as set, and the offset of the database's clock to the true time. */
+  /** The machine's clock that the test sets, and the database clock's offset from the true time. */
   const off = { machineMs: 0, databaseMs: 0 };
   const lines: { level: number; msg: string; seconds?: number; reason?: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -27,7 +27,7 @@ function open() {
   return { hand, off, lines, time, read, errorMs: () => time.clock.now() - (hand.now() + off.databaseMs) };
 }
 
-describe("the gateway's time of day", () => {
+describe("the gateway's clock", () => {
   test("follows the machine's clock, marked as uncertain, before the first reading of the database's clock", () => {
     const { time, hand, off } = open();
     off.machineMs = 7;
@@ -71,13 +71,16 @@ describe("the gateway's time of day", () => {
     );
   });
 
-  test("grows more uncertain while no reading arrives, at the drift rate of quartz", () => {
+  test("grows more uncertain without new readings, at the drift rate of quartz", () => {
     const { time, hand, read } = open();
     read();
     hand.advance(13 * HOUR_MS);
     assert.equal(time.state().trouble, undefined);
     hand.advance(HOUR_MS);
-    assert.equal(time.state().trouble, "the database's clock is known to 5 s only; CLOCK_UNCERTAINTY_MAX_S is 5");
+    assert.equal(
+      time.state().trouble,
+      "the database's clock is known only to within 5 s; CLOCK_UNCERTAINTY_MAX_S is 5",
+    );
     read();
     assert.equal(time.state().trouble, undefined);
   });
@@ -104,13 +107,13 @@ describe("the gateway's time of day", () => {
         [40, 10_800],
       ],
     );
-    assert.match(lines[0]?.msg ?? "", /clock is ahead of the database's, which the gateway uses/);
+    assert.match(lines[0]?.msg ?? "", /clock is ahead of the database's clock, which the gateway uses/);
     assert.match(lines[1]?.msg ?? "", /clock is behind the database's/);
   });
 });
 
 describe("a reading of the database's clock", () => {
-  test("brackets the true time, however the round trip is split between both directions", () => {
+  test("contains the true time, however the round trip is split between request and response", () => {
     const legs = fc.array(fc.record({ pauseMs: fc.nat(5_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) }), {
       minLength: 1,
     });

@@ -1,7 +1,7 @@
 /**
- * The gateway's time of day is the database's. Every heartbeat reads the database's clock, and the monotonic clock counts from there,
- * so a step of this machine's clock changes nothing. Budgets, windows, expiries and record times are computed both here and in SQL;
- * with one clock no day starts twice.
+ * A gateway's time of day follows the database's clock. Every heartbeat reads that clock, and the monotonic clock
+ * counts from there, so a step of this machine's clock has no effect. Budgets, windows, expiries and record times are
+ * computed both here and in SQL. With one clock, both compute the same day.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -18,26 +18,29 @@ const DRIFT = 0.0001;
 const AGREEING_MIN = 8;
 const CLOCK_UNCERTAINTY_MS_MAX = 5_000;
 
-/** The database's clock, and when (monotonic) it was requested and received. */
+/** A reading of the database's clock, with the monotonic times of the request and the response. */
 export interface ClockReading {
   theirs: number;
   askedAt: number;
   heardAt: number;
 }
 
-/** The estimate of the database's clock after a reading. */
+/** The estimate of the database's clock, based on the readings so far. */
 interface ClockFix {
-  /** The database clock's offset to the monotonic clock. */
+  /** The database clock minus the monotonic clock, in ms. */
   aheadMs: number;
-  /** The maximum error of that offset. */
+  /** The maximum error of that difference, in ms. */
   errorMs: number;
   heardAt: number;
-  /** The size of a jump until enough readings agree, else 0. */
+  /** The size of the last jump until enough readings agree, otherwise 0. */
   jumpMs: number;
   agreeing: number;
 }
 
-/** Combines a reading with the previous estimate. Keeps the estimate as long as the reading permits, so that time does not jitter. Pure. */
+/**
+ * Combines a reading with the previous estimate. Keeps the estimate while it agrees with the reading, so that time does
+ * not jitter. Pure.
+ */
 export function nextFix(
   known: ClockFix | undefined,
   { theirs, askedAt, heardAt }: ClockReading,
@@ -57,11 +60,11 @@ export function nextFix(
 
 const errorAt = ({ errorMs, heardAt }: ClockFix, at: number): number => errorMs + Math.max(0, at - heardAt) * DRIFT;
 
-/** The maximum error of the time of day at `at` (monotonic). Pure. */
+/** The maximum error of the time of day at the monotonic time `at`. Pure. */
 export const uncertaintyOf = (fix: ClockFix | undefined, at: number): number =>
   fix === undefined ? Number.POSITIVE_INFINITY : errorAt(fix, at) + fix.jumpMs;
 
-/** The reason why the time of day is unreliable, or undefined. Pure. */
+/** Why the time of day is unreliable, or undefined. Pure. */
 export function clockTrouble(
   fix: ClockFix | undefined,
   { at, msMax }: { at: number; msMax: number },
@@ -71,21 +74,21 @@ export function clockTrouble(
   if (fix === undefined) return "the database's clock has not been read yet";
   const bound = `CLOCK_UNCERTAINTY_MAX_S is ${msMax / 1000}`;
   if (fix.jumpMs > 0) return `the database's clock jumped by ${seconds(fix.jumpMs)}; ${bound}`;
-  return `the database's clock is known to ${seconds(uncertainty)} only; ${bound}`;
+  return `the database's clock is known only to within ${seconds(uncertainty)}; ${bound}`;
 }
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
 export interface ClockState {
-  /** The offset between the database's clock and this machine's; null before the first reading. */
+  /** The difference between the database's clock and this machine's. Null before the first reading. */
   offsetMs: number | null;
   uncertaintyMs: number;
-  /** The reason why the gateway's time of day is unreliable. */
+  /** Why the gateway's time of day is unreliable. Undefined when it is reliable. */
   trouble: string | undefined;
 }
 
 export interface DatabaseClock {
-  /** The machine's clock, except for the time of day. */
+  /** A clock whose time of day is the database's. Everything else comes from this machine's clock. */
   clock: Clock;
   read(reading: ClockReading): void;
   state(): ClockState;
@@ -115,13 +118,13 @@ export function openDatabaseClock({
     else if (isTroubled) log.info("the time of day is certain again");
     isTroubled = reason !== undefined;
     const offMs = offsetMs() ?? 0;
-    // The whole round trip may have been spent in one direction.
+    // Allows for the round trip, all of which may have been spent in one direction.
     if (Math.abs(offMs) - (reading.heardAt - reading.askedAt) / 2 <= OFF_MS_MAX) return;
     const [ours, theirs] = [new Date(machine.now()).toISOString(), new Date(now()).toISOString()];
     sparing.warn(
       "",
       { seconds: Math.abs(Math.round(offMs / 1000)), ours, theirs },
-      `this machine's clock is ${offMs > 0 ? "behind" : "ahead of"} the database's, which the gateway uses; synchronise both with NTP`,
+      `this machine's clock is ${offMs > 0 ? "behind" : "ahead of"} the database's clock, which the gateway uses; synchronise both clocks with NTP`,
     );
   };
 
@@ -140,7 +143,7 @@ export function openDatabaseClock({
 
 const Now = row({ ms: z.number() });
 
-/** Queries the clock alone; later readings come with heartbeats. */
+/** Reads the clock with a query of its own. Later readings come with heartbeats. */
 export async function readClock(
   pool: pg.Pool,
   { monotonic }: Pick<Clock, "monotonic">,

@@ -1,4 +1,7 @@
-/** A server that can lose confirmed commits replaces the database after the start. `build.test.ts` covers the start. */
+/**
+ * After the start, the database is replaced by a server that can lose confirmed commits. `build.test.ts` covers the
+ * start.
+ */
 import assert from "node:assert/strict";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
@@ -12,10 +15,10 @@ import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { openTestDatabase, urlOf } from "./testing.ts";
 
-/** The breaker's intervals: between heartbeats, and before the first retry of an outage. */
+/** The guard's intervals in ms: between heartbeats, and before the first retry of an outage. */
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
-test("a gateway refuses a server that can lose commits after a reconnection, until a safe server is back", async (t) => {
+test("a gateway refuses a server that can lose commits after a reconnection, and serves again on a safe one", async (t) => {
   const durable = await (await temporaryPlace(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));

@@ -1,4 +1,6 @@
-/** The life of a private PostgreSQL: created, stopped, adopted, refused. */
+/**
+ * The life of a private PostgreSQL server: created, stopped, adopted by the next start, refused to a second gateway.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +14,7 @@ import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded/err
 import { isPostmasterOf } from "./embedded/postmaster.ts";
 import { isRoot, otherGateway, query, temporaryPlace } from "./embedded/testing.ts";
 
-/** Refusals are a single line. */
+/** Asserts that a start was refused with an error of a single line. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {
   assert.ok(error instanceof PrivatePostgresError, String(error));
   assert.match(error.message, pattern);
@@ -29,12 +31,12 @@ function hasProcess(pid: number): boolean {
   }
 }
 
-/** Most tests share one cluster: each begins without a running server and leaves usable data. */
+/** Most tests share this data directory. Each begins without a running server and leaves usable data. */
 const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 const home = join(place.dataDir, "postgres");
 
-test("the first start creates a durable, private server; the second start finds its data", async () => {
+test("the first start creates a durable, private server, and the second start finds its data", async () => {
   const said: string[] = [];
   const first = await place.start({ progress: (what) => said.push(what) });
   assert.equal(first.adopted, false);
@@ -80,13 +82,13 @@ test("stopping ends all processes and can be repeated", async () => {
   await Promise.all([postgres.stop(), postgres.stop()]);
   await postgres.stop();
   assert.equal(await isPostmasterOf(postgres.pid, place.cluster), false);
-  // A process keeps its ID until Node has collected its exit status, which happens later.
+  // Waits, because a process keeps its ID until Node has collected its exit status.
   await eventually("the process ID is free", () => !hasProcess(postgres.pid));
   assert.deepEqual(await readdir(postgres.connection.host), []);
   await assert.rejects(access(join(place.cluster, "postmaster.pid")), { code: "ENOENT" });
 });
 
-test("the next start adopts a server left by a killed gateway", async (t) => {
+test("the next start adopts the server that a killed gateway left running", async (t) => {
   const killed = otherGateway(t, place);
   const { pid } = await killed.next("ready");
   await killed.kill();
@@ -113,7 +115,7 @@ test("a second gateway on the same data directory is refused, and the server kee
   assert.equal(await isPostmasterOf(pid, place.cluster), false);
 });
 
-test("one of two gateways that start at once on a new data directory serves", async (t) => {
+test("of two gateways that start at once on a new data directory, one serves", async (t) => {
   const fresh = await temporaryPlace(t);
   const gateways = [otherGateway(t, fresh), otherGateway(t, fresh)];
   const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));
@@ -124,7 +126,7 @@ test("one of two gateways that start at once on a new data directory serves", as
   assert.deepEqual((await readdir(join(fresh.dataDir, "postgres"))).sort(), ["cluster", "postgres.log", "run"]);
 });
 
-test("a start ignores a stale postmaster.pid", async (t) => {
+test("a start ignores the postmaster.pid file of a server that no longer runs", async (t) => {
   await (await place.start()).stop();
   const { uid, gid } = await stat(place.cluster);
   const pidFile = join(place.cluster, "postmaster.pid");
@@ -153,7 +155,7 @@ test("a start waits for a server that is shutting down", async (t) => {
   const client = new pg.Client({ host, port: 5432, user: "tollgate", database: "tollgate" });
   await client.connect();
   await killed.kill();
-  // A smart shutdown waits until every client has disconnected.
+  // SIGTERM is PostgreSQL's smart shutdown, which waits until every client has disconnected.
   process.kill(pid, "SIGTERM");
   await eventually("it says that it stops", async () =>
     (await readFile(join(place.cluster, "postmaster.pid"), "utf8")).includes("stopping"),
@@ -168,7 +170,7 @@ test("a start waits for a server that is shutting down", async (t) => {
   await postgres.stop();
 });
 
-test("a start removes leftovers of an interrupted first start", async (t) => {
+test("a start removes the leftovers of an interrupted first start", async (t) => {
   const fresh = await temporaryPlace(t);
   const interrupted = otherGateway(t, fresh);
   assert.equal((await interrupted.next("progress")).what, "creating the database cluster");
@@ -181,7 +183,7 @@ test("a start removes leftovers of an interrupted first start", async (t) => {
   await second.stop();
 });
 
-test("a start refuses a cluster of another major version", async () => {
+test("a start refuses the data of another major version of PostgreSQL", async () => {
   await (await place.start()).stop();
   const versionFile = join(place.cluster, "PG_VERSION");
   const version = await readFile(versionFile);
@@ -193,7 +195,7 @@ test("a start refuses a cluster of another major version", async () => {
   await writeFile(versionFile, version);
 });
 
-test("a data directory that cannot be created is named with the reason", async () => {
+test("the error for a data directory that cannot be created gives the path and the reason", async () => {
   const file = join(place.directory, "file");
   await writeFile(file, "");
   await assert.rejects(
@@ -203,7 +205,7 @@ test("a data directory that cannot be created is named with the reason", async (
   await assert.rejects(place.start({ dataDir: file }), oneLine(/^Data directory \S+\/file cannot be used: /));
 });
 
-test("a read-only data directory is named with the reason", isRoot ? { skip: "root may" } : {}, async () => {
+test("the error for a read-only data directory gives path and reason", isRoot ? { skip: "root may" } : {}, async () => {
   const closed = join(place.directory, "closed");
   await mkdir(closed, { mode: 0o500 });
   await assert.rejects(place.start({ dataDir: closed }), oneLine(/closed cannot be used: permission denied\.$/));

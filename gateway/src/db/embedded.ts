@@ -1,6 +1,7 @@
 /**
- * A private PostgreSQL from npm binaries, so that the gateway needs no set-up. It listens only on a socket in a private directory, is
- * durable, and survives a killed gateway: the next start adopts it.
+ * A private PostgreSQL server from npm binaries, so that the gateway needs no database setup. It listens only on a
+ * socket in a private directory and writes durably. It survives a killed gateway: the next start adopts the running
+ * server.
  */
 import { realpath } from "node:fs/promises";
 import { z } from "zod";
@@ -24,13 +25,13 @@ const ROOT_PLACE = "/var/lib/tollgate";
 const There = row({ role: z.boolean(), database: z.boolean() });
 
 export interface PrivatePostgres {
-  /** pg connection settings: unix socket directory as host, user, database. */
+  /** pg connection settings. The host is the directory of the Unix socket. */
   connection: { host: string; port: number; user: string; database: string };
   /** The postmaster's process ID. */
   pid: number;
-  /** Whether a killed process left it running. */
+  /** True if a killed process left the server running and this start took it over. */
   adopted: boolean;
-  /** Fast shutdown. Resolves when the process is gone; can be called again. */
+  /** Stops the server with a fast shutdown. Resolves when the process has ended. Can be called again. */
   stop(): Promise<void>;
 }
 
@@ -39,11 +40,14 @@ export interface PrivatePostgresOptions {
   log: Log;
   clock: Clock;
   progress?: (what: string) => void;
-  /** Called at most once, when the server ended or another gateway took it over: this process must stop. */
+  /** Called at most once, when the server ended or another gateway took it over. This process must then stop. */
   onLost?: (error: PrivatePostgresError) => void;
-  /** The connection limit, if the server has to be started. */
+  /** The connection limit for a server that this call starts. */
   connectionsMax?: number;
-  /** Where root stores what PostgreSQL's user cannot access in the checkout or the data directory. */
+  /**
+   * The folder for files that PostgreSQL's user cannot reach in the checkout or the data directory, when root starts
+   * it.
+   */
   rootPlace?: string;
 }
 
@@ -70,8 +74,8 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
 }
 
 /**
- * The connection to the running server of that data directory; undefined when none runs. For commands beside a gateway: it creates
- * nothing, and fails for a directory without a database.
+ * Finds the connection to the running server of a data directory, or undefined when none runs. For commands beside a
+ * gateway: it creates nothing, and fails for a directory without a database.
  */
 export async function findPrivatePostgres(options: {
   dataDir: string;
@@ -115,7 +119,7 @@ async function takeOver(home: Home, server: Server, options: PrivatePostgresOpti
   };
 }
 
-/** The lock is held until the server ends it, so no other gateway can intervene. */
+/** Keeps the lock until the server ends it, so that no other gateway can take over in between. */
 async function stopHeld(home: Home, server: Server, lock: DirectoryLock, tools: { log: Log; clock: Clock }) {
   lock.letGo();
   try {

@@ -6,7 +6,10 @@ import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const coded = (code: string, more: object = {}): Error => Object.assign(new Error("x"), { code, ...more });
 
-/** Whether the outcome is unknown, and whether a retry may succeed. */
+/**
+ * Per error: whether it is a lost connection (unknown outcome), and whether it is a problem of the database rather than
+ * a bug.
+ */
 const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] = [
   ["the database is known to be unreachable", new Away("database", "x"), true, true],
   ["refused by the system", coded("ECONNREFUSED"), true, true],
@@ -24,7 +27,7 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["40001 serialization", coded("40001"), false, true],
   ["40P01 deadlock", coded("40P01"), false, true],
   ["55P03 lock not available", coded("55P03"), false, true],
-  // The statement was rolled back, so the outcome is known; a batch that takes too long is better sent in parts.
+  // The statement was rolled back, so the outcome is known. A batch that takes too long is better sent in parts.
   ["57014 query cancelled", coded("57014"), false, true],
   ["XX000 a bug of PostgreSQL's", coded("XX000"), false, true],
   ["42501 missing permission", coded("42501"), false, true],
@@ -54,7 +57,7 @@ describe("classifying database errors", () => {
     });
   }
 
-  test("a network error counts as an unreachable database only when the database's connection raised it", () => {
+  test("isAway recognizes an unreachable database, not other dependencies and not a bare network error", () => {
     assert.equal(isAway(new Error("x", { cause: new Away("database", "x") })), true);
     assert.equal(isAway(new Away("limits", "x")), false);
     assert.equal(isAway(coded("ECONNREFUSED")), false);
@@ -62,7 +65,10 @@ describe("classifying database errors", () => {
 });
 
 describe("errors that make a settlement impossible", () => {
-  /** Every error class of PostgreSQL 18 with some codes. Only these four and the errors of our functions are final. */
+  /**
+   * Every error class of PostgreSQL 18, with example codes. Only these four classes and the errors of our functions
+   * prevent a settlement permanently.
+   */
   const CLASSES: [codes: string, isFinal: boolean][] = [
     ["03000 08000 08003 08006 08P01 09000 0A000 0B000 0F000 0L000 0P000 0Z000 10608 20000", false],
     ["21000", true],

@@ -1,12 +1,13 @@
 /**
- * Classifies database errors: an invalid statement, which is a bug of ours, or a database that cannot run it at the moment. The outcome
- * of some is unknown, because the connection was lost before the response.
+ * Classifies database errors: is the statement invalid, which is a bug of ours, or can the database not run it at the
+ * moment? After some errors the outcome is unknown, because the connection was lost before the response.
  */
 import { Away } from "../base/dependency.ts";
 
 /**
- * Class 08 (connection), 57P01–57P05 (server shutting down, starting, or ending a session), 53300 (too many connections),
- * 25006 (read-only: what was the primary no longer is), 25P03 (idle too long in a transaction).
+ * The connection is lost or the server cannot be used: class 08 (connection), 57P01–57P05 (server shutting down,
+ * starting, or ending a session), 53300 (too many connections), 25006 (read-only: the server is no longer the primary),
+ * 25P03 (idle too long in a transaction).
  */
 const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
 /**
@@ -15,11 +16,12 @@ const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
  */
 const DATA = /^(21|22|23|44|P0)...$/;
 /**
- * Invalid SQL, except for errors that occur while a database is restored or migrated, or that poolers cause: a missing table, column,
- * function or other object (42P01, 42703, 42883, 42704), an existing prepared statement (42P05), a missing right (42501).
+ * Invalid SQL. Excluded are errors that also occur while a database is restored or migrated, or behind poolers: a
+ * missing table, column, function or other object (42P01, 42703, 42883, 42704), an existing prepared statement (42P05),
+ * a missing permission (42501).
  */
 const WRONG_SQL = /^42(?!501|703|704|883|P01|P05)...$/;
-/** SQLSTATE codes. None starts with an E, unlike the system's codes. */
+/** Matches PostgreSQL's SQLSTATE codes. None starts with an E, unlike the error codes of the operating system. */
 const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** Error codes of sockets. */
 const SOCKET_CODES = new Set([
@@ -28,12 +30,14 @@ const SOCKET_CODES = new Set([
 ]);
 /** Error codes of disks and exhausted resources. */
 const SHORTAGE_CODES = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
-/** node-postgres has no codes for these errors. */
+/** Messages of node-postgres for errors that it gives no code. */
 const WORDS =
   /^(connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client (has encountered a connection error|was closed))/i;
 const CAUSES_MAX = 5;
 
-/** The outcome is unknown or the statement never ran: the same idempotent statement may be sent again. */
+/**
+ * Whether the outcome is unknown or the statement never ran, so that the same idempotent statement may be sent again.
+ */
 export function isConnectionLoss(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
@@ -41,7 +45,7 @@ export function isConnectionLoss(error: unknown): boolean {
   });
 }
 
-/** A database or socket error that is not a bug: a retry may succeed. */
+/** Whether the error comes from the database or a socket and is not a bug, so that a retry may succeed. */
 export function isStorageTrouble(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
@@ -53,37 +57,45 @@ export function isStorageTrouble(error: unknown): boolean {
   });
 }
 
-/** This machine ran out of disk space, memory or file descriptors. */
+/** Whether this machine ran out of disk space, memory or file descriptors. */
 export const isShortage = (error: unknown): boolean => chainOf(error).some((one) => SHORTAGE_CODES.has(codeOf(one)));
 
 /**
- * The database refused these values, so the settlement can never be entered. Any other error, including invalid SQL and bugs of ours,
- * may disappear with another database or program version.
+ * Whether the database refused these values, so that the settlement can never be entered. Any other error may disappear
+ * with another database or program version, even invalid SQL and bugs of ours.
  */
 export const isDataFault = (error: unknown): boolean => chainOf(error).some((one) => DATA.test(codeOf(one)));
 
-/** A deadlock, for which PostgreSQL rolled back this transaction. */
+/** Whether PostgreSQL rolled back this transaction because of a deadlock. */
 export const isDeadlock = (error: unknown): boolean => chainOf(error).some((one) => codeOf(one) === "40P01");
 
-/** A statement waited for a lock for too long, or was cut off: 55P03, 57014, 40P01 (deadlock). It was rolled back. */
+/**
+ * Whether a statement waited too long for a lock or was canceled: 55P03, 57014, 40P01 (deadlock). It was rolled back.
+ */
 export const isLockWait = (error: unknown): boolean =>
   chainOf(error).some((one) => ["55P03", "57014", "40P01"].includes(codeOf(one)));
 
-/** Classes of invalid or unknown statements: unsupported, not prepared, invalid SQL. */
+/** Error classes of statements that the server cannot run: unsupported, not prepared, invalid SQL. */
 const STATEMENT = /^(0A|26|42)...$/;
 
-/** The database refused the statement. A migration may have replaced a function while it waited, so it is retried once. */
+/**
+ * Whether the database refused the statement itself. A migration may have replaced a function while the statement
+ * waited, so callers retry once.
+ */
 export const isRefusal = (error: unknown): boolean =>
   provesBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
-/** A retry would fail the same way. */
+/** Whether the error is a bug of ours: a retry would fail the same way. */
 export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);
 
-/** The guard refused or cut off the query because the database is unreachable, which is already logged. */
+/**
+ * Whether the database guard refused or cut off the query because the database is unreachable. Such outages are already
+ * logged.
+ */
 export const isAway = (error: unknown): boolean =>
   chainOf(error).some((one) => one instanceof Away && one.dependency === "database");
 
-/** The error and its causes. */
+/** Lists the error and its causes. */
 function chainOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let one = error; one instanceof Error && chain.length < CAUSES_MAX; one = one.cause) chain.push(one);
@@ -92,6 +104,6 @@ function chainOf(error: unknown): Error[] {
 
 const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
 
-/** A missing socket file. Any other missing file is a different problem. */
+/** Whether a socket file is missing. Any other missing file is a different problem. */
 const isMissingSocket = (error: Error): boolean =>
   codeOf(error) === "ENOENT" && "syscall" in error && error.syscall === "connect";

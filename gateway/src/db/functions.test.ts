@@ -22,7 +22,7 @@ beforeEach(async (t) => {
   (t as TestContext).after(close);
 });
 
-/** A directory with these functions, by name without the ending, and a table. */
+/** Creates an SQL directory with one table and with these function files, given by name. */
 const files = (t: TestContext, functions: Record<string, string>): Promise<string> =>
   makeSqlDirectory(t, {
     migrations: { "0001_item.sql": "create table item (a int);" },
@@ -77,7 +77,7 @@ describe("applying SQL functions", () => {
     assert.deepEqual(await apply(directory), ["say"]);
   });
 
-  test("keeps a function whose file was removed, for older gateways, and applies it again when the file returns", async (t) => {
+  test("keeps a function whose file was removed, for older gateways, and applies it when the file returns", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await rm(join(directory, "functions", "say.sql"));
@@ -88,7 +88,7 @@ describe("applying SQL functions", () => {
     assert.deepEqual(await apply(directory), ["say"]);
   });
 
-  test("creates functions that call functions defined later", async (t) => {
+  test("creates functions that call functions created after them", async (t) => {
     const directory = await files(t, { ask: ONE.replace("say", "ask").replace("select 1", "select say()"), say: ONE });
     assert.deepEqual(await apply(directory), ["ask", "say"]);
     assert.equal(await value("select ask()"), 1);
@@ -113,7 +113,7 @@ describe("applying SQL functions", () => {
     assert.equal(await value("select say()"), 2);
   });
 
-  test("substitutes the gateway's constants", async (t) => {
+  test("replaces {{name}} in a file by the gateway's constant", async (t) => {
     await apply(await files(t, { say: ONE.replace("select 1", "select {{host_share_percent}}") }));
     assert.equal(await value("select say()"), HOST_SHARE_PERCENT);
   });
@@ -131,7 +131,7 @@ describe("applying SQL functions", () => {
 });
 
 describe("changing a function's signature", () => {
-  test("drops the old form when parameters change, and serves old callers through a default", async (t) => {
+  test("drops the old function when its parameters change, and still serves calls with the old parameters", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await write(
@@ -159,7 +159,7 @@ describe("changing a function's signature", () => {
     assert.deepEqual(await forms("say"), ["say(integer)"]);
   });
 
-  test("refuses a change when another object depends on the old form", async (t) => {
+  test("refuses a changed signature when another object depends on the old function", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await database.pool.query("create view told as select say()");
@@ -183,7 +183,7 @@ describe("changing a function's signature", () => {
   });
 });
 
-test("lets concurrent callers get either the old or the new function", async (t) => {
+test("replacing a function lets concurrent callers get either the old or the new one", async (t) => {
   const directory = await files(t, { say: ONE });
   await apply(directory);
   const seen = new Set<unknown>();
@@ -212,12 +212,12 @@ describe("failing function files", () => {
     assert.equal(await value("select to_regclass('item')::text"), null);
   });
 
-  test("are refused when a SQL body cannot run", async (t) => {
+  test("are refused when the SQL in a function's body is invalid", async (t) => {
     const directory = await files(t, { say: ONE.replace("select 1", "\n  select nonsense\n") });
     await refuses(directory, /^Function say\.sql failed in line 4: column "nonsense" does not exist\.$/);
   });
 
-  test("are refused when the function's name differs from the file's, or the file defines several forms", async (t) => {
+  test("are refused when the function's name differs from the file's, or the file defines several functions", async (t) => {
     await refuses(
       await files(t, { tell: ONE }),
       /^Function file tell\.sql must define exactly one function tell; it defines 0\.$/,
@@ -229,7 +229,7 @@ describe("failing function files", () => {
     );
   });
 
-  test("are refused with an unknown constant, an invalid name or a transaction of their own", async (t) => {
+  test("are refused with an unknown constant, an invalid name or a transaction statement", async (t) => {
     await refuses(
       await files(t, { say: "{{nonsense}}" }),
       /^Function say\.sql uses \{\{nonsense\}\}, which is not a constant/,

@@ -1,8 +1,8 @@
 /**
- * Applies the database's functions from their files, one file each. A file that changed since it was last applied to this database is
- * applied again with `create or replace`, so that concurrent statements see the old or the new function, never none. Only functions whose
- * parameters or result changed are dropped first, because PostgreSQL would refuse the new form or keep both. gateway/sql/README.md
- * describes the rules while two gateway versions run.
+ * Applies the database's functions from their files, one per file. A file that changed since this database last applied
+ * it is applied again with `create or replace`, so that concurrent statements see the old or the new function, never
+ * none. Only functions whose parameters or result changed are dropped first, because PostgreSQL would refuse the new
+ * function or keep both. gateway/sql/README.md has the rules for two gateway versions on one database.
  */
 import pg from "pg";
 import { z } from "zod";
@@ -11,11 +11,14 @@ import { column, queryOne, queryRows, row } from "./rows.ts";
 import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
 
 export interface FunctionFile extends SqlFile {
-  /** The name of the function and its file. */
+  /** The name of the function, and of its file without the ending. */
   function: string;
-  /** The checksum of the SQL after substitution of constants, without the opening comment. */
+  /** The checksum of the SQL without the opening comment, computed after constants are filled in. */
   sha256: string;
-  /** The after-phase migration that brings this version of the function; until then the old one stays. Undefined: no such migration. */
+  /**
+   * The number of the after-phase migration that this version of the function belongs to. Until that migration has run,
+   * the database keeps the old version. 0: no such migration.
+   */
   since: number;
 }
 
@@ -46,7 +49,10 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
   });
 }
 
-/** One checksum of all functions. The newest migration carries it, so that every change of a function comes with a migration number. */
+/**
+ * One checksum of all functions. The newest migration contains it, so that every change of a function needs a new
+ * migration number.
+ */
 export const checksumOf = (files: FunctionFile[]): string =>
   sha256Of(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
 
@@ -57,13 +63,13 @@ export const FUNCTION_RECORDS = `create table if not exists function_file (
 )`;
 
 interface Differences {
-  /** Functions that the database lacks or has in another version. */
+  /** Functions that are missing in the database, or differ from their file. */
   changed: FunctionFile[];
-  /** Functions that the database recorded and whose file is gone. */
+  /** Functions that the database recorded and that no longer have a file. */
   gone: string[];
 }
 
-/** Compares files and database, for a database migrated up to `schema`. Reads only. */
+/** Compares the function files with a database that is migrated up to `schema`. Only reads. */
 export async function compareFunctions(
   db: pg.Pool | pg.PoolClient,
   all: FunctionFile[],
@@ -86,7 +92,10 @@ export async function compareFunctions(
   };
 }
 
-/** Applies changed functions within the caller's transaction and returns their names. `isNew`: the database has no functions yet. */
+/**
+ * Applies changed functions in the caller's transaction and returns their names. `isNew`: the database has no functions
+ * yet.
+ */
 export async function applyFunctions(
   client: pg.PoolClient,
   files: FunctionFile[],
@@ -100,14 +109,15 @@ export async function applyFunctions(
      on conflict (name) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
     [changed.map((file) => file.function), changed.map((file) => file.sha256)],
   );
-  // The function itself stays, because gateways of the previous version may call it. A migration drops it.
+  // Removes only the record. The function itself stays until a migration drops it, because older gateways may call it.
   await client.query("delete from function_file where name = any ($1)", [gone]);
   return changed.map((file) => file.function);
 }
 
 /**
- * Creates all functions in two queries instead of hundreds, which halves the time for a new database. Returns false, without a change, if
- * that failed or left a name with no or several forms; applying them one by one then shows the faulty file.
+ * Creates all functions in two queries instead of hundreds, which halves the time for a new database. Returns false,
+ * with nothing changed, if that failed or if a name has no or several functions. The caller then applies them one by
+ * one, which reveals the faulty file.
  */
 async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise<boolean> {
   await client.query("savepoint before_functions");
@@ -122,7 +132,7 @@ async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise
       [files.map((file) => file.function)],
     );
     if (isThere) {
-      // The savepoint is gone if a file ended the transaction.
+      // Fails if a file ended the transaction, because the savepoint then no longer exists.
       await client.query("release savepoint before_functions");
       return true;
     }
@@ -133,7 +143,10 @@ async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise
   return false;
 }
 
-/** Applied twice: a SQL function may call a later one, so bodies are checked only once all functions exist. */
+/**
+ * Values of check_function_bodies. Functions are applied twice, because one may call a later one: bodies are checked
+ * only when all functions exist.
+ */
 const CHECKED = ["off", "on"];
 
 async function replaceEach(client: pg.PoolClient, files: FunctionFile[]): Promise<void> {
@@ -156,7 +169,7 @@ async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void>
   }
   const forms = await formsOf(client, file);
   if ([...forms.keys()].some((oid) => !before.has(oid))) {
-    // With other parameters, the new form was created beside the old one.
+    // A changed parameter list created a second function beside the old one, which is dropped here.
     for (const [oid, form] of forms) {
       if (!before.has(oid)) continue;
       await drop(client, file, form);
@@ -170,7 +183,7 @@ async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void>
   }
 }
 
-/** The function's forms by OID with their parameters: "payout_paid(uuid,text)". */
+/** Lists the functions of this name by OID, with their parameters: "payout_paid(uuid,text)". */
 async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<number, string>> {
   const forms = await queryRows(
     client,
@@ -182,10 +195,15 @@ async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<n
   return new Map(forms.map(({ oid, form }) => [oid, form]));
 }
 
-/** PostgreSQL refuses if a trigger or another object needs the form; a migration must then resolve it. */
+/**
+ * Drops one form of the function. PostgreSQL refuses if a trigger or another object needs it; then a migration must
+ * drop that object first.
+ */
 const drop = (client: pg.PoolClient, file: FunctionFile, form: string): Promise<void> =>
   runSqlFile(client, "Function", { name: file.name, sql: `drop function ${form}` });
 
-/** PostgreSQL's invalid_function_definition: `create or replace` cannot change the result or the parameter names. */
+/**
+ * PostgreSQL's error invalid_function_definition: `create or replace` cannot change the result type or parameter names.
+ */
 const isAnotherForm = (error: unknown): boolean =>
   error instanceof MigrationError && error.cause instanceof pg.DatabaseError && error.cause.code === "42P13";

@@ -1,7 +1,7 @@
 /**
- * Keeps callers from waiting for an unreachable database. When the heartbeat finds it unreachable, waiting queries fail immediately,
- * connections are closed, and new ones are refused until it answers. Long queries and single lost connections do not count while the
- * database commits other transactions.
+ * Keeps callers from waiting for an unreachable database. When the heartbeat finds it unreachable, waiting queries fail
+ * at once, connections are closed, and new ones are refused until the database answers. A long query or a single lost
+ * connection is no outage while the database still commits other transactions.
  */
 import type pg from "pg";
 import { Breaker } from "../base/breaker.ts";
@@ -18,20 +18,25 @@ import type { Lineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
 import type { Durability } from "./session.ts";
 
-/** After this time in use, a connection triggers a heartbeat that commits. */
+/**
+ * When a connection has been in use for this time, the next heartbeat commits a transaction instead of only reading.
+ */
 const SLOW_MS = 2_000;
-/** SQLSTATE: too many connections, of a role, a database or the server. */
+/** SQLSTATE of a refused connection: the limit of a role, a database or the server is reached. */
 const TOO_MANY = "53300";
 
 interface GuardOptions {
   connection: Connection;
   clock: Clock;
   log: Log;
-  /** Whether a server that can lose confirmed commits is refused. */
+  /** `checked`: refuses a server that can lose confirmed commits. `assumed`: accepts any. */
   durability?: Durability;
-  /** Compares every connection with the known history. Undefined: any database is accepted. */
+  /**
+   * Refuses connections to a database whose history does not continue the known one. Undefined: any database is
+   * accepted.
+   */
   lineage?: Lineage;
-  /** Reads the database's clock with every heartbeat. Undefined: not needed. */
+  /** Gets a reading of the database's clock with every heartbeat. */
   time?: Pick<DatabaseClock, "read">;
 }
 
@@ -41,7 +46,7 @@ export class StoreGuard {
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
   readonly #pools: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">[] = [];
-  /** Connections in use by start time: the first is the longest. */
+  /** Connections in use with the time since when, longest first. */
   readonly #inUse = new Map<object, number>();
   readonly #clock: Clock;
   readonly #log: Log;
@@ -57,7 +62,7 @@ export class StoreGuard {
     this.#clock = clock;
     this.lineage = lineage;
     this.#log = log;
-    // Among several hosts an old primary is skipped although it accepts writes.
+    // With several hosts, skips an old primary even if it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
       databaseHostsOf(connection).suits = (client) => lineage.suits(client);
     this.#sparing = rateLimitedLog(log, clock);
@@ -80,12 +85,15 @@ export class StoreGuard {
     });
   }
 
-  /** Called when the database is ready. Before that, for example during migrations, slow responses are normal. */
+  /**
+   * Starts the heartbeats. Called when the database is ready, because slow responses are normal before that, for
+   * example during migrations.
+   */
   watch(): void {
     this.health.watch();
   }
 
-  /** Another server took over: connections to the previous one must not continue. */
+  /** Closes all connections after a failover, because they lead to the previous server. */
   failedOver(): void {
     this.#cutAll("it failed over");
     this.#heartbeat.close();
@@ -97,7 +105,7 @@ export class StoreGuard {
     this.#heartbeat.close();
   }
 
-  /** A query or a wait for a connection counts as use of the database. */
+  /** Counts queries of this pool, and waits for its connections, as use of the database. */
   watchPool(pool: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">): void {
     this.#pools.push(pool);
   }
@@ -116,7 +124,10 @@ export class StoreGuard {
     this.#inUse.delete(client);
   }
 
-  /** A connection could not be made, or broke: one log line for all, and none when the database is unreachable. */
+  /**
+   * Reports a connection that could not be made or broke. Logs one line for all of them, and none when the database is
+   * unreachable.
+   */
   lost(error: unknown): void {
     this.#lost += 1;
     if (this.#lost > 1) return;
@@ -127,7 +138,9 @@ export class StoreGuard {
     });
   }
 
-  /** A connection could not be made. Callers get the error; the limit of connections is also logged here. */
+  /**
+   * Counts connections that the database refuses because a limit is reached, and logs the limit. Callers get the error.
+   */
   refused(error: unknown): void {
     const { code, message } = error as { code?: string; message?: string };
     if (code !== TOO_MANY) return;
@@ -136,7 +149,7 @@ export class StoreGuard {
     this.#sparing.error("", { reason: message }, `the database refuses more connections: ${cure}`);
   }
 
-  /** A connection being made does not count as idle. */
+  /** Whether the database is in use. A connection that is being made counts. */
   #isUsed(): boolean {
     return this.#pools.some(({ totalCount, idleCount, waitingCount }) => totalCount > idleCount || waitingCount > 0);
   }
@@ -151,7 +164,10 @@ export class StoreGuard {
   }
 }
 
-/** Refuses connections while the database is unreachable, and tracks each from its start. */
+/**
+ * A client class that refuses connections while the database is unreachable. The guard tracks each client from its
+ * start.
+ */
 export function guardedClients(guard: StoreGuard) {
   return class GuardedClient extends DatabaseClient {
     override connect(): Promise<pg.Client>;
@@ -160,7 +176,7 @@ export function guardedClients(guard: StoreGuard) {
       if (guard.health.isAway) {
         const refused = guard.health.refusal();
         if (callback === undefined) return Promise.reject(refused);
-        // Deferred, because the pool would otherwise process all waiting callers in one stack.
+        // Deferred, because otherwise the pool would handle all waiting callers on one stack.
         process.nextTick(callback, refused);
         return undefined;
       }
@@ -171,7 +187,7 @@ export function guardedClients(guard: StoreGuard) {
       return undefined;
     }
 
-    /** Returns a client only once it is known to lead to the right database. */
+    /** Connects, and resolves only if the connection leads to the right database. */
     async #connectChecked(): Promise<pg.Client> {
       await super.connect().catch((error) => {
         guard.refused(error);

@@ -1,6 +1,6 @@
 /**
- * Queries of a pool while the database hangs, refuses connections and recovers. The guard's clock only moves when a test moves it, so no
- * heartbeat is sent or late by itself.
+ * Queries of a guarded pool while the database hangs, refuses connections and recovers. The guard's clock moves only
+ * when a test moves it, so no heartbeat is sent or late by itself.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -19,12 +19,12 @@ import { inTransaction } from "./pool.ts";
 import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
-/** The breaker's intervals: between heartbeats, until a heartbeat is given up, and before the next try. */
+/** The guard's intervals in ms: between heartbeats, until a heartbeat times out, and before the next try. */
 const [BEAT_MS, SILENT_MS, RETRY_MS] = [500, 2_000, 250];
 
 const isAway = (error: unknown): boolean => error instanceof Away && error.dependency === "database";
 
-describe("a guarded pool", () => {
+describe("a connection pool with a database guard", () => {
   let database: TestDatabase;
   let proxy: DatabaseProxy;
   let clock: ManualClock;
@@ -52,7 +52,7 @@ describe("a guarded pool", () => {
     await database.close();
   });
 
-  test("fails only the query whose connection is lost during the history check", async (t) => {
+  test("fails only its own query when a connection is lost during the check of the database's history", async (t) => {
     const lineage = {
       check: async (client: pg.Client) => {
         const asked = client.query("select 1");
@@ -67,7 +67,7 @@ describe("a guarded pool", () => {
     await assert.rejects(own.query("select 1"), /Connection terminated unexpectedly/);
   });
 
-  test("fails queries as unreachable when the heartbeat's connection that they wait for is closed", async (t) => {
+  test('fails queries on the heartbeat\'s connection with "unreachable" when that connection is closed', async (t) => {
     const asked = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<unknown>();
     const lineage = {
@@ -102,14 +102,14 @@ describe("a guarded pool", () => {
   };
   const said = (text: string) => lines.filter(({ msg }) => msg.includes(text));
 
-  test("refuses waiting and new queries while the database hangs, closes the connections, then recovers", async () => {
+  test("fails waiting queries while the database hangs, refuses new ones, closes connections, and later recovers", async () => {
     await beat();
     const held = await pool.connect();
     await held.query("select 1");
     const idle = await pool.connect();
     idle.release();
     proxy.hang();
-    // Two queries wait for an answer, one holds its connection, and two wait for a connection.
+    // Of these five, two queries wait for an answer, and three for a connection.
     const asks = Array.from({ length: 5 }, () => pool.query("select 1"));
     const transaction = inTransaction(pool, (client) => client.query("select 1"));
     clock.advance(BEAT_MS + SILENT_MS);
@@ -134,7 +134,7 @@ describe("a guarded pool", () => {
     );
   });
 
-  test("detects a stopped database immediately and logs one line for any number of connections", async () => {
+  test("detects a stopped database at once and logs one line for any number of connections", async () => {
     const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
     for (const client of clients) client.release();
     await proxy.refuse();
@@ -149,7 +149,7 @@ describe("a guarded pool", () => {
     );
   });
 
-  test("does not treat a single lost connection as an outage, not even the heartbeat's", async () => {
+  test("does not treat a lost connection as an outage, not even the heartbeat's", async () => {
     const end = async (where: string): Promise<void> => {
       await database.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and ${where}`,
@@ -182,7 +182,7 @@ describe("a guarded pool", () => {
     resting.watch();
     clock.advance(500);
     await sign();
-    // An unused database gets its next heartbeat after two seconds.
+    // An unused database gets its next heartbeat after 2 s.
     clock.advance(500);
     resting.health.latencyMs = null;
     const client = await used.connect();
@@ -192,25 +192,25 @@ describe("a guarded pool", () => {
 
   test("does not treat a long query as an outage", async () => {
     await pool.query("create table ended ()");
-    // A slow query, not a lock: waits for locks have their own limit.
+    // The query sleeps and waits for no lock, because lock waits have their own timeout.
     const slow = pool.query(
       "do $$ begin while not exists (select from ended) loop perform pg_sleep(0.01); end loop; end $$",
     );
-    // After two seconds, heartbeats test whether the database still commits.
+    // After 2 s of a query, heartbeats test whether the database still commits.
     for (let passedMs = 0; passedMs < 3 * SILENT_MS; passedMs += BEAT_MS) await beat();
     await database.pool.query("insert into ended default values");
     await slow;
     assert.deepEqual(lines, []);
   });
 
-  test("times out waiting for a connection or a lock without reporting an outage", async () => {
+  test("reports no outage when waiting for a connection or a lock times out", async () => {
     await pool.query("create table thing (id int primary key); insert into thing values (1)");
     const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
     const [first, second] = clients as [pg.PoolClient, pg.PoolClient];
     const noConnection = pool.query("select 1");
     await first.query("begin; select from thing for update");
     const noLock = second.query("update thing set id = 2");
-    // Either may be reported first.
+    // The pool may report the two errors in either order.
     await Promise.all([
       assert.rejects(noConnection, /timeout exceeded when trying to connect/),
       assert.rejects(noLock, { code: "55P03" }),
@@ -225,7 +225,7 @@ describe("a guarded pool", () => {
     await database.pool.query(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
     );
-    // The heartbeat's next connection is read-only.
+    // Makes the heartbeat's next connection read-only.
     await database.pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1",
       [connectionName("heartbeat")],

@@ -1,6 +1,6 @@
 /**
- * A gateway's connection pool. While the database is unreachable, queries are refused immediately, and waits for connections and locks
- * are short enough for callers that must answer a client.
+ * A gateway's connection pool. While the database is unreachable, it refuses queries at once. Waits for connections and
+ * locks are short enough for callers that must answer a client.
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -9,7 +9,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { guardedClients, type StoreGuard } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
-/** The timeout for opening a connection or waiting for one. Clients wait at most five seconds. */
+/** The timeout for opening a connection or waiting for one. The gateway's own clients wait at most 5 s. */
 const CONNECT_MS_MAX = 4_000;
 const LOCK_MS_MAX = 4_000;
 
@@ -19,7 +19,7 @@ interface GuardedPoolOptions {
   sizeMax: number;
   sizeKept?: number;
   sessionOptions?: string;
-  /** How long a statement waits for a lock. */
+  /** How long a statement waits for a lock, in ms. */
   lockMsMax?: number;
 }
 
@@ -35,17 +35,18 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
     Client: guardedClients(guard),
   });
   guard.watchPool(pool);
-  // Without a listener a lost connection would end the process. The pool replaces it, and its query fails.
+  // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,
+  // and its query fails.
   pool.on("connect", (client) => {
     client.once("error", (error) => guard.lost(error));
-    // The server's final message and the closed connection are two errors; the first says more.
+    // Ignores the second of two errors: the server's final message is followed by the closed connection.
     client.on("error", () => {});
   });
   pool.on("error", () => log.debug({ connections: pool.totalCount }, "idle database connection closed"));
   pool.on("acquire", (client) => guard.taken(client));
   pool.on("release", (error, client) => {
     guard.givenBack(client);
-    // The query failed, so its connection is not used again.
+    // A query that fails by a lost connection triggers a check of the database.
     if (error instanceof Error && isConnectionLoss(error)) void guard.health.suspect();
   });
   return pool;
@@ -53,7 +54,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
 
 type Given = (error: Error | undefined, client: pg.PoolClient | undefined, release: (error?: Error) => void) => void;
 
-/** Queries pass here too: each takes a connection from the pool. */
+/** Refuses connections while the database is unreachable. This includes queries, each of which takes a connection. */
 class GuardedPool extends pg.Pool {
   readonly #guard: StoreGuard;
 

@@ -1,7 +1,7 @@
 /**
- * Checks that the database is alive, with a small query on its own connection, so that a busy pool or a slow query does not delay it.
- * The response includes the database's clock. When in doubt it commits a transaction instead, because a hanging disk or an unresponsive
- * synchronous standby blocks only writes.
+ * Checks that the database is alive, with a small query on its own connection, so that a busy pool or a slow query does
+ * not delay the check. The response includes the database's clock. When in doubt, it commits a transaction, because a
+ * hanging disk or an unresponsive synchronous standby blocks only writes.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -21,9 +21,9 @@ import { checkSession, type Durability } from "./session.ts";
 const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: HistoryReading.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
-/** A logical message without a meaning: committing it writes to the WAL. */
+/** Writes a message without meaning to the write-ahead log, so that the query has something to commit. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
-/** A single query, to save round trips. */
+/** Adds the database's history to the query, to save a round trip. */
 const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${READ_HISTORY}) l) as history`;
 const QUESTIONS = {
   read: { name: "heartbeat", text: READING },
@@ -37,11 +37,11 @@ interface HeartbeatOptions {
   clock: Clock;
   time: Pick<DatabaseClock, "read">;
   durability: Durability;
-  /** Undefined: any database will do. */
+  /** Compares the database with the known history. Undefined: any database is accepted. */
   lineage: Lineage | undefined;
-  /** Whether a read-only check is not enough. */
+  /** Whether the database must prove that it commits, because a read is not enough. */
   isDoubtful: () => boolean;
-  /** Called when its connection ended while idle. */
+  /** Called when the heartbeat's connection ended while idle. */
   onLost: () => void;
 }
 
@@ -53,14 +53,17 @@ export class Heartbeat {
     this.#options = options;
   }
 
-  /** Rejects when the database does not answer or accepts no writes. The signal ends a hanging check. */
+  /**
+   * Sends one heartbeat. Rejects when the database does not answer or accepts no writes. The signal ends a hanging
+   * heartbeat.
+   */
   async beat(signal: AbortSignal): Promise<void> {
     const known = this.#client;
     if (known === undefined) return await this.#askOn(this.#newClient(), signal);
     try {
       await this.#askOn(known, signal);
     } catch (error) {
-      // A broken connection says little, so the check tries another one.
+      // Retries on a new connection, because one broken connection does not prove an outage.
       if (signal.aborted || !isConnectionLoss(error)) throw error;
       await this.#askOn(this.#newClient(), signal);
     }
@@ -72,7 +75,7 @@ export class Heartbeat {
 
   #newClient(): DatabaseClient {
     const client = new DatabaseClient(clientConfig(this.#options.connection, connectionName("heartbeat")));
-    // Without a listener, the end of an idle connection would end the process.
+    // Listens for errors, because the end of an idle connection would otherwise end the process.
     client.on("error", () => {
       if (this.#client !== client) return;
       this.#client = undefined;
@@ -93,7 +96,7 @@ export class Heartbeat {
       this.#client = client;
       await this.#ask(client);
     } catch (error) {
-      // After any error, the next check uses a new connection, and another host if there is one.
+      // After any error, the next heartbeat uses a new connection, and another host if the URL has several.
       client.forsake();
       this.#drop(client);
       throw error;
@@ -109,14 +112,14 @@ export class Heartbeat {
     const question = QUESTIONS[lineage?.isOn === true ? (`${what}History` as const) : what];
     const { ms, history, ...state } = await queryOne(client, Life, question);
     time.read({ theirs: ms, askedAt, heardAt: clock.monotonic() });
-    // The server was demoted to a standby or fenced off.
+    // Fails if the server was demoted to a standby or made read-only.
     assertTakesWrites(state);
     if (history !== undefined) await lineage?.beat(client, history);
   }
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
-    // Waiting queries learn that a retry is safe.
+    // Fails waiting queries with an error that allows a retry.
     closeImmediately(client, new Away("database", "its connection is no longer used", { maybeDone: true }));
   }
 }

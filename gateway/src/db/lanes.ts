@@ -1,20 +1,22 @@
 /**
- * Runs operations that could not share a batch separately, one lane per account and a few lanes at a time, so that they do not delay
- * others. A lane ends with the first success; a failing one stays, so that the account's next operation does not delay a batch again.
+ * Runs operations separately that would delay a batch of others, for example because their account is locked. Each
+ * account has its own lane (a queue), and a few lanes run at a time. A lane ends when an operation succeeds. Otherwise
+ * it stays, so that the account's next operation does not delay a batch again.
  */
 
 /**
- * `done`: it has a result. `failed`: it failed alone. `blocked`: its lock also blocks those behind it. `open`: the caller must handle
- * it.
+ * The outcome of an operation in a lane. `done`: it has a result. `failed`: only this operation failed. `blocked`: a
+ * lock stops it, and with it the operations behind it in the lane. `open`: unknown yet, so the operation goes back to
+ * the batches.
  */
 export type LaneOutcome = "done" | "failed" | "blocked" | "open";
 
 interface LaneOptions<Item> {
   /** Runs one item on its own. */
   serve: (item: Item) => Promise<LaneOutcome>;
-  /** Called when the lane has ended: these items rejoin the batches. */
+  /** Called when the lane has ended, with its remaining items, which return to the batches. */
   giveBack: (items: Item[]) => void;
-  /** For items behind a blocked one. */
+  /** Called when an item is blocked, with the items behind it in the lane, which must fail too. */
   refuse: (items: Item[], after: Item) => void;
 }
 
@@ -23,9 +25,9 @@ interface Lane<Item> {
   isRunning: boolean;
 }
 
-/** Each lane may use a connection. */
+/** How many lanes run at the same time. Each may use a connection. */
 export const LANES_AT_ONCE = 2;
-/** The maximum number of empty lanes that are remembered. */
+/** How many empty lanes of failed accounts are kept. */
 const KEPT_MAX = 1_000;
 
 export class Lanes<Item> {
@@ -42,7 +44,7 @@ export class Lanes<Item> {
     return this.#lanes.size === 0;
   }
 
-  /** The first of these keys with a lane. */
+  /** Returns the first of these keys that has a lane. */
   keyOf(keys: string[]): string | undefined {
     return keys.find((key) => this.#lanes.has(key));
   }

@@ -1,4 +1,7 @@
-/** Adding budgets to a platform with history: all rows stay, and requests of the last 90 days are rolled up. */
+/**
+ * The migration that adds budgets, on a database with earlier requests: all rows stay, and requests of the last 90 days
+ * are rolled up.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -21,7 +24,7 @@ async function value(sql: string, values: unknown[] = []): Promise<unknown> {
   return rows[0]?.[0];
 }
 
-/** Places a hold like gateways of that version. */
+/** Places a hold with the functions of schema 0020. */
 async function held(amount: number): Promise<Uuid> {
   const id = newId();
   await database.pool.query(
@@ -40,7 +43,7 @@ async function settled(id: Uuid, charge: number, madeMs = Date.now()): Promise<v
   );
 }
 
-/** Ignores what 0021 and 0039 added. */
+/** All rows, without the columns that the migrations 0021 and 0039 added. */
 const OLD = `select jsonb_build_object(
   'keys', (select jsonb_agg(jsonb_build_array(id, account_id, name, reference, secret_hash, created_at, last_used_at, revoked_at,
                                               requests_per_minute_max, tokens_per_minute_max, in_flight_max) order by id)
@@ -52,7 +55,7 @@ const OLD = `select jsonb_build_object(
                 from ledger_entry),
   'accounts', (select jsonb_agg(to_jsonb(a) - 'granted' order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
 
-test("migrating from 0020 keeps all rows, rolls up the last 90 days and counts earlier spending in budgets", async (t) => {
+test("migrating from schema 0020 keeps all rows, rolls up the last 90 days and counts earlier spending in budgets", async (t) => {
   await pastMidnight();
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0020") });
   t.after(database.close);

@@ -1,4 +1,4 @@
-/** A database with earlier requests starts the first epoch and can record losses. */
+/** The migration that adds the database history, on a database with an account. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -10,7 +10,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0042 keeps accounts and starts no epoch, which the first gateway does", async (t) => {
+test("migrating from schema 0042 keeps accounts, and afterwards the first gateway starts the first epoch", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0042") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0047 keeps ended incidents of models on the status page, and drops open ones", async (t) => {
+test("migrating from schema 0047 keeps ended incidents of models on the status page, and drops open ones", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
   t.after(close);
   await pool.query(

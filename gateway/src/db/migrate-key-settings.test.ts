@@ -1,4 +1,7 @@
-/** Existing keys get labels and reasoning_content turned off and keep everything else. */
+/**
+ * The migration that adds two settings of API keys (labels, reasoning_content) turns them off for existing keys and
+ * keeps everything else.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -6,7 +9,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0041 turns labels and reasoning_content off for existing keys and changes nothing else", async (t) => {
+test("migrating from schema 0041 turns labels and reasoning_content off for existing keys and changes nothing else", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0041") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

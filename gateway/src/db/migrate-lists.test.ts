@@ -1,4 +1,4 @@
-/** Wider indexes replace the narrow ones on tables with rows. Lists return the same rows as before. */
+/** Wider indexes replace narrow ones on request tables with rows. Lists return the same rows as before. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -19,7 +19,7 @@ const ROWS = `
          'chat', 'model-' || i % 3, false, 'ok', 200, case when i % 2 = 0 then md5('node')::uuid end, case when i % 5 = 0 then 'a label' end, at
     from generate_series(1, 3000) i, lateral (select now() - i * interval '1 hour' as at) made`;
 
-test("migrating from 0033 replaces the indexes of every month with wider ones, and lists still read only their own records", async (t) => {
+test("migrating from schema 0033 replaces each month's indexes by wider ones, and lists read only matching records", async (t) => {
   const database = await openTestDatabase({ sql: await sqlUpTo(t, "0033") });
   t.after(database.close);
   const { pool } = database;
@@ -42,7 +42,7 @@ test("migrating from 0033 replaces the indexes of every month with wider ones, a
   const plans = await pool.connect();
   try {
     await plans.query("set enable_seqscan = off");
-    // Any index is equally good for an empty month.
+    // Leaves out months without rows, for which any index is equally good.
     const { rows: months } = await plans.query("select distinct tableoid::regclass::text as name from request");
     const isFilled = (line: string): boolean => months.some(({ name }) => line.includes(` on ${name} `));
     for (const [of, found] of [

@@ -1,4 +1,6 @@
-/** Waiting emails of the table `letter` become deliveries with the same text, tries and recipients. */
+/**
+ * The migration turns waiting emails of the table `letter` into deliveries with the same text, tries and recipients.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -6,7 +8,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0047 turns each waiting email into a pending delivery to the same person", async (t) => {
+test("migrating from schema 0047 turns each waiting email into a pending delivery to the same person", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

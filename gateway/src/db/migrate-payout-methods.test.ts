@@ -1,4 +1,7 @@
-/** The migration with payout methods, on a database with payouts: they stay as they were, and the next one notes where it was sent. */
+/**
+ * The migration that adds payout methods, on a database with payouts: they stay unchanged, and the next payout records
+ * where it was sent.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -9,7 +12,7 @@ import { openTestDatabase } from "./testing.ts";
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [HOST, FIRST, SECOND] = [1, 2, 3].map(id) as [string, ...string[]];
 
-test("migrating from 0053 keeps payouts, and later ones note the payout method", async (t) => {
+test("migrating from schema 0053 keeps earlier payouts, and later payouts record the payout method", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0053") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [HOST]);

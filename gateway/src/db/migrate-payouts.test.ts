@@ -1,4 +1,7 @@
-/** The migration of a platform with a history: promised payouts stay, and earnings from the host's own requests are separated. */
+/**
+ * The migration that separates a host's earnings from its own requests, on a database with promised payouts: the
+ * payouts stay.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -16,7 +19,7 @@ async function value(sql: string, values: unknown[] = []): Promise<unknown> {
   return rows[0]?.[0];
 }
 
-/** Holds and settles a request like gateways of that version; the host gets 70 % of the charge. */
+/** Holds and settles a request with the functions of schema 0014. The host gets 70 % of the charge. */
 async function served(n: number, account: unknown, charge: number): Promise<void> {
   await database.pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
@@ -30,7 +33,7 @@ async function served(n: number, account: unknown, charge: number): Promise<void
   );
 }
 
-test("migrating from 0014 marks hosts' own requests, pays an open batch as promised and sets off debts afterwards", async (t) => {
+test("migrating from schema 0014 marks hosts' own requests, pays an open batch as promised and sets off debts afterwards", async (t) => {
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(database.close);
   const { pool } = database;
@@ -72,7 +75,8 @@ test("migrating from 0014 marks hosts' own requests, pays an open batch as promi
   await served(23, BUILDER, 100);
   assert.equal(String(await value("select sum(own_pico) from earning_hour")), "777");
 
-  // A dispute of the owner's card: earnings that no payout promised pay the debt, however recent; the promised payout stays.
+  // The owner of the host disputes a card payment. Earnings that no payout has promised pay this debt, however recent
+  // they are. The promised payout stays.
   await pool.query("select ledger_transfer($1, 'dispute', $2, 10000, 'charged back')", [id(60), BUILDER]);
   assert.equal(await value("select payout_create($1, 'new', 'o', 1, 7)", [id(51)]), 0);
   assert.equal(await value("select amount from payout_setoff where batch_id = $1", [id(51)]), 70n);

@@ -1,4 +1,4 @@
-/** Counts of earlier versions stay as they are, and parts of later runs are merged into them. */
+/** Performance counts of earlier schemas stay unchanged, and counts of later rollups are merged into them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -13,11 +13,11 @@ const OLD_REQUESTS = 30;
 const WAITING = 40;
 
 for (const last of ["0028", "0053"]) {
-  test(`migrating from ${last} keeps performance, and merges what was waiting into its rows`, async (t) => {
+  test(`migrating from schema ${last} keeps performance counts, and later adds the requests that waited`, async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, last) });
     t.after(close);
     const account = newId();
-    // An hour ago at the start of a slot, so that old and waiting requests are in the same rows.
+    // One hour ago, rounded to a 5-minute slot, so that earlier and waiting requests are counted in the same rows.
     const { rows: moments } = await pool.query(
       "select date_bin('5 minutes', now() - interval '1 hour', '2000-01-01Z') as at",
     );
@@ -70,7 +70,7 @@ for (const last of ["0028", "0053"]) {
       "select (select count(*)::int from performance) as rows, (select count(*)::int from performance_part) as parts";
     assert.deepEqual((await pool.query(rowsNow)).rows, [{ rows: 6, parts: 3 }]);
     await pool.query("select history_merge_performance(1000)");
-    // The platform's rows are new.
+    // The three new rows are those of the whole platform.
     assert.deepEqual((await pool.query(rowsNow)).rows, [{ rows: 9, parts: 0 }]);
     assert.deepEqual(await figures(), counted);
   });

@@ -1,4 +1,7 @@
-/** Adding the reserve to a platform with history: no balance changes, and granted credit is tracked from then on. */
+/**
+ * The migration that adds the reserve, on a database with earlier charges: no balance changes, and granted credit is
+ * tracked from then on.
+ */
 
 import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
@@ -20,8 +23,8 @@ import { openTestDatabase } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-test("migrating from 0038 keeps balances and entries, and sets granted credit to the unspent part of grants", async (t) => {
-  // Uses the functions of that version, which gateways call while the last migrations are applied.
+test("migrating from schema 0038 keeps balances and entries, and sets granted credit to the unspent part of grants", async (t) => {
+  // Uses the functions of schema 0038, which gateways still call while the last migrations are applied.
   const directory = await sqlUpTo(t, "0038");
   for (const { name, since } of await readFunctions(join(SQL, "functions")))
     if (since <= 38) await copyFile(join(SQL, "functions", name), join(directory, "functions", name));
@@ -44,7 +47,7 @@ test("migrating from 0038 keeps balances and entries, and sets granted credit to
   const owner = newId();
   await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [owner]);
   const [rich, mixed, owing] = [await account("builder"), await account("builder"), await account("builder")];
-  // One account belongs to the host itself, and the migration deducts nothing from the host's share for it.
+  // One account belongs to the host itself. The migration must deduct nothing from the host's share for its requests.
   for (const [id, kind] of [
     [host, "host"],
     [mixed, "builder"],

@@ -1,4 +1,4 @@
-/** Existing sessions remain browser sessions, otherwise unchanged. */
+/** The migration that adds sessions of scripts: existing sessions become browser sessions, otherwise unchanged. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0049 keeps each session as a browser's session", async (t) => {
+test("migrating from schema 0049 keeps each session as a browser's session", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
   t.after(close);
   await pool.query(

@@ -1,4 +1,7 @@
-/** A node's counts of answers and checks become counts per model, and columns of its tests. */
+/**
+ * Migrations of spot checks: a node's counts of answers and checks become counts per model, stored with the model's
+ * test.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -6,7 +9,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0049 gives each checked model the node's count of answers, and keeps the number of checks", async (t) => {
+test("migrating from schema 0049 copies a node's count of answers to each checked model, and keeps its number of checks", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
   t.after(close);
   await pool.query(
@@ -24,7 +27,7 @@ test("migrating from 0049 gives each checked model the node's count of answers, 
   ]);
 });
 
-test("migrating from 0053 keeps each node's answers by model, its number of checks, and the evidence against it", async (t) => {
+test("migrating from schema 0053 keeps a node's answers by model, its number of checks, and the evidence against it", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0053") });
   t.after(close);
   await pool.query(

@@ -58,7 +58,7 @@ test("runs each migration once, in order", async (t) => {
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
 });
 
-test("switches the journal of changes off for migrations, which may update every row", async (t) => {
+test("turns off the recording of changed rows for migrations, which may update every row", async (t) => {
   const text = "create table mode as select current_setting('tollgate.journal', true) as journal;";
   const directory = await files(t, { "0001_first.sql": text });
   await migrate(database.pool, { directory, log });
@@ -80,7 +80,7 @@ test("rolls back a failed migration and those before it in the same run", async 
 
 test("restarts the run after a deadlock with requests, and gives up after repeated deadlocks", async (t) => {
   const deadlock = (until: number): string =>
-    // A sequence keeps its value when a transaction rolls back.
+    // Counts tries in a sequence, which keeps its value when a transaction rolls back.
     `do $$ begin if nextval('run') < ${until} then raise 'as PostgreSQL does' using errcode = '40P01'; end if; end $$;`;
   await database.pool.query("create sequence run");
   const directory = await files(t, { ...TWO, "0003_both.sql": deadlock(3) });
@@ -106,7 +106,7 @@ test("refuses two migrations with the same number", async (t) => {
   await refuses(await files(t, { ...TWO, "0002_other.sql": "" }), /0002_other\.sql and 0002_second\.sql have the same/);
 });
 
-test("refuses a file whose name is not a migration's", async (t) => {
+test("refuses a file whose name does not follow the pattern of migrations", async (t) => {
   await refuses(await files(t, { ...TWO, "3-third.sql": "" }), /^Migration 3-third\.sql must be named like/);
 });
 
@@ -119,13 +119,13 @@ test("refuses a migration that changed after it was applied, ignoring line endin
   await refuses(directory, /^Migration 0001_first\.sql was changed after it was applied/);
 });
 
-test("refuses a database newer than the program, unless its migrations declare compatibility", async (t) => {
+test("refuses a database newer than the program, unless its migrations are marked as compatible", async (t) => {
   await migrate(database.pool, { directory: await files(t, TWO), log });
   const older = await files(t, { "0001_first.sql": TWO["0001_first.sql"] });
   await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
   await database.pool.query("update migration set works_with = 1 where version = 2");
   assert.deepEqual(await migrate(database.pool, { directory: older, log }), NOTHING);
-  // Like a record of a program that did not know this column.
+  // Simulates a program that did not have this column yet.
   await database.pool.query("alter table migration drop column works_with");
   await refuses(older, /newer than this program/);
 });
@@ -143,11 +143,11 @@ test("waits for locks without a limit, unlike other statements", async (t) => {
   ]);
 });
 
-test("runs migrations in one of two processes that start at once; the other waits", async (t) => {
+test("when two processes start at once, one runs the migrations and the other waits", async (t) => {
   const directory = await files(t, TWO);
   const other = openPool(database.connection, { log, sizeMax: 2 });
   t.after(() => other.end());
-  // Another session holds the lock, so that both migrations wait before either runs.
+  // Another session holds the migration lock, so that both processes wait before either migrates.
   const gate = new pg.Client(database.connection);
   await gate.connect();
   await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);

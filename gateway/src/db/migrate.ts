@@ -1,9 +1,11 @@
 /**
- * Migrates a database: numbered, forward-only migrations, then the functions (functions.ts). An empty database starts from base.sql
- * (base.ts). Everything is one transaction, so that running gateways always find matching tables and functions, and a failure leaves the
- * previous version; only migrations that run alone (alone.ts) split it. A lock covers the whole run: of two concurrent processes one
- * migrates and the other waits. After-phase migrations (`-- phase: after`), which remove something, run only when no gateway that needs it
- * is connected.
+ * Migrates a database: numbered, forward-only migrations, then the functions (functions.ts). An empty database is
+ * created from base.sql (base.ts).
+ *
+ * Everything is one transaction, so that running gateways always find matching tables and functions, and a failure
+ * changes nothing. Only migrations that run alone (alone.ts) split it. A lock covers the whole run: of two concurrent
+ * processes one migrates and the other waits. After-phase migrations (`-- phase: after`) remove something. They run
+ * only when no connected gateway needs it.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -25,30 +27,30 @@ const MIGRATION_RECORDS = `create table if not exists migration (
 );
 alter table migration add column if not exists works_with int`;
 
-/** The names of the applied migrations and functions. */
+/** The names of the migrations and functions that a run applied. */
 export interface Applied {
   migrations: string[];
   functions: string[];
-  /** The after-phase migrations that were left for later. */
+  /** The after-phase migrations that the run deferred. */
   left: string[];
 }
 
 /**
- * What to do with after-phase migrations: `leave` them; run them `if alone`, when no connected program needs what they remove; or `insist`,
- * which fails if one does.
+ * How to handle after-phase migrations. `leave` defers them. `if alone` runs them when no connected program needs what
+ * they remove. `insist` runs them, or fails if a connected program needs what they remove.
  */
 export type AfterPhase = "leave" | "if alone" | "insist";
 
 interface MigrateOptions {
-  /** Contains the folders migrations/ and functions/. */
+  /** The SQL directory, with the folders migrations/ and functions/. */
   directory: string;
   log: Log;
   after?: AfterPhase;
-  /** For tests: the schema of an invented previous release. */
+  /** For tests: the oldest supported schema of an invented release. */
   oldestSchema?: number;
 }
 
-/** Deadlocks with requests are expected; after this many, something else is wrong. */
+/** Deadlocks with concurrent requests are expected. After this many, something else is wrong. */
 const DEADLOCKS_MAX = 10;
 
 export async function migrate(
@@ -78,7 +80,8 @@ async function migrateOnce(
   const client = await pool.connect();
   try {
     await takeMigrationLock(client, log);
-    // A migration may update every row of a table, and a failover that loses the migration loses its changes too.
+    // Turns off the recording of changed rows, because a migration may update every row. If a failover loses the
+    // migration, its changes are lost too.
     await client.query("set tollgate.journal = off");
     const standing = await readStanding(client, program.migrations);
     if (standing.isNewer) return { migrations: [], functions: [], left: [] };
@@ -92,12 +95,13 @@ async function migrateOnce(
     else if (left.length > 0) log.info(applied, "migrations deferred until no older gateway is connected");
     return applied;
   } finally {
-    // Closed instead of returned to the pool: this frees the lock and drops settings of the migrations.
+    // Closes the connection instead of returning it to the pool. This frees the lock and drops the settings of the
+    // migrations.
     client.release(true);
   }
 }
 
-/** If nothing is to be done, it does not wait for the lock, because another process may run a migration for hours. */
+/** Checked before the run waits for the lock, because another process may run a migration for hours. */
 async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program): Promise<boolean> {
   const { pending, isNewer } = await readStanding(pool, migrations);
   if (isNewer) return true;
@@ -106,7 +110,10 @@ async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program):
   return changed.length + gone.length === 0;
 }
 
-/** Migrations keep their order: unfinished after-phase migrations of an earlier upgrade run before those of the next release. */
+/**
+ * Selects the migrations to run now. They keep their order: unfinished after-phase migrations of an earlier upgrade run
+ * before those of the next release.
+ */
 async function choose(
   client: pg.PoolClient,
   { pending }: Standing,
@@ -129,29 +136,30 @@ async function choose(
   throw refusal;
 }
 
-/** Returns how many migrations the base includes. */
+/** Creates an empty database from base.sql, if it exists. Returns how many migrations it includes. */
 async function makeFromBase(client: pg.PoolClient, { base }: Program, migrations: Migration[]): Promise<number> {
   if (base === undefined || base.version > migrations.length) return 0;
   await runSqlFile(client, "Base", base);
   return base.version;
 }
 
-/** Returns the names of the functions that changed. */
+/** Runs migrations, then applies functions. Returns the names of the changed functions. */
 async function apply(
   client: pg.PoolClient,
   program: Program,
   schema: number,
   migrations: Migration[],
 ): Promise<string[]> {
-  // Any failure closes the connection, which rolls back.
+  // Any failure closes the connection, which rolls back this transaction.
   await client.query("begin");
   const changed: string[] = [];
   const made = schema === 0 ? await makeFromBase(client, program, migrations) : 0;
   for (const [done, migration] of migrations.entries()) {
     if (done < made) {
-      // The base includes this migration.
+      // Skips a migration that base.sql includes.
     } else if (migration.isAlone) {
-      // Other programs use what is committed here while the next migration runs, so the functions must match the tables.
+      // The next migration runs outside of a transaction while other programs use the database, so functions must match
+      // the tables now.
       if (done > 0) changed.push(...(await applyFunctions(client, program.functions, schema + done)));
       await client.query("commit");
       await runAlone(client, migration);

@@ -1,6 +1,6 @@
 /**
- * Ensures that one process at a time migrates a database. Others poll for the lock: a statement that waits inside the database would block
- * a concurrent index build, and both would wait for each other.
+ * Ensures that one process at a time migrates a database. The others poll for the lock. A statement that waits for it
+ * inside the database would block a concurrent index build, which in turn waits for that statement.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -14,9 +14,9 @@ const Taken = row({ taken: z.boolean() });
 const ASK_EVERY_MS = 200;
 const WAIT_MS_MAX = 10 * 60 * 1000;
 
-/** Resolves when the lock is held, until the connection ends. */
+/** Waits for the lock, which is held until the connection ends. */
 export async function takeMigrationLock(client: pg.PoolClient, log: Log): Promise<void> {
-  // Migrations may take and wait as long as needed, unlike the gateway's statements.
+  // Removes the timeouts of the gateway's statements, because migrations may run and wait for hours.
   await client.query("set statement_timeout = 0; set lock_timeout = 0");
   const deadline = systemClock.monotonic() + WAIT_MS_MAX;
   for (let asked = 0; ; asked++) {

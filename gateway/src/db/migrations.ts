@@ -1,7 +1,7 @@
 /**
  * Reads the numbered migrations and their headers:
- * - `-- phase: after`: removes what only the previous version needed, and runs when none of its gateways is left. Without this line a
- *   migration only adds, and runs before the new version is rolled out.
+ * - `-- phase: after`: the migration removes what only the previous version needed, and runs when none of that
+ *   version's gateways is connected. Without this line it only adds, and runs before the new version is rolled out.
  * - `-- transaction: none`: one statement that builds on a big table without blocking writes (alone.ts).
  */
 import { readdirSync } from "node:fs";
@@ -9,14 +9,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MigrationError, readSqlFiles, type SqlFile, sha256Of } from "./sql-files.ts";
 
-/** The program's own SQL. */
+/** The SQL directory of this program. */
 export const SQL_DIRECTORY: string = fileURLToPath(new URL("../../sql", import.meta.url));
 
 export interface Migration extends SqlFile {
   version: number;
   sha256: string;
   phase: "before" | "after";
-  /** Runs alone, outside of the shared transaction. */
+  /** True if the migration runs outside of the shared transaction. */
   isAlone: boolean;
 }
 
@@ -29,7 +29,7 @@ export const PROGRAM_SCHEMA: number = Math.max(
   ...readdirSync(join(SQL_DIRECTORY, "migrations")).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0)),
 );
 
-/** `directory` contains the folder migrations/. */
+/** Reads the migrations of an SQL directory, which contains the folder migrations/. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const migrations: Migration[] = [];
   for (const file of await readSqlFiles(join(directory, "migrations"))) {

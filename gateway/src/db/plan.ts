@@ -12,12 +12,12 @@ export interface PlannedMigration {
   name: string;
   version: number;
   phase: "before" | "after";
-  /** `rows`: the approximate number of rows; undefined when never analysed. */
+  /** `rows`: the approximate number of rows of the affected table. Undefined if PostgreSQL has no estimate. */
   burdens: (Burden & { rows: number | undefined })[];
 }
 
 export interface Plan {
-  /** The newest applied migration, and the newest known one. */
+  /** The number of the newest applied migration (`schema`) and of the newest known one (`known`). */
   schema: number;
   known: number;
   migrations: PlannedMigration[];
@@ -54,7 +54,7 @@ export async function planMigration(pool: pg.Pool, program: Program): Promise<Pl
   }
 }
 
-/** PostgreSQL's estimates; for a partitioned table the sum of its partitions. */
+/** Reads PostgreSQL's row estimates by table. A partitioned table has the sum of its partitions. */
 async function countRows(client: pg.PoolClient): Promise<Map<string, number>> {
   const tables = await queryRows(
     client,

@@ -16,7 +16,7 @@ after(() => database.close());
 const items = async (): Promise<number[]> =>
   (await database.pool.query<{ a: number }>("select a from item order by a")).rows.map((row) => row.a);
 
-test("amounts are never parsed to floating-point numbers", async () => {
+test("the pool never parses amounts to floating-point numbers", async () => {
   const big = 9_007_199_254_740_993n;
   const { rows } = await database.pool.query(
     `select $1::int8 as one, array[$1::int8, null] as many, '{{1,2},{3,4}}'::int8[] as nested, null::int8 as none,
@@ -46,11 +46,11 @@ test("the pool refuses a fractional numeric instead of rounding it", async () =>
   assert.deepEqual(rows, [{ after: 1 }], "the connection is as good as before");
 });
 
-test("the pool leaves pg's parsers for the rest of the process unchanged", () => {
+test("the pool leaves pg's type parsers unchanged for the rest of the process", () => {
   assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8)("1"), "1");
 });
 
-test("statements time out", async () => {
+test("the pool ends statements that exceed the timeout", async () => {
   const { rows } = await database.pool.query("show statement_timeout");
   assert.deepEqual(rows, [{ statement_timeout: "30s" }]);
 });
@@ -72,7 +72,7 @@ test("a transaction commits completely or not at all", async () => {
   assert.deepEqual(await items(), [1]);
 });
 
-test("a transaction with an ignored failure is reported as failed", async () => {
+test("a transaction fails if its code ignored the failure of a statement", async () => {
   await assert.rejects(
     inTransaction(database.pool, async (client) => {
       await client.query("insert into item values (3)");
@@ -96,7 +96,7 @@ test("a connection that cannot roll back is closed, and its first error is throw
   assert.equal(pool.totalCount, 0);
 });
 
-test("a lost connection is logged and replaced, within a transaction or idle", async (t) => {
+test("a pool logs and replaces a lost connection, in a transaction or idle", async (t) => {
   const lines: string[] = [];
   const log = createLog("warn", { write: (line: string) => void lines.push(line) });
   const pool = openPool(database.connection, { log, sizeMax: 1 });
@@ -120,10 +120,10 @@ test("a lost connection is logged and replaced, within a transaction or idle", a
   await pool.query("select 1");
 });
 
-test("an idle pool keeps its minimum number of connections, but opens none to reach it", async (t) => {
+test("an idle pool keeps its minimum number of connections, but opens none to reach the minimum", async (t) => {
   const options = poolConfig(database.connection, { sizeMax: 4, sizeKept: 2 });
   const pool = new pg.Pool({ ...options, idleTimeoutMillis: 1 });
-  // A connection that is being closed may report the dropped database.
+  // Ignores errors of idle connections, which may report that the test's database was dropped.
   pool.on("error", () => {});
   t.after(() => pool.end());
   assert.equal(pool.totalCount, 0);

@@ -1,4 +1,4 @@
-/** Connections to the database, private or given by DATABASE_URL. */
+/** Opens connection pools for a database, either the private one or that of DATABASE_URL. */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { DatabaseUrlError } from "./address.ts";
@@ -8,7 +8,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { sessionOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
 
-/** Where the database is: the private PostgreSQL's `connection`, or a URL. */
+/** How to connect to the database: the socket of the private PostgreSQL, or a URL. */
 export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };
 
 const STATEMENT_MS_MAX = 30_000;
@@ -21,23 +21,25 @@ interface PoolOptions {
   sizeMax: number;
   /** The number of idle connections that stay open. */
   sizeKept?: number;
-  /** How long a query waits for a connection. */
+  /** How long a query waits for a connection, in ms. */
   connectMsMax?: number;
-  /** The server's options for every session, such as `-c jit=off`. */
+  /** Startup options of PostgreSQL for every session, such as `-c jit=off`. */
   sessionOptions?: string;
 }
 
 /**
- * For the ledger's functions, which touch few rows by key: uses cached generic plans and never scans whole tables. Set per connection,
- * because a setting in a function costs time at every call. Bitmap scans are off, because they only add start-up cost for a single row.
+ * Session options for connections that call the ledger's functions, which touch few rows by key: cached generic plans
+ * without scans of whole tables. Set per connection, because a setting in a function costs time at every call. Bitmap
+ * scans are off, because they only add start-up cost for a single row.
  */
 export const LEDGER_SESSION =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
-/** For commands and tests, which wait for a slow database. Gateways use guarded-pool.ts. */
+/** Opens a pool for commands and tests, which wait for a slow database. Gateways use guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(poolConfig(connection, options));
-  // Without a listener a lost connection would end the process. The pool replaces it, and its query fails.
+  // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,
+  // and its query fails.
   pool.on("connect", (client) => {
     client.on("error", (error) => options.log.warn({ err: error }, "database connection lost"));
   });
@@ -51,7 +53,7 @@ export const clientConfig = (
   options = sessionOptions(),
 ): DatabaseClientConfig => ({
   ...("host" in connection ? { ...connection, options } : addressed(connection, options)),
-  // A socket file supports no TLS, whatever PGSSLMODE asks of other servers.
+  // A socket file supports no TLS, so PGSSLMODE must not apply.
   ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
   types: { getTypeParser },
   application_name: applicationName,
@@ -59,7 +61,7 @@ export const clientConfig = (
   keepAlive: true,
 });
 
-/** Applies the URL's options to every connection; the client chooses the host. */
+/** Adds the URL's options to the configuration of connections. The client itself chooses the host. */
 function addressed(connection: { connectionString: string }, options: string): DatabaseClientConfig {
   const { address, places } = placesFor(connection);
   const { user, password, database } = address;
@@ -67,9 +69,9 @@ function addressed(connection: { connectionString: string }, options: string): D
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
-    // The URL's options come last, so that operators can override ours.
+    // PostgreSQL uses the last value of an option, so operators can override ours in the URL.
     options: address.options === undefined ? options : `${options} ${address.options}`,
-    // The first host, for clients that connect without choosing.
+    // Only the first host, for clients that do not choose among several.
     ...(address.hosts[0]?.host !== undefined && { host: address.hosts[0].host }),
     ...(address.hosts[0]?.port !== undefined && { port: address.hosts[0].port }),
     ssl: false,
@@ -106,17 +108,17 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query("begin");
     const result = await work(client);
     const { command } = await client.query("commit");
-    // PostgreSQL answers the commit of a failed transaction with a rollback instead of an error.
+    // PostgreSQL answers the commit of a failed transaction with ROLLBACK, not with an error.
     if (command !== "COMMIT") throw new Error("The transaction was rolled back because a statement in it failed.");
     return result;
   } catch (error) {
     try {
       await client.query("rollback");
     } catch (rollbackError) {
-      // The connection's state is unknown. The first error is thrown; this one closes the connection.
+      // The connection's state is unknown, so it is closed with this error. The caller gets the first error.
       broken = rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
     }
-    // The rollback may succeed on a server that is no longer the primary.
+    // Closes the connection even after a successful rollback, because its server may no longer be the primary.
     if (isConnectionLoss(error)) broken ??= error as Error;
     throw error;
   } finally {

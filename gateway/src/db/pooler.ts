@@ -1,7 +1,7 @@
 /**
- * Detects poolers that may give each transaction another session (pgbouncer's `pool_mode = transaction` or `statement`). A gateway needs
- * stable sessions: it listens for messages, holds advisory locks, prepares statements and is counted by its connections. Without them each
- * of these fails silently.
+ * Detects poolers that may give each transaction another session (pgbouncer's `pool_mode = transaction` or
+ * `statement`). A gateway needs sessions of its own: it listens for messages, holds advisory locks, prepares statements
+ * and is counted by its connections. In a shared session each of these fails silently.
  */
 import { z } from "zod";
 import { DatabaseClient, type DatabaseClientConfig } from "./client.ts";
@@ -10,12 +10,18 @@ import { DatabaseMisconfigured } from "./session.ts";
 
 const Backend = row({ pid: z.int() });
 const ASK = "select pg_backend_pid() as pid";
-/** An idle pooler reuses the last session, so the first round detects it. A busy pooler needs more rounds. */
+/**
+ * How often to ask. An idle pooler reuses the last session, so the first round detects it. A busy pooler needs more
+ * rounds.
+ */
 const ROUNDS = 4;
 
-/** Asks two connections in turn which session serves them. Skips direct connections to a server. */
+/**
+ * Queries the session's ID on two connections in turn. Rejects if they share sessions. Does nothing on a direct
+ * connection to a server.
+ */
 export async function checkPooler(config: DatabaseClientConfig): Promise<void> {
-  // Known since this process's first connection.
+  // `isPooled` is known since this process's first connection.
   if (!config.places?.isPooled) return;
   const clients = [new DatabaseClient(config), new DatabaseClient(config)];
   try {
@@ -29,7 +35,7 @@ export async function checkPooler(config: DatabaseClientConfig): Promise<void> {
       const { pid } = await queryOne(clients[at] as DatabaseClient, Backend, ASK);
       if ((pids[at] ?? pid) !== pid || pids[1 - at] === pid) {
         throw new DatabaseMisconfigured(
-          "a connection pooler shares the database's sessions between connections (pool_mode = transaction or statement), and Tollgate needs its own: " +
+          "a connection pooler shares the database's sessions between connections (pool_mode = transaction or statement), but each connection of Tollgate needs its own session: " +
             "set pool_mode = session for this database in the pooler, or connect to PostgreSQL itself",
         );
       }

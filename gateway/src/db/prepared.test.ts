@@ -23,7 +23,7 @@ after(async () => {
 const ask = (name: string, text: string, values: unknown[] = []): Promise<unknown[]> =>
   queryRows(pool, z.unknown(), { name, text }, values);
 
-test("values are returned unchanged by every call", async () => {
+test("every call returns the values of its parameters unchanged", async () => {
   const text = 'select $1::text as "text", $2::bigint as big, $3::int as small, $4::boolean as truth, $5::text as none';
   for (const word of ["plain", "naïve Zürich", "日本語 🙂", "", "a\\'\"\n"]) {
     const big = 2n ** 62n;
@@ -38,7 +38,7 @@ test("values are returned unchanged by every call", async () => {
   assert.deepEqual(await ask("none", "select 1 where false"), []);
 });
 
-test("a statement is prepared and described once per connection", async () => {
+test("the server prepares and describes a statement once per connection", async () => {
   const client = await pool.connect();
   const heard: string[] = [];
   for (const event of ["parseComplete", "rowDescription", "bindComplete"])
@@ -57,9 +57,9 @@ test("a server error rejects the call, and the next call succeeds", async () => 
   assert.deepEqual(await ask("wrong", "select 1 as n"), [{ n: 1 }]);
 });
 
-test("a statement whose first call failed is prepared again", async () => {
+test("a statement is prepared again after its first call failed", async () => {
   const whole = (text: string) => ask("whole", "select $1::int as n", [text]);
-  // The server prepares the statement, then refuses the value.
+  // The server prepares the statement, but refuses the value.
   await assert.rejects(whole("none"), { code: "22P02" });
   assert.deepEqual(await whole("1"), [{ n: 1 }]);
 });
@@ -80,7 +80,7 @@ test("pg can prepare a query with the same name on the same connection", async (
   assert.deepEqual(await byPg(), [{ n: 1 }]);
 });
 
-test("a statement whose columns changed is refused once, then described again", async () => {
+test("after its columns changed, a statement fails once, and the next call describes it again", async () => {
   await pool.query("create table changing (value int)");
   await pool.query("insert into changing values (1)");
   const read = () => ask("changing", "select * from changing");
@@ -90,19 +90,19 @@ test("a statement whose columns changed is refused once, then described again", 
   assert.deepEqual(await read(), [{ value: 1n }]);
 });
 
-test("a row that cannot be parsed fails only its own query", async () => {
+test("a value that cannot be parsed fails only its own query", async () => {
   const half = (n: string) => ask("half", "select $1::numeric as n", [n]);
   assert.deepEqual(await half("2"), [{ n: 2n }]);
   await assert.rejects(half("0.5"), /not a whole number/);
   assert.deepEqual(await half("2"), [{ n: 2n }]);
 });
 
-test("parameters that are not plain values are refused before anything is sent", () => {
+test("parameters other than plain values are refused before anything is sent", () => {
   for (const value of [{}, [1], new Date(0), () => 1])
     assert.throws(() => new PreparedQuery({ name: "plain", text: "select $1::text as t" }, [value]), TypeError);
 });
 
-test("a call fails when its connection breaks while it waits", async () => {
+test("a call fails when its connection breaks before the response", async () => {
   const failed = assert.rejects(ask("sleep", "select pg_sleep(60)::text as t"), { code: "57P01" });
   const end = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query like 'select pg_sleep(60)%' and state = 'active'`;

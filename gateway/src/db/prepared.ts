@@ -1,7 +1,8 @@
 /**
- * A statement that every request runs, such as holding and settling. The server prepares it and describes its columns once per
- * connection; pg would request the description and build parsers at each call. It sends one write. For pools only. It uses pg's
- * declared interface `Submittable`, like pg-cursor, and the connection's stream.
+ * A query with a prepared statement, for statements that every request runs, such as holding and settling. The server
+ * prepares the statement and describes its columns once per connection. With pg's own queries, it would describe them
+ * at each call. All messages of a call are one write. For pools only. Uses pg's public interface `Submittable`, like
+ * pg-cursor, and the connection's stream.
  */
 import type pg from "pg";
 import { getTypeParser } from "./types.ts";
@@ -16,14 +17,17 @@ type Done = (error: Error | null, result?: { rows: unknown[] }) => void;
 /** The prepared statements of each connection by name, with their columns. */
 const prepared = new WeakMap<pg.Connection, Map<string, Column[]>>();
 
-/** The server lost the statement, or refuses it because its columns changed. */
+/** Error codes: the server has lost the statement, or refuses it because its columns changed. */
 const IS_STALE = new Set(["26000", "0A000"]);
 
 /** pg calls these methods for the server's messages. */
 export class PreparedQuery implements pg.Submittable {
-  /** The statement's key. Not called `name`, because pg would then track it as one of its own. */
+  /** The statement's key. Not called `name`, because pg would then track the statement as its own. */
   readonly statement: string;
-  /** Differs from the key, because pg may prepare the same query on the same client, and each tracks its own. */
+  /**
+   * The name of the statement on the server. It differs from the key, because pg may prepare the same query on the same
+   * client.
+   */
   readonly #name: string;
   readonly #text: string;
   readonly #bind: string;
@@ -51,7 +55,7 @@ export class PreparedQuery implements pg.Submittable {
     }
     this.#columns = this.#known.get(this.#name);
     this.#isNew = this.#columns === undefined;
-    // The client reports a broken stream itself.
+    // Sends nothing on a broken stream. The client reports it.
     if (stream.writable)
       stream.write(
         this.#isNew ? prepare(this.#name, this.#text) + this.#bind + DESCRIBE_EXECUTE_SYNC : this.#bind + EXECUTE_SYNC,
@@ -75,7 +79,7 @@ export class PreparedQuery implements pg.Submittable {
       }
       this.#rows.push(row);
     } catch (error) {
-      // Reported when the connection is ready for the next query.
+      // Reported later, when the connection is ready for the next query.
       this.#failure = error as Error;
     }
   }
@@ -94,20 +98,20 @@ export class PreparedQuery implements pg.Submittable {
     if (this.#isNew) this.#known?.set(this.#name, this.#columns ?? []);
   }
 
-  /** pg calls these for messages that add nothing to the rows. */
+  /** pg calls these methods for messages without rows. */
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
 }
 
-// Protocol messages as text with one character per byte.
+// Protocol messages, as strings with one character per byte.
 
 const DESCRIBE = message("D", "P\0");
 const EXECUTE_SYNC = message("E", `\0${int32(0)}`) + message("S", "");
 const DESCRIBE_EXECUTE_SYNC = DESCRIBE + EXECUTE_SYNC;
 
 /**
- * Closes the statement first, because a failed first call may have left it prepared, and closing an unknown one is no error. The server
- * infers the parameter types.
+ * Prepares the statement. Closes it first, because a failed first call may have left it prepared, and closing an
+ * unknown statement is no error. The server infers the parameter types.
  */
 function prepare(name: string, text: string): string {
   return message("C", `S${bytesOf(name)}\0`) + message("P", `${bytesOf(name)}\0${bytesOf(text)}\0${int16(0)}`);
@@ -128,7 +132,7 @@ function parameter(value: unknown): string {
   return int32(bytes.length) + bytes;
 }
 
-/** The length field counts itself. */
+/** The length field includes its own four bytes. */
 function message(kind: string, body: string): string {
   return kind + int32(body.length + 4) + body;
 }
@@ -141,7 +145,7 @@ function int32(value: number): string {
   return String.fromCharCode((value >> 24) & 255, (value >> 16) & 255, (value >> 8) & 255, value & 255);
 }
 
-/** Encodes as UTF-8. ASCII text, with as many bytes as characters, needs no conversion. */
+/** Encodes text as UTF-8, with one character per byte. ASCII text is returned unchanged. */
 function bytesOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1");
 }

@@ -7,15 +7,15 @@ import { OLDEST_SCHEMA } from "./standing.ts";
 
 export interface Program {
   migrations: Migration[];
-  /** The file from which an empty database is created. */
+  /** The file base.sql, from which an empty database is created. */
   base: Base | undefined;
   functions: FunctionFile[];
-  /** The oldest supported schema. */
+  /** The number of the oldest supported schema. */
   oldestSchema: number;
 }
 
 interface ProgramOptions {
-  /** Contains the folders migrations/ and functions/, and base.sql. Default: the program's own. */
+  /** The SQL directory, with the folders migrations/ and functions/, and base.sql. Default: the program's own. */
   directory?: string;
   oldestSchema?: number;
 }
@@ -33,6 +33,9 @@ export async function readProgram({
   };
 }
 
-/** The oldest program that works with the database after this migration: if it removes something, only programs that know it. */
+/**
+ * The oldest program version (by its newest migration) that works with the database after this migration. After a
+ * removal, only programs that include the migration do.
+ */
 export const worksWith = ({ oldestSchema }: Program, { phase, version }: Migration): number =>
   phase === "after" ? version : oldestSchema;

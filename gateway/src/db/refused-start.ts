@@ -1,3 +1,3 @@
-/** Recognises a pooler's refusal of startup options. */
+/** Recognizes the error with which a pooler refuses startup options. */
 export const isRefusedStart = (error: unknown): boolean =>
   error instanceof Error && /unsupported .*startup parameter/.test(error.message);

@@ -1,6 +1,6 @@
 /**
- * Migrations since the last release keep what its gateways need: its migrations are unchanged, its functions can still be called, and
- * nothing is removed before the after phase.
+ * Migrations since the last release must not break that release's gateways during an upgrade: its migrations are
+ * unchanged, its functions can still be called, and nothing is removed before the after phase.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,12 +19,12 @@ const migrations = await readMigrations(SQL);
 const added = migrations.filter(({ version }) => version > release.schema);
 
 describe("migrations since the last release", () => {
-  test("leave that release's migrations unchanged", () => {
+  test("leave the last release's migrations unchanged", () => {
     const now = Object.fromEntries(migrations.slice(0, release.schema).map(({ name, sha256 }) => [name, sha256]));
     assert.deepEqual(now, release.migrations);
   });
 
-  test("declare that the program works with that release's schema", () => {
+  test("declare that the program works with the last release's schema", () => {
     assert.equal(
       OLDEST_SCHEMA,
       release.schema,
@@ -33,7 +33,7 @@ describe("migrations since the last release", () => {
     assert.equal(PROGRAM_SCHEMA, migrations.length);
   });
 
-  test("place after-phase migrations last, because later ones could not be applied before them", () => {
+  test("place after-phase migrations last", () => {
     const first = added.findIndex(({ phase }) => phase === "after");
     const late = first < 0 ? [] : added.slice(first).filter(({ phase }) => phase === "before");
     assert.deepEqual(
@@ -47,10 +47,10 @@ describe("migrations since the last release", () => {
     for (const { name, sql } of added.filter(({ phase }) => phase === "before")) assertOnlyAdds(name, sql);
   });
 
-  test("keep every function callable by the last release's gateways until the after phase", async (t) => {
+  test("leave every function callable by the last release's gateways until the after phase", async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(release.schema)) });
     t.after(close);
-    // Migrations up to 0017 created functions, some in other forms than the release has.
+    // Drops the functions that migrations up to 0017 created, because some differ from those of the release.
     for (const { name } of await formsOf(pool)) await pool.query(`drop function if exists ${name} cascade`);
     for (const form of release.functions) await pool.query(emptyFunction(form));
     assert.deepEqual(await formsOf(pool), release.functions, "the database is as the release had it");
@@ -96,7 +96,7 @@ function assertOnlyAdds(name: string, sql: string): void {
 }
 
 describe("the release checks", () => {
-  test("refuse what a before-phase migration must not contain, and accept what it may", () => {
+  test("refuse statements that break older gateways in a before-phase migration, and accept additions", () => {
     for (const sql of [
       "drop table a;",
       "-- It is old.\nalter table a\n  drop column b;",

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test("rows are typed by the schema and keep the pool's values", async () => {
+test("rows have the schema's types and the pool's values", async () => {
   const [item] = await queryRows(database.pool, Item, FITS);
   const kind: "a" | "b" | undefined = item?.kind;
   assert.deepEqual({ ...item, kind }, { id: ID, kind: "a", amount: 5n });
@@ -56,18 +56,18 @@ test("a row with a column that the schema lacks is refused", async () => {
   await assert.rejects(queryRow(database.pool, Item, `${FITS}, 1 as more`), /"more"/);
 });
 
-test("rows of a transaction's client are checked like the pool's", async () => {
+test("rows from a transaction's client are checked like those from the pool", async () => {
   await assert.rejects(
     inTransaction(database.pool, (client) => queryOne(client, Item, "select 1 as id")),
     RowMismatch,
   );
 });
 
-test("a query that must return a row throws an invariant error without one", async () => {
+test("a query that must return a row throws an invariant error without a row", async () => {
   await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row returned by: select/);
 });
 
-test("a pool without row checks returns rows unparsed", async () => {
+test("a pool without row checks does not parse rows", async () => {
   const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
   try {
     let parses = 0;
@@ -86,7 +86,7 @@ test("a pool without row checks returns rows unparsed", async () => {
   }
 });
 
-/** These files pass on rows that another package requested. */
+/** Files that forward rows which another package requested. */
 const PASS_ON = ["accounts/machine-time.ts"];
 
 test("all gateway code reads rows through a schema", () => {

@@ -1,7 +1,7 @@
 /**
- * Queries with a schema for their rows. The schema provides the rows' type; tests check every row against it, production does not. A
- * schema therefore only describes and never converts: a query selects values in the form the code needs. The pool decides whether rows
- * are checked (`checkRows`): testing.ts marks its pools.
+ * Queries with a schema for their rows. The schema provides the rows' type. Tests check every row against it;
+ * production does not. So a schema only describes and never converts: a query selects values in the form that the code
+ * needs. The pool decides whether rows are checked (`checkRows`), and testing.ts turns this on.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,7 +12,7 @@ import { PreparedQuery } from "./prepared.ts";
 
 const CHECKED = Symbol("rows are checked");
 
-/** A pool, or a client of one. */
+/** A pool, or a client of a pool. */
 interface Queryable {
   query(
     query: string | { name: string; text: string; values: unknown[] } | PreparedQuery,
@@ -24,28 +24,28 @@ interface Queryable {
 /** The query's text, or text with the name of a prepared statement. */
 type QueryText = string | { name: string; text: string };
 
-/** Input and output types are equal, so that no schema converts values: production skips the schemas. */
+/** A schema whose input and output types are equal. It cannot convert values, because production skips the schemas. */
 type RowSchema<Row> = z.ZodType<Row, Row>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Columns as our pools give them (`openPool`). */
+/** Types of column values, as pools opened with `openPool` return them. */
 export const column = {
   uuid: z.custom<Uuid>((value) => typeof value === "string" && UUID.test(value), "expected a uuid"),
   /** An amount of money: a bigint or numeric column, or a sum. */
   pico: z.custom<Pico>((value) => typeof value === "bigint", "expected a bigint or numeric"),
   bigint: z.bigint(),
-  /** A non-negative whole number: smallint, integer, or a larger one cast to float8. */
+  /** A non-negative whole number: a smallint or integer column, or a larger one cast to float8. */
   count: z.int().nonnegative(),
   moment: z.date(),
   bytes: z.instanceof(Buffer),
   json: z.record(z.string(), z.unknown()),
 };
 
-/** A row of exactly these columns. */
+/** A schema for rows with exactly these columns. */
 export const row = z.strictObject;
 
-/** A row does not match its schema: the query and the schema have diverged. */
+/** Thrown when a row does not match its schema, because the query and the schema have diverged. */
 export class RowMismatch extends Error {
   override name = "RowMismatch";
 }
@@ -70,21 +70,21 @@ export async function queryRows<Row>(
   return rows as Row[];
 }
 
-/** The first row; undefined without one. */
+/** Returns the first row, or undefined if there is none. */
 export async function queryRow<Row>(
   db: Queryable,
   schema: RowSchema<Row>,
   query: QueryText,
   values: unknown[] = [],
 ): Promise<Row | undefined> {
-  // Not built on queryRows, to save a promise per request.
+  // Does not call queryRows, which would cost another promise per request.
   const { rows } = await send(db, query, values);
   const first = rows[0];
   if (db[CHECKED] === true && first !== undefined) check(schema, query, 0, first);
   return first as Row | undefined;
 }
 
-/** The row of a query that always returns one, such as a sum. */
+/** Returns the row of a query that always has one, such as a sum. */
 export async function queryOne<Row>(
   db: Queryable,
   schema: RowSchema<Row>,

@@ -1,4 +1,4 @@
-/** The schema check at a gateway's start, and the notification of its parts when the schema changes. */
+/** The schema check at a gateway's start and while it serves. */
 import assert from "node:assert/strict";
 import { after, beforeEach, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -35,7 +35,7 @@ async function apply(t: TestContext, count: number): Promise<void> {
   await migrate(database.pool, { directory, log: silent, oldestSchema });
 }
 
-/** A gateway that knows this many migrations. `look` advances its clock. */
+/** Starts the schema checks of a gateway with this many migrations. `look` makes the next regular check happen. */
 async function open(t: TestContext, known: number, mode: "auto" | "check", oldest = oldestSchema) {
   const directory = await makeSqlDirectory(t, { migrations: upTo(known) });
   let look = (): void => {};
@@ -52,11 +52,11 @@ async function open(t: TestContext, known: number, mode: "auto" | "check", oldes
   return { schema, lost, look: () => look() };
 }
 
-test("MIGRATE=auto migrates the database", async (t) => {
+test("MIGRATE=auto migrates the database at the start", async (t) => {
   assert.equal((await open(t, 2, "auto")).schema.number, 2);
 });
 
-test("MIGRATE=check starts on the previous release's schema without changing it, and logs that", async (t) => {
+test("MIGRATE=check starts on the previous release's schema, leaves it unchanged and logs a warning", async (t) => {
   await apply(t, 1);
   const { schema } = await open(t, 2, "check");
   assert.equal(schema.number, 1);
@@ -74,7 +74,7 @@ test("MIGRATE=check refuses an older schema and a database without a schema", as
 });
 
 for (const mode of ["auto", "check"] as const) {
-  test(`${mode}: serves a newer database that only has additions and logs that, and refuses one with removals`, async (t) => {
+  test(`MIGRATE=${mode} on a newer database: serves with a warning after additions, and refuses after removals`, async (t) => {
     await apply(t, 2);
     assert.equal((await open(t, 1, mode)).schema.number, 2);
     assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program; it is compatible/);
@@ -83,7 +83,7 @@ for (const mode of ["auto", "check"] as const) {
   });
 }
 
-test("a part that needs a later migration waits until it is applied", async (t) => {
+test("a part of the gateway that needs a later migration waits until it is applied", async (t) => {
   await apply(t, 1);
   const { schema, look, lost } = await open(t, 2, "check");
   const stop = schema.watch();

@@ -1,6 +1,6 @@
 /**
- * The gateway's schema: the contents of migrations, one file per function, and the same schema from a new database and from migration 0017,
- * the last that defined functions.
+ * The gateway's SQL: what migrations may contain, one file per function, and the same schema whether a database is new
+ * or migrated from 0017, the last migration that defined functions.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const migrations = await readSqlFiles(join(SQL, "migrations"));
 const functions = await readFunctions(join(SQL, "functions"));
 
 describe("the SQL files", () => {
-  test("migrations define no functions and no triggers, since they run before functions exist", () => {
+  test("migrations define no functions or triggers, because they run before functions exist", () => {
     for (const { name, sql } of migrations.filter((file) => file.name.slice(0, 4) > LAST_WITH_FUNCTIONS)) {
       assert.doesNotMatch(sql, /\bcreate\s+(or\s+replace\s+)?(constraint\s+)?(function|procedure|trigger)\b/i, name);
       assert.doesNotMatch(sql, /\bdrop\s+(function|trigger)\s+(?!if\s+exists\b)/i, `${name}: drop it if it exists`);
@@ -55,7 +55,7 @@ describe("the SQL files", () => {
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [BUILDER, HOST, NODE, KEY, SESSION] = [1, 2, 3, 4, 5].map(id) as [string, ...string[]];
 
-/** Holds and settles a request like a gateway. */
+/** Holds and settles a request, as a gateway does. */
 async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
   await pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
@@ -69,7 +69,7 @@ async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
   );
 }
 
-/** Ignores what 0019, 0021 and 0039 added. */
+/** The ledger's rows, without the columns that the migrations 0019, 0021 and 0039 added. */
 const BOOKS = `select jsonb_build_object(
   'requests', (select jsonb_agg(to_jsonb(r) - 'short_pico' - 'label' - 'granted_pico' order by id) from request r),
   'entries', (select jsonb_agg(jsonb_build_array(operation, account_id, kind, amount, at) order by operation, account_id)
@@ -89,7 +89,7 @@ describe("the schema", () => {
     );
   });
 
-  test("migrating from 0017 gives the same schema as a new database, keeps rows and exact shares", async (t) => {
+  test("migrating from schema 0017 gives the same schema as a new database, and keeps rows and exact shares", async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, LAST_WITH_FUNCTIONS) });
     t.after(close);
     for (const [account, kind] of [
@@ -100,7 +100,7 @@ describe("the schema", () => {
       await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [account, kind]);
     }
     await pool.query("select ledger_transfer($1, 'purchase', $2, 5000000000000000000, 'bought')", [id(90), BUILDER]);
-    // Covers every remainder, and an amount whose multiple by seven exceeds 64 bits.
+    // Includes every remainder modulo 100, and an amount whose sevenfold exceeds 64 bits.
     const charges = [...Array.from({ length: 100 }, (_, i) => 1_000_000n + BigInt(i)), 2_000_000_000_000_000_009n];
     for (const [i, charge] of charges.entries()) await serve(pool, 1000 + i, charge);
     await pool.query("select payout_create($1, 'b', 'o', 1, 0)", [id(91)]);

@@ -1,7 +1,8 @@
 /**
- * The current schema version, which parts of the gateway can query. At the start the database is migrated, or only checked
- * (`MIGRATE=check`). Afterwards it is checked regularly, because `tollgate migrate` or a newer gateway may change it. A part that needs
- * a later migration waits for it (`reached`) while the gateway serves without it.
+ * Maintains the current schema version for the other parts of the gateway. At the start the database is migrated, or
+ * only checked (`MIGRATE=check`). Afterwards the version is read regularly, because `tollgate migrate` or a newer
+ * gateway may change it. A part of the gateway that needs a later migration waits for it (`reached`), while the gateway
+ * already serves.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -17,28 +18,28 @@ import { readStanding, type Standing } from "./standing.ts";
 const LOOK_EVERY_MS = 10_000;
 
 export interface Schema {
-  /** The newest applied migration at the last check. */
+  /** The number of the newest migration that was applied at the last check. */
   readonly number: number;
-  /** Resolves once that migration is applied, possibly never. */
+  /** Resolves once the migration with this number is applied, which may never happen. */
   reached(number: number): Promise<void>;
-  /** Starts regular checks. Returns how to stop them. */
+  /** Starts regular checks. Returns a function that stops them. */
   watch(): () => Promise<void>;
 }
 
 interface SchemaOptions {
   pool: pg.Pool;
-  /** `auto` brings the database up to date; `check` leaves that to `tollgate migrate`. */
+  /** `auto` migrates the database; `check` leaves that to `tollgate migrate`. */
   mode: "auto" | "check";
   clock: Clock;
   log: Log;
   /** Called when the schema became incompatible with this program. */
   onLost: (error: Error) => void;
-  /** For tests. */
+  /** The SQL directory, for tests. */
   directory?: string;
   oldestSchema?: number;
 }
 
-/** Refuses a database that this program cannot work with. */
+/** Migrates or checks the database. Rejects if this program cannot work with it. */
 export async function openSchema(options: SchemaOptions): Promise<Schema> {
   const { pool, mode, log, directory = SQL_DIRECTORY } = options;
   const program = await readProgram(options);
@@ -120,7 +121,7 @@ class WatchedSchema implements Schema {
       this.#waiting = this.#waiting.filter(({ number }) => number > schema);
       for (const { resolve } of due) resolve();
     } catch (error) {
-      // Continuing would fail with database errors in the middle of requests.
+      // Stops the gateway, because otherwise requests would fail with database errors.
       if (error instanceof MigrationError) onLost(error);
       else log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not check the database schema");
     }

@@ -1,4 +1,7 @@
-/** Connections have our settings whatever the role, database or server is set to, and a server that may lose commits is refused. */
+/**
+ * Connections use our settings, whatever the role, database or server is set to. A server that may lose commits is
+ * refused.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
@@ -62,13 +65,13 @@ describe("connection settings", () => {
     for (const each of Object.keys(FOREIGN)) assert.equal(settings[each], GOOD[each as keyof typeof GOOD], each);
   };
 
-  test("override those of the role, the database and the server", async () => {
+  test("override the settings of the role, the database and the server", async () => {
     assert.deepEqual(await ask({ ...(database.connection as pg.ClientConfig) }), FOREIGN, "the database's own");
     own(await ask(clientConfig(database.connection, "test")));
     own(await ask(clientConfig({ connectionString: urlOf(database.connection) }, "test")));
   });
 
-  test("are applied in addition to options in the URL", async () => {
+  test("are applied together with the options in the URL", async () => {
     const url = `${urlOf(database.connection)}&options=${encodeURIComponent("-c synchronous_commit=remote_apply")}`;
     const { synchronous_commit: commit, ...others } = await ask(clientConfig({ connectionString: url }, "test"));
     assert.equal(commit, "remote_apply");
@@ -98,7 +101,7 @@ describe("connection settings", () => {
 });
 
 describe("required database settings", () => {
-  test("refuse each setting that can lose a confirmed charge, by name", () => {
+  test("refuse a database setting that can lose a confirmed charge, and name it", () => {
     assert.equal(mistakeOf(GOOD, "checked"), undefined);
     for (const name of ["fsync", "full_page_writes", "synchronous_commit"]) {
       assert.match(

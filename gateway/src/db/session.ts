@@ -1,13 +1,15 @@
 /**
- * Session settings that every connection sets, so that defaults of roles, databases or servers do not change our SQL; and server
- * settings that it requires. A pooler may drop session settings, so both are checked at the start and for each new heartbeat
- * connection.
+ * Settings that every connection sets, so that defaults of roles, databases or servers do not change the behavior of
+ * our SQL, and settings that the server must have. A pooler may drop a connection's settings. So all are checked at the
+ * start and on each new heartbeat connection.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { queryOne, row } from "./rows.ts";
 
-/** In PostgreSQL's spelling. The options of a URL override these, so that an operator can use `remote_apply`. */
+/**
+ * Values in PostgreSQL's spelling. Options in the URL override these, so that an operator can choose `remote_apply`.
+ */
 const OWN = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",
@@ -20,27 +22,27 @@ const OWN = {
   synchronous_commit: "on",
 };
 
-/** The startup options of a connection. `more`: options that only this connection needs. */
+/** The startup options of a connection. `more`: additional options for this connection. */
 export function sessionOptions(more?: string): string {
   const own = Object.entries(OWN).map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`);
   return [...own, ...(more === undefined ? [] : [more])].join(" ");
 }
 
-/** The database works, but could lose confirmed commits or interprets times differently. */
+/** Thrown when the database works, but could lose confirmed commits or interpret times differently. */
 export class DatabaseMisconfigured extends Error {
   override name = "DatabaseMisconfigured";
 }
 
 export type Durability = "checked" | "assumed";
 
-/** The remedy for each setting. */
+/** How to correct a wrong setting, for the error message. */
 const REMEDY = {
   server: (name: string) => `ALTER SYSTEM SET ${name} = on, then reload PostgreSQL`,
   session: (name: string, value: string) =>
     `a connection pooler or the options in DATABASE_URL change ${name}: let the pooler pass on startup options, or set ${name} for the role (ALTER ROLE … SET ${name} = '${value}')`,
 };
 const DURABLE = ["fsync", "full_page_writes"] as const;
-/** Any other value confirms commits that a crash can lose. */
+/** Values of synchronous_commit that confirm commits before they are durable. */
 const LOSSY_COMMITS = ["off"];
 
 const NAMES = [...Object.keys(OWN), ...DURABLE];
@@ -54,7 +56,7 @@ export async function checkSession(client: pg.ClientBase | pg.Pool, durability: 
   if (wrong !== undefined) throw new DatabaseMisconfigured(wrong);
 }
 
-/** Describes the first wrong setting; undefined if all are as required. Pure. */
+/** Describes the first wrong setting, or returns undefined if there is none. Pure. */
 export function mistakeOf(found: Record<string, string>, durability: Durability): string | undefined {
   const say = (name: string, why: string, remedy: string): string =>
     `the database has ${name} = ${found[name]}, ${why}: ${remedy}`;

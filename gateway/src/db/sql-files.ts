@@ -8,24 +8,27 @@ import { queryOne, row } from "./rows.ts";
 
 const Transaction = row({ id: z.string() });
 
-/** The database and our files differ, or a file failed. The message is one actionable line. */
+/**
+ * Thrown when the database does not match our SQL files, or a file failed. The message is one line that says what to
+ * do.
+ */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }
 
 export interface SqlFile {
-  /** The file name: "0001_accounts.sql". */
+  /** The name of the file, such as "0001_accounts.sql". */
   name: string;
   sql: string;
 }
 
-/** Sorted by name. */
+/** Reads the SQL files of a folder, sorted by name. */
 export async function readSqlFiles(directory: string): Promise<SqlFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
   return Promise.all(
     names.map(async (name) => ({
       name,
-      // A checkout may convert line ends, which is no change of the file.
+      // Normalizes line endings, which a checkout may convert without changing the file.
       sql: (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n"),
     })),
   );
@@ -56,7 +59,8 @@ async function currentTransaction(client: pg.PoolClient): Promise<string> {
 function whereAndWhy(file: SqlFile, error: unknown): string {
   const message = (error instanceof Error ? error.message : String(error)).replaceAll("\n", " ");
   if (!(error instanceof pg.DatabaseError) || error.position === undefined) return `: ${message}.`;
-  // PostgreSQL counts characters, where a JavaScript string counts UTF-16 units.
+  // Splits into characters, because PostgreSQL's position counts characters and a JavaScript string counts UTF-16
+  // units.
   const before = [...file.sql].slice(0, Number(error.position) - 1);
   const line = before.filter((char) => char === "\n").length + 1;
   return ` in line ${line}: ${message}.`;

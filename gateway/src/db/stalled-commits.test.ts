@@ -1,4 +1,7 @@
-/** A database that answers reads but cannot commit, because its disk hangs or, as here, a required synchronous standby is missing. */
+/**
+ * A database that answers reads but cannot commit, because its disk hangs or a synchronous standby is missing. The
+ * tests use a missing standby.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -10,7 +13,7 @@ import { query, temporaryPlace } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 
-test("a hanging commit is an outage, even while the server still answers reads", async (t) => {
+test("the gateway treats a hanging commit as an outage, even while the server still answers reads", async (t) => {
   const { connection } = await (await temporaryPlace(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -37,7 +40,7 @@ test("a hanging commit is an outage, even while the server still answers reads",
 
   await assert.rejects(pool.query("insert into thing values (1)"), (error) => error instanceof Away);
   guard.health.latencyMs = null;
-  // Each heartbeat hangs in its commit on a connection of its own. The third shows that two were given up.
+  // Each heartbeat hangs in its commit on a new connection. A third connection proves that two heartbeats timed out.
   await eventually("heartbeats are repeated during the outage", async () => {
     assert.deepEqual([guard.health.isAway, guard.health.latencyMs], [true, null], "no heartbeat succeeds");
     const [row] = await query<{ hanging: number }>(

@@ -1,6 +1,7 @@
 /**
- * Whether a database and this program are compatible, by migration numbers. A gateway works with the previous release's schema, and
- * with a later one while nothing it needs was removed: each migration records the oldest compatible program.
+ * Decides by migration numbers whether a database and this program are compatible. A gateway works with the previous
+ * release's schema, and with a later one as long as nothing that the gateway needs was removed. Each migration records
+ * the oldest compatible program.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -9,8 +10,8 @@ import { column, queryOne, queryRows, row } from "./rows.ts";
 import { MigrationError } from "./sql-files.ts";
 
 /**
- * The oldest supported schema, which is also the oldest program that works with migrations that only add: the previous release's last
- * migration (gateway/sql/releases). Updated at each release.
+ * The oldest supported schema: the previous release's last migration (gateway/sql/releases). It is also the oldest
+ * program that works with migrations that only add. Updated at each release.
  */
 export const OLDEST_SCHEMA = 28;
 
@@ -18,7 +19,7 @@ const MigrationRow = row({
   version: column.count,
   name: z.string(),
   sha256: z.string(),
-  /** The oldest program, by its newest migration, that works with the database. Null in records of old programs. */
+  /** The oldest program (by its newest migration) that works with the database. Null in records of old programs. */
   worksWith: column.count.nullable(),
 });
 type MigrationRow = z.infer<typeof MigrationRow>;
@@ -26,15 +27,15 @@ type MigrationRow = z.infer<typeof MigrationRow>;
 const There = row({ isThere: z.boolean() });
 
 export interface Standing {
-  /** The newest applied migration; 0: none. */
+  /** The number of the newest applied migration. 0 if none is applied. */
   schema: number;
-  /** Migrations not yet applied, in order. */
+  /** Known migrations that are not applied yet, in order. */
   pending: Migration[];
-  /** The database has migrations unknown to this program, but is compatible. */
+  /** True if the database has migrations that this program does not know, but is compatible. */
   isNewer: boolean;
 }
 
-/** Needs only read access. */
+/** Compares the database with the known migrations. Needs only read access. */
 export async function readStanding(db: pg.Pool | pg.PoolClient, migrations: Migration[]): Promise<Standing> {
   return judge(migrations, await readRecords(db));
 }
@@ -42,7 +43,7 @@ export async function readStanding(db: pg.Pool | pg.PoolClient, migrations: Migr
 async function readRecords(db: pg.Pool | pg.PoolClient): Promise<MigrationRow[]> {
   const { isThere } = await queryOne(db, There, `select to_regclass('migration') is not null as "isThere"`);
   if (!isThere) return [];
-  // Reads through JSON, because tables of the previous release lack the column.
+  // Reads through JSON, because the previous release's table lacks the column.
   return await queryRows(
     db,
     MigrationRow,
@@ -50,7 +51,7 @@ async function readRecords(db: pg.Pool | pg.PoolClient): Promise<MigrationRow[]>
   );
 }
 
-/** Throws if files and database differ, or the database is incompatible. */
+/** Throws if migration files and database differ, or if the database is incompatible. */
 function judge(migrations: Migration[], applied: MigrationRow[]): Standing {
   for (const [at, record] of applied.entries()) {
     if (record.version !== at + 1) {

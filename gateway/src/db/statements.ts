@@ -1,9 +1,9 @@
-/** Splits SQL into statements without comments. Quoted text and function bodies stay unchanged. */
+/** Splits SQL into statements and removes comments. Quoted text and function bodies stay unchanged. */
 
 interface Statement {
-  /** The first line in the file, from 1. */
+  /** The statement's first line in the file, counted from 1. */
   line: number;
-  /** One line without the semicolon. */
+  /** The statement on one line, without the semicolon. */
   text: string;
 }
 

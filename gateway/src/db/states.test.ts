@@ -1,4 +1,4 @@
-/** The sets in base/states.ts equal those that the database allows. */
+/** The sets of values in base/states.ts equal those that the database's constraints allow. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ROLES } from "@tollgate/api/roles.ts";
@@ -67,9 +67,9 @@ before(async () => {
 });
 after(() => database.close());
 
-test("every column with a closed set of values matches its set in base/states.ts", async () => {
+test("the values that a column's constraint allows equal its set in base/states.ts", async () => {
   const Constraint = row({ column: z.string(), definition: z.string() });
-  // Constraints on a single column of a table, not of its partitions.
+  // Reads constraints on a single column of a table. Those of partitions are left out.
   const constraints = await queryRows(
     database.pool,
     Constraint,

@@ -15,7 +15,7 @@ test("every test gets a migrated database of its own", async (t) => {
   await Promise.all([one.close(), two.close()]);
 });
 
-test("a killed test process leaves no server and no files", async () => {
+test("a killed test process leaves no server and no files behind", async () => {
   const program = `
     import { openTestDatabase } from ${JSON.stringify(new URL("./testing.ts", import.meta.url).href)};
     const { connection } = await openTestDatabase();
@@ -29,7 +29,7 @@ test("a killed test process leaves no server and no files", async () => {
   let host = "";
   for await (const chunk of child.stdout) host += chunk;
   assert.match(host, /^\/tmp\/tollgate-test-/);
-  // The watcher removes the files after the server's end, so their absence proves both.
+  // The watcher removes the files after the server has ended, so their absence proves both.
   await eventually("everything is removed", () =>
     access(host).then(
       () => false,

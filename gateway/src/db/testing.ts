@@ -1,9 +1,14 @@
 /**
- * Databases for tests: a temporary PostgreSQL without durability, and a new database per call, copied from a migrated template. `npm test`
- * starts one server with one template for the whole run (`startTestServer`) and passes TEST_DATABASE_URL and TEST_DATABASE_TEMPLATE to its
- * test processes. A single test file starts its own server on first use. TEST_DATABASE_URL alone may name your own server; its user must be
- * allowed to create databases. TEST_POSTGRES=15 selects that major version, if it is installed. A small shell process watches each
- * temporary server: when the process that started it ends, a pipe closes, and the watcher stops the server and removes its files.
+ * Databases for tests: a temporary PostgreSQL server without durability, and per call a new database, copied from a
+ * migrated template.
+ * - `npm test` starts one server with one template for the whole run (`startTestServer`), and passes TEST_DATABASE_URL
+ *   and TEST_DATABASE_TEMPLATE to its test processes.
+ * - A single test file starts its own server on first use.
+ * - TEST_DATABASE_URL alone may name your own server. Its user must be allowed to create databases.
+ * - TEST_POSTGRES=15 selects that major version, if it is installed.
+ *
+ * A small shell process watches each temporary server. When the process that started the server ends, a pipe closes.
+ * The watcher then stops the server and removes its files.
  */
 
 import { spawn } from "node:child_process";
@@ -27,7 +32,7 @@ import { type Connection, openPool } from "./pool.ts";
 import { checkRows } from "./rows.ts";
 import { binariesOf } from "./testing/versions.ts";
 
-/** Long enough that no query fails while it waits for a connection on a busy machine. */
+/** A timeout for connections that is long enough on a busy machine. */
 export const PATIENCE_MS = 120_000;
 
 export interface TestDatabase {
@@ -40,7 +45,7 @@ export interface TestDatabase {
 const SQL = fileURLToPath(new URL("../../sql/", import.meta.url));
 const USER = "tollgate";
 
-/** Test data need not survive a crash. */
+/** Server settings without durability, because test data need not survive a crash. */
 const FAST_AND_LOSSY = {
   fsync: "off",
   synchronous_commit: "off",
@@ -57,7 +62,7 @@ const FAST_AND_LOSSY = {
   bytea_output: "escape",
 };
 
-/** Ends when the process at the other end of its standard input ends. */
+/** A shell script that waits for the end of its standard input, which ends with the process that started the server. */
 const WATCHER = `
 directory=$1; shift
 trap '' INT TERM HUP
@@ -71,16 +76,18 @@ rm -rf "$directory"
 
 const log = createLog("silent");
 
-/** One server per process, in module state, which only tests may use. */
+/** The server of this process. Module state is allowed only in tests. */
 let server: Promise<TestServer> | undefined;
 const templates = new Map<string, Promise<string>>();
 let openCount = 0;
 
 interface TestServer {
   admin: Connection;
-  /** The user of the tests, like a gateway's not a superuser. Undefined: the given server's user. */
+  /**
+   * The user that tests connect as. Like a gateway's user, it is no superuser. Undefined: the user of the given URL.
+   */
   user: string | undefined;
-  /** An existing database with the gateway's migrations, which is not dropped. */
+  /** An existing database with the gateway's schema, which tests copy and never drop. */
   template?: string | undefined;
 }
 
@@ -92,12 +99,12 @@ export async function startTestServer(
   await administer(admin, `create role ${USER} login createdb`);
   const template = await makeTemplate({ admin, user: USER }, SQL);
   const { host, port } = admin;
-  // A socket directory cannot be a URL's host, so it is a parameter.
+  // A URL cannot contain a socket directory as its host, so the directory is a parameter.
   const url = `postgres://${USER}@localhost:${port}/postgres?host=${encodeURIComponent(host)}`;
   return { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template };
 }
 
-/** `sql`: a directory like gateway/sql, which is the default. */
+/** Creates a database. `sql`: an SQL directory, by default gateway/sql. */
 export async function openTestDatabase(options: { sql?: string } = {}): Promise<TestDatabase> {
   openCount++;
   server ??= openServer();
@@ -132,13 +139,13 @@ async function makeTemplate({ admin, user }: TestServer, directory: string): Pro
   try {
     await migrate(pool, { directory, log });
   } finally {
-    // A database with an open connection cannot be copied.
+    // Closes all connections, because PostgreSQL copies only databases without connections.
     await pool.end();
   }
   return name;
 }
 
-/** A temporary server's templates end with it; a given server must not collect them. */
+/** Drops the template databases. A temporary server's templates end with it, but a given server would collect them. */
 async function dropTemplates(admin: Connection): Promise<void> {
   if ("host" in admin) return;
   const names = [...templates.values()];
@@ -161,10 +168,11 @@ function wantedMajor(): number | undefined {
 
 async function startThrowAway(major: number | undefined): Promise<Extract<Connection, { host: string }>> {
   const runAs = await chooseRunAs();
-  // The system's temporary directory may be too long for a socket path, or closed to other users.
+  // Fixed to /tmp, because the system's temporary directory may be too long for a socket path, or closed to other
+  // users.
   const directory = await mkdtemp("/tmp/tollgate-test-");
   const home: Home = { directory, cluster: join(directory, "cluster"), log: join(directory, "postgres.log"), runAs };
-  // The server's user owns everything, so that the watcher, which runs as that user, can remove it.
+  // Makes the server's user own the directory. The watcher runs as that user and must be able to remove it.
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await binariesOf(major, { runAs, place: directory });
   await createCluster(home, binaries, { sync: false });
@@ -192,7 +200,7 @@ async function administer(admin: Connection, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-/** A socket directory cannot be a URL's host, so it is a parameter. */
+/** Formats a connection as a URL. A socket directory cannot be the host, so it is a parameter. */
 export function urlOf(connection: Connection): string {
   if ("connectionString" in connection) return connection.connectionString;
   const { host, port, user, database } = connection;
@@ -200,7 +208,7 @@ export function urlOf(connection: Connection): string {
 }
 
 const newName = (): string => `tollgate_test_${randomBytes(6).toString("hex")}`;
-/** Without fsync, copying files costs a third of logging their pages. */
+/** Copies databases file by file: without fsync, this costs a third of writing their pages to the write-ahead log. */
 const copiedBy = ({ user, template }: TestServer): string =>
   user !== undefined || template !== undefined ? " strategy file_copy" : "";
 const ownedBy = (user: string | undefined): string => (user ? ` owner ${user}` : "");

@@ -1,4 +1,7 @@
-/** How database values are parsed. Amounts are `bigint` and `numeric` in the database and must never become JavaScript numbers. */
+/**
+ * Defines how database values are parsed. Amounts are `bigint` and `numeric` in the database and must never become
+ * JavaScript numbers.
+ */
 import pg from "pg";
 
 const OID = {
@@ -12,22 +15,22 @@ const OID = {
 } as const;
 
 type Parser = (value: string) => unknown;
-/** Parses array elements as text and keeps nulls and nesting. */
+/** Parses an array's elements as text. Keeps nulls and nested arrays. */
 const strings = pg.types.getTypeParser(OID.textArray as number) as Parser;
 
-/** By type OID. Other types use pg's parsers: timestamptz becomes a Date. */
+/** Parsers by type OID. Other types use pg's own parsers: timestamptz becomes a Date. */
 const PARSERS = new Map<number, Parser>([
   [OID.int8, BigInt],
   [OID.int8Array, (value) => mapNested(strings(value), BigInt)],
   // Sums may exceed 64 bits. A fraction is refused instead of rounded.
   [OID.numeric, whole],
   [OID.numericArray, (value) => mapNested(strings(value), whole)],
-  // pg would turn a calendar day into midnight of the local time zone.
+  // Kept as text, because pg would turn a calendar day into midnight of the local time zone.
   [OID.date, String],
   [OID.dateArray, strings],
 ]);
 
-/** Passed to each pool, because pg's own registry is global to the process. */
+/** Given to each pool, because pg's own registry of parsers is global to the process. */
 export const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" | "binary") => {
   const own = format === "binary" ? undefined : PARSERS.get(oid);
   return own ?? pg.types.getTypeParser(oid, format as "text");

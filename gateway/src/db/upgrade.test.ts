@@ -19,12 +19,12 @@ const FIRST = { "0001_item.sql": "create table item (id int primary key, old tex
 const ADD = { "0002_add.sql": "alter table item add column new text;" };
 const DROP = { "0003_drop.sql": "-- Nobody reads it any more.\n-- phase: after\nalter table item drop column old;" };
 const NEXT = { "0004_next.sql": "create table other (a int);" };
-/** The previous release's last migration. */
+/** The oldest schema that the test's program supports. */
 const oldestSchema = 1;
 
 const empty = await makeSqlDirectory({ after });
 let database: TestDatabase;
-/** Closed before the database. */
+/** Functions that close the connections of a test before its database is dropped. */
 let connections: (() => Promise<void> | void)[];
 beforeEach(async (t) => {
   database = await openTestDatabase({ sql: empty });
@@ -41,7 +41,7 @@ async function run(t: TestContext, migrations: Record<string, string>, phase?: A
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
 }
 
-/** Opens a connection with that name. */
+/** Opens a connection with this application name. */
 async function connect(name: string): Promise<() => Promise<void>> {
   const client = new pg.Client(clientConfig(database.connection, name));
   await client.connect();
@@ -80,7 +80,7 @@ describe("after-phase migrations", () => {
     "tollgate 0.1.0 schema 2",
     "tollgate heartbeat 0.1.0 schema 2",
   ]) {
-    test(`wait while "${name}" is connected`, async (t) => {
+    test(`wait while the program "${name}" is connected`, async (t) => {
       await run(t, FIRST);
       const end = await connect(name);
       const files = { ...FIRST, ...ADD, ...DROP };
@@ -97,19 +97,19 @@ describe("after-phase migrations", () => {
   }
 
   for (const name of ["tollgate broadcast", "tollgate broadcast 1", "psql", "tollgate 0.2.0 schema 3", "tollgates"]) {
-    test(`do not wait for "${name}"`, async (t) => {
+    test(`do not wait while only "${name}" is connected`, async (t) => {
       await run(t, FIRST);
       await connect(name);
       assert.deepEqual((await run(t, { ...FIRST, ...ADD, ...DROP }, "insist")).left, []);
     });
   }
 
-  test("count several workers of one gateway as one gateway", async () => {
+  test("count the worker processes of one gateway as one gateway", async () => {
     for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(broadcastConnection(gateway));
     assert.equal(await connectedGateways(database.pool), 4);
   });
 
-  test("of an unfinished upgrade run before the next release's additions, or block those", async (t) => {
+  test("of an unfinished upgrade run before the next release's additions, which fail while an older gateway is connected", async (t) => {
     await run(t, FIRST);
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
     const end = await connect("tollgate 0.1.0 schema 2");
@@ -137,7 +137,7 @@ describe("after-phase migrations", () => {
     );
   });
 
-  test('are declared as "before" or "after" only', async (t) => {
+  test('refuse a phase other than "before" or "after"', async (t) => {
     await assert.rejects(
       run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
       /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
@@ -154,7 +154,7 @@ describe("after-phase migrations", () => {
     });
 });
 
-test("the count of gateways by version counts each listening gateway once", async () => {
+test("the list of connected programs groups connections by version and leaves out broadcast connections", async () => {
   await connect(connectionName("heartbeat"));
   await connect("tollgate broadcast");
   await connect("tollgate heartbeat");
@@ -166,7 +166,7 @@ test("the count of gateways by version counts each listening gateway once", asyn
 });
 
 describe("a program on a newer database", () => {
-  test("changes nothing while the database only has additions, and refuses to start after removals", async (t) => {
+  test("changes nothing while the database has only additions, and refuses to start after removals", async (t) => {
     const say = (n: number) => ({
       "say.sql": `create or replace function say() returns int language sql as $$ select ${n} $$;`,
     });
@@ -195,7 +195,7 @@ describe("a program on a newer database", () => {
 });
 
 describe("the migration plan", () => {
-  test("lists the steps of each phase and what they wait for, without running them", async (t) => {
+  test("lists each phase's migrations and the tables that they lock, without running them", async (t) => {
     await run(t, FIRST);
     await database.pool.query("insert into item select n from generate_series(1, 1000) n; analyze item");
     const files = {
@@ -259,7 +259,7 @@ describe("a migration without a transaction", () => {
     (await database.pool.query("select indisvalid from pg_index where indexrelid = to_regclass($1)", [name])).rows[0]
       ?.indisvalid;
 
-  test("builds its index, while its neighbours run in transactions", async (t) => {
+  test("builds its index, while migrations before and after it run in transactions", async (t) => {
     const files = { ...FIRST, "0002_made.sql": ALONE, "0003_more.sql": "create table other (a int);" };
     assert.equal((await run(t, files)).migrations.length, 3);
     assert.equal(await isValid("item_made"), true);
@@ -298,7 +298,7 @@ describe("a migration without a transaction", () => {
     });
     await migrate(database.pool, { directory, log, oldestSchema });
     await writeFile(join(directory, "migrations", "0002_made.sql"), ALONE);
-    // The state after an interruption: the parent index exists, one partition's index is attached, and one is invalid.
+    // Simulates an interruption: the parent index exists, one partition's index is attached, and another's is missing.
     await database.pool.query("create index item_made on only item (made)");
     await database.pool.query("create index item_one_item_made on item_one (made)");
     await database.pool.query("alter index item_made attach partition item_one_item_made");
@@ -311,7 +311,7 @@ describe("a migration without a transaction", () => {
     assert.deepEqual(rows, [{ joined: 3 }]);
   });
 
-  test("must be one repeatable statement", async (t) => {
+  test("must be a single statement that can be repeated", async (t) => {
     for (const sql of [
       "create index concurrently item_made on item (made);",
       "create index concurrently if not exists a on item (made); create index concurrently if not exists b on item (made);",

@@ -1,4 +1,7 @@
-/** Reads the frames that nodes send about their attempts, checks their order, and passes output to the sinks. */
+/**
+ * Reads the frames (messages) that nodes send about their attempts, checks their order, and passes output to the
+ * request's sink.
+ */
 import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
@@ -17,14 +20,14 @@ interface AttemptFramesOptions {
   rates: FrameRates;
   clock: Clock;
   log: Log;
-  /** Sends the node the rest of the job after it accepted. */
+  /** Called once a node accepts: sends it the rest of the job. */
   accepted: (attempt: RunningAttempt) => void;
 }
 
 export class AttemptFrames {
   readonly #options: AttemptFramesOptions;
   readonly #running: RunningAttempts;
-  /** Limits log lines that a node could cause without end. */
+  /** A rate-limited log, because a node could cause any number of lines. */
   readonly #log: RateLimitedLog;
 
   constructor(options: AttemptFramesOptions) {
@@ -44,7 +47,7 @@ export class AttemptFrames {
       this.#receive(nodeId, frame);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      // The log gets the message alone, because a cause could quote what the node sent.
+      // Logs the error's message without its cause, which could quote the node's frame.
       this.#log.warn(nodeId, { node: nodeId, why: error.message }, "node sent a malformed frame");
       for (const attempt of this.#about(nodeId, payload)) applyEvent(attempt, "broken");
       rates.count(nodeId, "malformed");
@@ -52,8 +55,9 @@ export class AttemptFrames {
   }
 
   /**
-   * The jobs that a malformed frame is about: those it names, or else the node's only job. With several jobs and no name it returns none;
-   * if the frame was part of one, the gap shows in that job's next frame.
+   * The attempts that a malformed frame concerns: the jobs that it names, or else the node's only job. If the node has
+   * several jobs and the frame names none, it returns none. If the frame was output of one of them, that job's next
+   * frame is out of order.
    */
   #about(nodeId: string, payload: Uint8Array): RunningAttempt[] {
     const attempts = this.#running.on(nodeId);
@@ -61,7 +65,7 @@ export class AttemptFrames {
     return attempts.length === 1 ? attempts : attempts.filter(({ job }) => text.includes(job));
   }
 
-  /** Whether the frame changes no job that this node runs for this gateway. */
+  /** Whether the frame concerns no job that this node runs for this gateway. */
   #isIdle(nodeId: string, frame: Frame): boolean {
     if ("deltas" in frame) {
       return !frame.deltas.some(({ job, text }) => text !== "" && this.#running.find(nodeId, job) !== undefined);
@@ -114,10 +118,11 @@ export class AttemptFrames {
       case "failed": {
         const { job, cause } = frame;
         const { id } = attempt.node;
-        // Only the cause is logged, because the node's message may quote a prompt.
+        // Logs the cause only, because the node's message may quote a prompt.
         this.#log.info(id, { node: id, job, cause }, "node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
-          // No engine accepts every schema. Without this a builder could get nodes barred with a schema.
+          // Engines do not accept every schema. If such failures counted against the node, builders could get nodes
+          // quarantined by sending a schema.
           attempt.unbuilt = attempt.formatted && cause !== "agent" && attempt.firstOutputAt === null;
           if (!attempt.unbuilt) attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
           applyEvent(attempt, "fail");
@@ -125,12 +130,12 @@ export class AttemptFrames {
         break;
       }
       default:
-        // Only gateways send this kind.
+        // Frames of this kind are only sent by gateways.
         applyEvent(attempt, "broken");
     }
   }
 
-  /** The node reports that it is done; the sink decides whether there was an answer. */
+  /** Handles a node's report that the job is done. The sink decides whether there was an answer. */
   #done(attempt: RunningAttempt): void {
     const output = attempt.state === "offered" ? "broken" : attempt.sink.finished();
     attempt.blank = output === "empty";
@@ -140,7 +145,7 @@ export class AttemptFrames {
   #delta(nodeId: string, delta: Delta | TimedDelta): void {
     const attempt = this.#running.find(nodeId, delta.job);
     if (attempt === undefined || !this.#inOrder(attempt, delta.seq)) return;
-    // An empty text is neither output nor a sign of life.
+    // A delta without text counts neither as output nor as a sign of life.
     if (delta.text === "" && attempt.acceptedAt !== null) return;
     const times = "firstMs" in delta ? delta : undefined;
     this.#output(attempt, times, (sink) => sink.delta(delta.channel, delta.text));

@@ -20,9 +20,9 @@ const EVENTS: AttemptEvent[] = [
 const ENDS: AttemptState[] = ["finished", "empty", "failed", "quiet", "expired", "lost", "cut", "broken", "cancelled"];
 const none = undefined;
 
-describe("attempt state machine", () => {
+describe("the state machine of an attempt", () => {
   const running = (state: AttemptState): (AttemptState | undefined)[] =>
-    // In the order of EVENTS: a second acceptance and a late decline are ignored; the rest continues or ends the attempt.
+    // The states after each event, in the order of EVENTS. A second acceptance and a late decline change nothing.
     [none, none, state, "producing", ...ENDS];
   const no = "declined";
   const table: Record<string, (AttemptState | undefined)[]> = {
@@ -49,14 +49,14 @@ describe("attempt state machine", () => {
     });
   }
 
-  test("lets every running state break on an event that the protocol does not allow", () => {
+  test("ends a running attempt as broken on an event that the protocol does not allow", () => {
     for (const state of Object.keys(table) as AttemptState[]) {
       assert.equal(isOver(state), advance(state, "broken") === undefined);
     }
   });
 });
 
-test("allows one retry, only after silence or an empty answer and only before output reaches the client", () => {
+test("a request is retried once, after silence or an empty answer, and only before output reaches the client", () => {
   const fresh = { reachedClient: false, retriesLeft: 1 };
   assert.equal(decideRetry("quiet", fresh), "retry");
   assert.equal(decideRetry("lost", fresh), "retry");
@@ -69,19 +69,20 @@ test("allows one retry, only after silence or an empty answer and only before ou
   assert.equal(decideRetry("quiet", { ...fresh, retriesLeft: 0 }), "end");
 });
 
-test("retries an attempt that the plane cut off, regardless of earlier retries, until output reaches the client", () => {
+test("a request that the dispatch plane lost is retried any number of times, until output reaches the client", () => {
   assert.equal(decideRetry("cut", { reachedClient: false, retriesLeft: 1 }), "again");
   assert.equal(decideRetry("cut", { reachedClient: false, retriesLeft: 0 }), "again");
   assert.equal(decideRetry("cut", { reachedClient: true, retriesLeft: 1 }), "end");
 });
 
-test("asks another node for a second opinion on an empty answer", () => {
+test("an empty answer is confirmed or refuted by a second opinion from another node", () => {
   const came = { enough: false, blank: false, hadOutput: true };
   const none = { enough: false, blank: false, hadOutput: false };
   assert.equal(decideOpinion({ state: "finished", ...came }), "refuted");
   assert.equal(decideOpinion({ state: "cancelled", ...came, enough: true }), "refuted", "cut at the cap");
   assert.equal(decideOpinion({ state: "empty", ...none, blank: true }), "shared");
-  // If the gateway itself found a stop string at once, a node whose engine found it first is not at fault.
+  // Here the sink found a stop string before any output. A first node whose engine found the same string is not at
+  // fault.
   assert.equal(decideOpinion({ state: "cancelled", enough: true, blank: true, hadOutput: true }), "own ending");
   assert.equal(decideOpinion({ state: "cancelled", ...none }), "own ending", "the client left");
   for (const state of ["failed", "broken", "quiet", "lost", "expired"] as const) {

@@ -1,8 +1,9 @@
 /**
- * The state machine of one attempt of a request on one node, as a table. An attempt ends in exactly one final state. Events: `empty` (the
- * node finished without one token of output), `quiet` (no sign of life in the allowed time), `late` (not accepted in time, so another node
- * is asked), `expire` (the job ran longer than allowed), `lost` (the node's connection dropped), `cut` (the plane lost the job although the
- * node was well), `broken` (the node broke the protocol).
+ * The state machine of an attempt (one try of a request on one node), as a table. An attempt ends in exactly one final
+ * state. Events: `empty` (the node finished without one token of output), `quiet` (no sign of life in the allowed
+ * time), `late` (not accepted in time, so another node is asked), `expire` (the job exceeded its time limit), `lost`
+ * (the node's connection dropped), `cut` (the dispatch plane lost the job although the node was well), `broken` (the
+ * node broke the protocol).
  */
 export type AttemptState = "offered" | "accepted" | "producing" | AttemptEnd;
 export type AttemptEnd =
@@ -32,10 +33,10 @@ export type AttemptEvent =
   | "broken"
   | "cancel";
 
-/** Events that end a running attempt. */
+/** The final states for events that end an accepted attempt. */
 const ends = {
   done: "finished",
-  // Text that does not count as output (line breaks before thinking) may have come before.
+  // There may have been text that does not count as output, such as line breaks before the thinking.
   empty: "empty",
   fail: "failed",
   broken: "broken",
@@ -47,7 +48,7 @@ const ends = {
 } as const;
 
 const next = {
-  // Before acceptance nothing ran, so another node can be asked at no cost.
+  // Before acceptance the node has not started, so that asking another node costs nothing.
   offered: {
     accept: "accepted",
     busy: "declined",
@@ -58,24 +59,25 @@ const next = {
     broken: "declined",
     cancel: "cancelled",
   },
-  // A node that reads the prompt for too long is also passed over.
+  // A node that reads the prompt for too long can still be replaced by another.
   accepted: { progress: "accepted", output: "producing", late: "declined", ...ends },
-  // Progress reports the reading of the prompt, so it is no sign of life once output flows.
+  // Progress reports that the node reads the prompt, so it does not count as a sign of life after the first output.
   producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;
 
 export const isOver = (state: AttemptState): state is AttemptEnd => !(state in next);
 
-/** Returns undefined when a node that follows the protocol cannot cause this event now. */
+/** The state after an event. Undefined if a node that follows the protocol cannot cause the event in this state. */
 export function advance(state: AttemptState, event: AttemptEvent): AttemptState | undefined {
   if (isOver(state)) return undefined;
   return (next[state] as Partial<Record<AttemptEvent, AttemptState>>)[event];
 }
 
 /**
- * What follows an attempt without an answer: one retry on another node, a retry that does not count, or the end of the request. After an
- * empty answer another node gives a second opinion. An expired job is not retried because it would run as long again. A job that the plane
- * cut is retried without counting, on the same node too.
+ * Decides what follows an attempt without an answer: `retry` (the one retry, on another node), `again` (a retry that
+ * does not count), or `end`. After an empty answer, the retry is a second opinion. A job that exceeded its time limit
+ * is not retried, because it would take as long again. A job that the dispatch plane lost is retried without counting,
+ * also on the same node.
  */
 export function decideRetry(
   end: AttemptEnd,
@@ -86,17 +88,20 @@ export function decideRetry(
   return request.reachedClient || request.retriesLeft === 0 ? "end" : "retry";
 }
 
-/** What another node's attempt shows about an empty answer: it had output, it was empty too, or it failed. */
+/**
+ * The result of a second opinion on an empty answer: refuted by output, shared because it is empty too, or none because
+ * it failed.
+ */
 export function decideOpinion(second: {
   state: AttemptState;
-  /** The sink had all the output it needed. */
+  /** The sink needed no more output, so the node was stopped. */
   enough: boolean;
-  /** The attempt ended normally without one token. */
+  /** The attempt ended normally, without one token of output. */
   blank: boolean;
   hadOutput: boolean;
 }): "refuted" | "shared" | "own ending" | "none" {
   if (second.state === "empty") return "shared";
   if (second.state === "finished" || second.enough) return second.blank ? "own ending" : "refuted";
-  // The client left, or there was output and the attempt ended by its own rule.
+  // The client disconnected, or there was output and the attempt then ended for its own reason.
   return second.state === "cancelled" || second.hadOutput ? "own ending" : "none";
 }

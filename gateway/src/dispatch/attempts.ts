@@ -1,6 +1,6 @@
 /**
- * Attempts in flight: sends a job to a node, watches its deadlines, and reports how the attempt ended. Frames are read in
- * attempt-frames.ts; the rules are the table in attempt.ts.
+ * Attempts in flight: sends a job to a node, watches its deadlines, and reports how the attempt ended.
+ * attempt-frames.ts reads the node's frames, and attempt.ts has the rules as a table.
  */
 import { encode, encodeApart } from "@tollgate/protocol/codec.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
@@ -26,43 +26,45 @@ interface AttemptsOptions {
   clock: Clock;
   log: Log;
   gatewayId: string;
-  /** A job that lasts longer ends. */
+  /** The longest time that a job may take. */
   jobMsMax: number;
-  /** The plane, not the node, caused the failures of this node since `sinceMs`. */
+  /** Called when the dispatch plane, and not the node, caused the node's failures since `sinceMs`. */
   excused: (nodeId: string, sinceMs: number) => void;
-  /** A node declined an offer although the gateways counted a free slot, or accepted too late. */
+  /** Called when a node declined an offer although it had a free slot by the gateways' counts, or accepted too late. */
   refused: (nodeId: string, how: "busy" | "late") => void;
-  /** The number of gateways that send work to the nodes, this one included. */
+  /** The number of gateways that send jobs to these nodes, including this one. */
   gateways: () => number;
-  /** The usual time that the model's nodes take to read this many tokens; null when not measured. */
+  /**
+   * The usual time in milliseconds in which nodes with this model read a prompt of this length; null if not measured.
+   */
   readMs: (model: string, promptTokens: number) => number | null;
 }
 
-/** Options of a single attempt. */
+/** The options of one attempt. */
 interface AttemptOptions {
   signal: CancelSignal;
-  /** The deadline for some node to accept the request. Absent: none. */
+  /** The deadline by which some node must accept the request. Undefined: none. */
   acceptBy?: number | undefined;
-  /** Whether another node could be asked now in place of a late one. Absent: no. */
+  /** Whether another node could be asked now instead of a late one. Undefined: no. */
   mayPassOver?: () => boolean;
-  /** The node refused this request before. Refusals of one request count once. */
+  /** Whether the node declined this request before. Repeated refusals of one request count once. */
   refusedBefore?: boolean;
-  /** The time for which progress counts as a sign of life. */
+  /** How long progress counts as a sign of life. */
   prefillMsMax?: number;
   /** Called at the first output. */
   began?: () => void;
-  /** Called when the attempt is over, before its slot is freed. */
+  /** Called when the attempt has ended, before its slot is released. */
   ending?: () => void;
 }
 
 type Payload = [head: Uint8Array, rest?: Uint8Array];
 
-/** By this time the other gateways have reported the work they gave a node before it refused. */
+/** Within this time, other gateways' reports arrive about jobs that they gave a node before it declined. */
 const TOLD_MS_MAX = 1_000;
 
-/** How long one silent or cut attempt makes the plane count as troubled. */
+/** How long the dispatch plane counts as troubled after one silent or cut attempt. */
 const TROUBLED_MS = 10_000;
-/** Payloads of at least this size are sent without copying them. */
+/** Frames with a payload of at least this size are sent without copying the payload. */
 const APART_BYTES_MIN = 16 * 1024;
 
 export class Attempts {
@@ -71,7 +73,10 @@ export class Attempts {
   readonly #blame: Blame;
   readonly #unsubscribe: () => void;
   #troubledAt = Number.NEGATIVE_INFINITY;
-  /** Attempts cut while the plane was unreachable. Nodes that did not notice still run them, so they are cancelled later. */
+  /**
+   * Attempts cut while the dispatch plane was unreachable. They are cancelled later, because nodes that did not notice
+   * still run them.
+   */
   #uncancelled: Attempt[] = [];
 
   constructor(options: AttemptsOptions) {
@@ -89,7 +94,7 @@ export class Attempts {
     );
     roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
     roster.onState((nodeId, { busy }) => {
-      // A node that reconnected dropped its jobs and reports the new connection first.
+      // A node that reconnected has dropped its jobs. Its first report with no jobs follows the reconnection.
       const movedAt = busy === 0 ? plane.movedAt(nodeId) : undefined;
       if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
     });
@@ -102,7 +107,7 @@ export class Attempts {
     });
   }
 
-  /** Offers the job to the node as the request's attempt number `number`. Resolves when the attempt is over. */
+  /** Offers the job to the node, as attempt number `number` of the request. Resolves when the attempt has ended. */
   run(
     order: DispatchOrder,
     number: number,
@@ -180,7 +185,7 @@ export class Attempts {
     });
   }
 
-  /** The node did not accept in time, or accepted and reads the prompt for longer than allowed. */
+  /** Whether the node did not accept in time, or accepted and has read the prompt for longer than allowed. */
   #isOverdue({ acceptedAt, endpoint, model, origin }: Attempt): boolean {
     if (acceptedAt === null) return true;
     if (endpoint === "embedding") return false;
@@ -197,7 +202,10 @@ export class Attempts {
     this.#unsubscribe();
   }
 
-  /** Encodes before anything is registered, so that an order that cannot be encoded leaves no state behind. */
+  /**
+   * Encodes the job's frames. Called before the attempt is registered, so that a job that cannot be encoded leaves no
+   * state behind.
+   */
   #framesOf(
     { header, body }: DispatchOrder,
     job: string,
@@ -215,7 +223,7 @@ export class Attempts {
     }
   }
 
-  /** Applies the consequences of the end: for the node, and for the choice of the next one. */
+  /** Applies the consequences of the attempt's end to the node, and to the choice of the next node. */
   #ended(attempt: Attempt, end: AttemptEnd): void {
     const { plane, roster, clock } = this.#options;
     const { node } = attempt;
@@ -231,7 +239,7 @@ export class Attempts {
     roster.ended(node, { cancelled: !isOver && attempt.refusal !== "busy" });
   }
 
-  /** Counts the refusal against the node, unless this gateway's own trouble or another gateway's work explains it. */
+  /** Counts a refusal against the node, unless trouble of this gateway or jobs of another gateway explain it. */
   #judge(node: RosterNode, how: "busy" | "late"): void {
     const { plane, roster, clock, refused, gateways } = this.#options;
     if (!plane.hears || !plane.reaches(node.id) || roster.processPauses.wasStopped) return;
@@ -242,7 +250,8 @@ export class Attempts {
       roster.declined(node, how);
       refused(node.id, how);
     };
-    // The offer may not have arrived: a frozen server shows only when it is asked.
+    // The offer may not have arrived, so the node's server must first answer: a frozen server is only noticed by asking
+    // it.
     if (how === "late") plane.whenProven(node.id, (isWell) => (isWell ? judge() : undefined));
     else if (gateways() === 1) judge();
     else clock.after(TOLD_MS_MAX, judge);
@@ -253,7 +262,10 @@ export class Attempts {
   }
 }
 
-/** Agents collect unstreamed output for at most 200 ms, so the streaming rule for slow nodes applies to it too. */
+/**
+ * Whether the output came very slowly. This also applies to unstreamed output, because agents send it at least every
+ * 200 ms.
+ */
 function hasCrawled({ seq, firstOutputAt, lastOutputAt }: Attempt): boolean {
   if (firstOutputAt === null || lastOutputAt === null) return false;
   const spanMs = lastOutputAt - firstOutputAt;

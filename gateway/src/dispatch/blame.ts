@@ -1,7 +1,7 @@
 /**
- * Decides whether a node or the plane caused an attempt to break off. An attempt ends as `cut` when the plane lost a node that was well.
- * The evidence must come from the servers: this gateway's connection is unreachable or frozen, a server closes the connection or does not
- * answer, or nodes of other hosts lost the same server (excuses.ts).
+ * Decides whether the node or the dispatch plane caused an attempt to break off. An attempt ends as `cut` if the plane
+ * lost a node that was well. The evidence must come from the plane's servers: this gateway's connection is down or
+ * frozen, a server closes the connection or does not answer, or nodes of other hosts lost the same server (excuses.ts).
  */
 import type { Clock } from "../base/clock.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -14,24 +14,26 @@ interface BlameOptions {
   plane: Plane;
   roster: Roster;
   clock: Clock;
-  /** The plane, not the node, caused the failures of this node since `sinceMs`. */
+  /** Called when the dispatch plane, and not the node, caused the node's failures since `sinceMs`. */
   excused: (nodeId: string, sinceMs: number) => void;
 }
 
-/** A node notices within this time that its server hangs. */
+/** Within this time, a node notices that its server does not respond. */
 const NOTICED_MS_MAX = 15_000;
 
 export class Blame {
   readonly #options: BlameOptions;
   readonly #excuses = new Excuses();
-  /** Nodes that fell silent, with the time of the last silence. */
+  /** Nodes that fell silent, each with the time of its last silence. */
   readonly #silent = new Map<string, { node: RosterNode; at: number }>();
 
   constructor(options: BlameOptions) {
     this.#options = options;
   }
 
-  /** Ends the attempt with an event that blames the node, or as `cut` if the plane may have lost the node. */
+  /**
+   * Ends the attempt with this event, which blames the node, or as `cut` if the dispatch plane may have lost the node.
+   */
   orCut(attempt: RunningAttempt, event: "quiet" | "broken" | "lost"): void {
     applyEvent(attempt, this.#isExcused(attempt) ? "cut" : event);
   }
@@ -40,7 +42,7 @@ export class Blame {
     this.#silent.set(node.id, { node, at: this.#options.clock.monotonic() });
   }
 
-  /** Ends the node's attempts after its connection ended. */
+  /** Ends a node's attempts after the node's connection ended. */
   gone(nodeId: string, by: "node" | "plane", attempts: RunningAttempt[]): void {
     this.#silent.delete(nodeId);
     for (const attempt of attempts) {
@@ -49,7 +51,10 @@ export class Blame {
     }
   }
 
-  /** The node reconnected and runs nothing. Without evidence against the plane its jobs end as silent; a server's failure shows by then. */
+  /**
+   * Handles a node that reconnected and reports no jobs. Without evidence against the dispatch plane, its jobs end as
+   * silent. By then a failure of the node's server would be known.
+   */
   moved(nodeId: string, movedAt: number, attempts: RunningAttempt[]): void {
     const { roster, clock, excused } = this.#options;
     const node = roster.find(nodeId);
@@ -79,13 +84,13 @@ export class Blame {
     return this.#hasMoved(attempt) && this.#hasEvidence(node, plane.movedAt(node.id) as number);
   }
 
-  /** The node reconnected while it ran this attempt, and the plane reported no end of its former connection. */
+  /** Whether the node reconnected during this attempt, and the plane had reported no end of the earlier connection. */
   #hasMoved({ node, offeredAt }: RunningAttempt): boolean {
     const movedAt = this.#options.plane.movedAt(node.id);
     return movedAt !== undefined && offeredAt <= movedAt;
   }
 
-  /** The node's server is dead or hangs, by this gateway's own check or by other nodes that were on it. */
+  /** Whether the node's server failed, by this gateway's own check or because other nodes lost it too. */
   #hasEvidence(node: RosterNode, movedAt: number): boolean {
     const { plane } = this.#options;
     const server = plane.movedFrom(node.id);

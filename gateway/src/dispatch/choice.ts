@@ -1,14 +1,14 @@
-/** Chooses the node for a request: by preference first, then by load. */
+/** Chooses the node for a request: the best rank first, then the lowest load. */
 import type { Random } from "../base/random.ts";
 import type { RandomSet } from "./random-set.ts";
 
 interface Candidate {
-  /** Jobs that the node runs, as far as this gateway knows. */
+  /** The number of jobs that the node runs, by the gateways' counts. */
   outstanding: number;
 }
 
 interface Choice<T> {
-  /** Median time to first token; null before any was measured. */
+  /** The node's median time to first token; null if none was measured. */
   ttftMs: (node: T) => number | null;
   random: Random;
 }
@@ -16,8 +16,8 @@ interface Choice<T> {
 const PICKED = 4;
 
 /**
- * A free node among the able ones; undefined when all are busy. `preferred` ranks the nodes to ask. If a node of the best rank is busy, the
- * request waits for it; lower ranks are asked only when a rank has no node.
+ * Chooses a free node among the able ones; undefined if all are busy. `preferred` ranks the able nodes. While the nodes
+ * of the best rank are busy, the request waits for them. Lower ranks are only asked if a rank has no node at all.
  */
 export function pickNode<T extends Candidate>(
   { able, free }: { able: RandomSet<T>; free: RandomSet<T> },
@@ -32,8 +32,8 @@ export function pickNode<T extends Candidate>(
 }
 
 /**
- * The least loaded of four free nodes drawn at random; among equals the faster one. If every gateway compared all nodes, all would pick the
- * same one at once; four at random keep refusals rare without that.
+ * The least loaded of four randomly drawn free nodes; the faster one if their load is equal. If every gateway compared
+ * all nodes, all would choose the same node at once. Four random nodes avoid that, and refusals stay rare.
  */
 function chooseNode<T extends Candidate>(
   free: RandomSet<T>,

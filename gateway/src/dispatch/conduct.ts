@@ -1,18 +1,19 @@
 /**
- * How nodes responded to recent offers: refusals (busy although the gateways count a free slot) and late acceptances. A node that declines
- * is offered less, and then gradually more again. Records survive a reconnection. Pure; the numbers are in base/node-thresholds.ts.
+ * Tracks how nodes respond to offers: refusals (busy although it has a free slot by the gateways' counts) and late
+ * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection.
+ * Pure functions; the numbers are in base/node-thresholds.ts.
  */
 import { CRAWL, failedShunMs, REFUSALS, shunMs } from "../base/node-thresholds.ts";
 
 interface Conduct {
-  /** Refusals in a row. A job that ends well halves the count. */
+  /** The number of refusals in a row. A job that ends well halves it. */
   refusals: number;
   refusedAt: number;
-  /** The jobs it ran at its latest refusal. */
+  /** The number of jobs that the node ran at its latest refusal. */
   ran: number;
 }
 
-/** Failed or slow jobs of a node, or of a host's nodes, since the last one that ended well. */
+/** The failed or slow jobs of a node, or of a host's nodes, since the last job that ended well. */
 interface Failing {
   times: number;
   at: number;
@@ -23,14 +24,14 @@ export class OfferRecords {
   readonly #nodes = new Map<string, Conduct>();
   readonly #failing = new Map<string, Failing>();
 
-  /** Returns for how long the node is asked after all others. */
+  /** Records a refusal. Returns for how many milliseconds other nodes are asked first. */
   refused(nodeId: string, ran: number, now: number): number {
     const refusals = this.refusalsOf(nodeId, now) + 1;
     this.#nodes.set(nodeId, { refusals, refusedAt: now, ran: Math.max(1, ran) });
     return shunMs(refusals);
   }
 
-  /** Counts a failure of a node and its host. Returns until when the node is asked after all others. */
+  /** Records a failure of a node, also for its host. Returns until when other nodes are asked first. */
   failed(nodeId: string, hostId: string, how: "failed" | "crawled", now: number): number {
     for (const id of [nodeId, hostId]) {
       const times = (this.#failing.get(id)?.times ?? 0) + 1;
@@ -40,7 +41,7 @@ export class OfferRecords {
     return this.#failing.get(nodeId)?.shunnedUntil ?? 0;
   }
 
-  /** Until when the host's nodes without a record are asked after all others. */
+  /** Until when other nodes are asked before those of the host's nodes that have no record of their own. */
   shunnedUntil(hostId: string): number {
     return this.#failing.get(hostId)?.shunnedUntil ?? 0;
   }
@@ -63,7 +64,7 @@ export class OfferRecords {
     return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSALS.slotBackMs);
   }
 
-  /** Drops expired records. Withdrawn slots are restored by then, unless there were more than sixty. */
+  /** Drops expired records. Withdrawn slots have been restored by then, unless they were more than sixty. */
   sweep(now: number): void {
     for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
     for (const [id, { at }] of this.#failing) if (now - at >= REFUSALS.forgottenMs) this.#failing.delete(id);

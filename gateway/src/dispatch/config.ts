@@ -3,7 +3,7 @@ import { domain, number } from "../base/settings.ts";
 
 interface DispatchConfig {
   dispatchDeadlineMs: number;
-  /** A job that lasts longer than this after its acceptance ends as a stall. */
+  /** How long a job may run after its acceptance; afterwards it ends as a stall. */
   jobMsMax: number;
 }
 

@@ -1,4 +1,6 @@
-/** What the plane loses while nodes are well is retried without counting and blames no node. */
+/**
+ * Requests that the dispatch plane loses while their nodes are well are retried without counting, and blame no node.
+ */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -17,7 +19,7 @@ const order: DispatchOrder = {
   body: { messages: [{ role: "user", content: "hi" }] },
 };
 
-describe("dispatch when the plane loses a running request", () => {
+describe("requests in flight when the dispatch plane fails", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -59,8 +61,8 @@ describe("dispatch when the plane loses a running request", () => {
   const cancelled = (node: FakeNode): string[] =>
     node.heard.flatMap((frame) => (frame.kind === "cancel" ? [frame.job] : []));
 
-  describe("when the whole plane is unreachable", () => {
-    test("retries requests whose messages a frozen gateway process missed, and blames no node", async () => {
+  describe("when the whole dispatch plane is unreachable", () => {
+    test("retries requests whose frames a frozen gateway process missed, and blames no node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
       const running = run(sink);
@@ -73,7 +75,7 @@ describe("dispatch when the plane loses a running request", () => {
       await turn();
       assert.equal(roster.nodes().length, 2, "nor is any node taken for gone");
       assert.equal(dispatcher.isTroubled, false);
-      // The plane lost what the node sent meanwhile.
+      // The dispatch plane lost the frames that the node sent in between.
       first.delta(job, 3, "late");
       await turn();
       assert.equal(dispatcher.isTroubled, true);
@@ -123,7 +125,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), [...Array(4).fill("cut null"), "finished null"]);
     });
 
-    test("shares one deadline across the losses of one outage, and gives a later outage a new one", async () => {
+    test("applies one deadline to all losses of the same outage, and a new deadline to a later outage", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const lose = async (nth: number, awayMs: number): Promise<void> => {
@@ -136,7 +138,7 @@ describe("dispatch when the plane loses a running request", () => {
         await report(node);
       };
       await lose(1, 6_000);
-      // The job runs long enough for the next loss to count as another outage.
+      // The job runs for long enough that the next loss counts as a new outage.
       const job = await node.job(2);
       node.say({ kind: "accepted", job });
       for (let i = 0; i < 4; i++) {
@@ -158,7 +160,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal((await running).end, "cut");
     });
 
-    test("keeps the deadline when an offer gets no reply", async () => {
+    test("keeps the deadline of the outage when an offer gets no reply", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await node.job(1);
@@ -189,7 +191,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal(roster.nodes()[0]?.shunnedUntil, 0);
     });
 
-    test("keeps the one retry available after a loss", async () => {
+    test("keeps the one retry available after the plane lost an attempt", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -207,7 +209,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "quiet silent", "finished null"]);
     });
 
-    test("ends the retry of a silent node's request as cut, not as silence", async () => {
+    test("ends a request as cut if the plane fails during the retry after a silent node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -222,7 +224,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
     });
 
-    test("ends as cut when the plane stays unreachable until the dispatch deadline after the loss", async () => {
+    test("ends a request as cut when the plane stays unreachable for the dispatch deadline", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -242,7 +244,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal(result.server?.hostAccountId, "host-of-a");
     });
 
-    test("does not retry once output has reached the client", async () => {
+    test("does not retry a request once output has reached the client", async () => {
       const node = await online("a");
       const running = run(new TextSink({ streams: true }));
       const job = await node.job();
@@ -255,7 +257,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null"]);
     });
 
-    test("repeats an offer that got no reply", async () => {
+    test("repeats an offer that got no reply because of the outage", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await node.job();
@@ -266,7 +268,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("asks again for a second opinion that was cut, and ends as unconfirmed when no node is left", async () => {
+    test("asks again for a second opinion that the plane cut, and ends as unconfirmed when no node is left", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -298,7 +300,7 @@ describe("dispatch when the plane loses a running request", () => {
     });
   });
 
-  describe("when one server of the plane fails", () => {
+  describe("when one server of the dispatch plane fails", () => {
     const begin = async (node: FakeNode, nth = 1): Promise<string> => {
       const job = await node.job(nth);
       clock.advance(10);
@@ -307,7 +309,7 @@ describe("dispatch when the plane loses a running request", () => {
       return job;
     };
 
-    /** The node connects to another server because its own is dead. */
+    /** Simulates that the node connects to another server because its own is dead. */
     const move = (id: string): void => {
       plane.moved.set(id, clock.monotonic());
       plane.deadServers.add(plane.server);
@@ -342,7 +344,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "cut null", "finished null"]);
     });
 
-    test("ends as cut at the deadline when every node is on a server that hangs", async () => {
+    test("ends a request as cut at the deadline when every node is on a server that hangs", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -361,7 +363,7 @@ describe("dispatch when the plane loses a running request", () => {
       );
     });
 
-    test("ends as cut, not broken or quiet, when frames were lost or stop arriving", async () => {
+    test("ends a request as cut, not as broken or silent, when frames were lost or stop arriving", async () => {
       const node = await online("a");
       for (const [nth, happens] of [
         [1, (job: string) => node.delta(job, 5, "later")],
@@ -405,7 +407,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["broken protocol"]);
     });
 
-    test("waits for the node when the server ends its connection", async () => {
+    test("waits for the node when the server closes the node's connection", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await begin(node);
@@ -418,7 +420,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("blames the node when it ends its connection itself", async () => {
+    test("blames the node when it closes its connection itself", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await begin(node);
@@ -427,7 +429,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["lost lost"]);
     });
 
-    test("forgives silence when the node's server hung before the node moved", async () => {
+    test("does not count silence if the node's server hung before the node moved to another server", async () => {
       const excused: string[] = [];
       dispatcher.onExcused((id, since) => excused.push(`${id} ${clock.monotonic() - since}`));
       const node = await online("a");
@@ -449,7 +451,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(excused, ["a 15000"]);
     });
 
-    test("blames a node that reconnects by itself for its silence while the server responds", async () => {
+    test("counts silence of a node that moved to another server although its own server responds", async () => {
       const node = await online("a");
       const running = run(new TextSink({ streams: true }));
       await begin(node);
@@ -461,13 +463,13 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["quiet silent"]);
     });
 
-    test("accepts nodes of two other established hosts that lost the same server as evidence", async () => {
+    test("takes it as evidence against a server that nodes of two other established hosts lost it too", async () => {
       const [a, b, c] = [await online("a"), await online("b"), await online("c")];
       const running = run(new TextSink());
       await turn();
       const first = [a, b, c].find(({ heard }) => heard.length > 0) as FakeNode;
       await begin(first);
-      // The node that runs the request comes last, after the others have shown that they lost the server too.
+      // The node that runs the request reconnects last, after the others have shown that they lost the server too.
       for (const node of [...[a, b, c].filter((one) => one !== first), first]) {
         plane.moved.set(node.id, clock.monotonic());
         await report(node);
@@ -479,8 +481,8 @@ describe("dispatch when the plane loses a running request", () => {
     });
   });
 
-  describe("capacity remembered after nodes leave", () => {
-    test("counts the slots of nodes that left for one minute, whether the node or the plane was lost", async () => {
+  describe("capacity of nodes that left", () => {
+    test("still counts for one minute, whether the node or the plane was lost", async () => {
       const [a] = [await online("a", 20), await online("b", 30)];
       plane.drop("a");
       assert.equal(dispatcher.slots(MODEL), 50);
@@ -497,7 +499,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal(dispatcher.slots(MODEL), 1);
     });
 
-    test("does not count a node that may no longer work or that drains", async () => {
+    test("does not count if the node is no longer allowed to work, or drains", async () => {
       const a = await online("a", 20);
       a.report({ models: [MODEL], slots: 20, draining: true });
       await turn();
@@ -505,7 +507,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal(dispatcher.slots(MODEL), 0);
     });
 
-    test("makes requests wait briefly for nodes to report once the plane is back", async () => {
+    test("makes requests wait briefly for the nodes' reports once the plane is back", async () => {
       const node = await online("a");
       plane.goAway();
       plane.comeBack();
@@ -530,7 +532,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.equal((await unlucky).end, "no_capacity");
     });
 
-    test("keeps measured node speeds over a short outage and forgets them after a minute", async () => {
+    test("keeps its measured speed during a short outage, and loses it after a minute", async () => {
       const gone: string[] = [];
       roster.onGone((id, by) => gone.push(`${id} ${by}`));
       const node = await online("a");

@@ -18,7 +18,7 @@ const order: DispatchOrder = {
 
 class TextSink extends CollectingSink {
   begun = 0;
-  /** The node has not sent the vectors that it owes. */
+  /** Whether the node still has to send the vectors of an embedding. */
   owes = false;
   readonly #enoughAt: number;
   constructor({ streams = false, enoughAt = Number.POSITIVE_INFINITY } = {}) {
@@ -169,7 +169,7 @@ describe("dispatcher", () => {
     other.say({ kind: "accepted", job: second });
     clock.advance(2300);
     await turn();
-    // The retry is not used yet, so the node that declined is asked again after a moment.
+    // The refusal did not use the retry, so the node that declined is asked again 250 ms later.
     await turn();
     clock.advance(250);
     const third = await node.job(2);
@@ -182,7 +182,7 @@ describe("dispatcher", () => {
     assert.equal(sink.text, "ok");
   });
 
-  test("asks a node that replied busy again after a moment while no other node is free", async () => {
+  test("asks a node that replied busy again after 250 ms while no other node is free", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -191,7 +191,7 @@ describe("dispatcher", () => {
     const second = dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, sink, NEVER);
     other.say({ kind: "busy", job: await other.job() });
     await turn();
-    // The node is asked after all others for half a second.
+    // For half a second, other nodes are asked before this one.
     clock.advance(500);
     const again = await other.job(2);
     other.say({ kind: "accepted", job: again });
@@ -204,7 +204,7 @@ describe("dispatcher", () => {
     assert.equal((await first).end, "finished");
   });
 
-  test("treats a node normally again when the time in which it is asked last has passed", async () => {
+  test("treats a node normally again after the time for which other nodes are asked first", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -242,7 +242,7 @@ describe("dispatcher", () => {
     assert.equal((await waiting).end, "no_capacity");
   });
 
-  test("retries on another node after silence, and returns only that node's output", async () => {
+  test("retries on another node after silence, and returns only the second node's output", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -277,7 +277,7 @@ describe("dispatcher", () => {
     assert.equal(dispatcher.slots("tiny-3b"), 1);
   });
 
-  test("asks a node that stalled after all others for a while, unless no other node serves the model", async () => {
+  test("asks other nodes before one that stalled for a while, unless no other node serves the model", async () => {
     const [a, b] = [await online("a", 4), await online("b", 4)];
     const running = run(new TextSink());
     const { node: silent, other } = await firstOffered(a, b);
@@ -302,7 +302,7 @@ describe("dispatcher", () => {
     await answer(silent, 2);
   });
 
-  test("ends the request when the node stalls after output reached the client", async () => {
+  test("ends the request if the node stalls after output reached the client", async () => {
     const node = await online("a");
     await online("b");
     const sink = new TextSink({ streams: true });
@@ -310,7 +310,7 @@ describe("dispatcher", () => {
     const all = run(sink);
     const job = await Promise.race([offered, turn().then(() => null)]);
     if (job === null) {
-      // The other node was picked and never answers, so the offer passes on after 2 s.
+      // The other node was chosen and never replies, so the offer goes to this node after 2 s.
       clock.advance(2000);
     }
     const mine = job ?? (await offered);
@@ -347,7 +347,7 @@ describe("dispatcher", () => {
     assert.equal((await running).end, "quiet");
   });
 
-  test("waits at most one minute while the node reports prompt progress", async () => {
+  test("waits at most one minute for a node that only reports prompt progress", async () => {
     const node = await online("a");
     const offered = node.job();
     const running = run(new TextSink());
@@ -382,7 +382,7 @@ describe("dispatcher", () => {
     assert.deepEqual(heard(node), ["job", "cancel"]);
   });
 
-  test("pays the node only if it accepted before the client disconnected", async () => {
+  test("names a node to be paid only if it accepted before the client disconnected", async () => {
     const node = await online("a");
     for (const [nth, accepted] of [false, true].entries()) {
       const gone = new AbortController();
@@ -398,7 +398,7 @@ describe("dispatcher", () => {
     }
   });
 
-  test("fails the job, and not the gateway, on missing, malformed or early frames", async () => {
+  test("fails the job, but not the gateway, on missing, malformed or early frames", async () => {
     const node = await online("a", 4);
     const breaks = [
       (job: string) => node.delta(job, 1, "gap"),
@@ -438,7 +438,7 @@ describe("dispatcher", () => {
     }
     const [broken, other] = jobs as [string, string];
     const whole = encode({ kind: "deltas", deltas: [{ job: broken, seq: 0, channel: "answer", text: "x" }] });
-    // The frame names no job. If it was output, the next frame of that job shows the gap.
+    // The malformed frame names no job. If it was output, the next frame of its job shows the gap.
     node.raw(Buffer.from([1, 19, 255]));
     node.raw(whole.subarray(0, -1));
     node.delta(other, 0, "well");
@@ -483,13 +483,13 @@ describe("dispatcher", () => {
     assert.equal(sink.text, "good");
   });
 
-  describe("an answer without any token", () => {
+  describe("an answer without a single token", () => {
     const judged: [string, string | null][] = [];
     beforeEach(() => {
       judged.length = 0;
       dispatcher.onAttempt(({ node, failure }) => judged.push([node.id, failure]));
     });
-    /** The first node ends without output. Resolves with the job of the second node once it is asked. */
+    /** Lets the first node end without output. Resolves with the job of the second node once it is offered. */
     const afterEmpty = async (sink: DispatchSink, signal?: AbortSignal) => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(sink, signal);
@@ -501,7 +501,7 @@ describe("dispatcher", () => {
     };
     const hostOf = ({ server }: Awaited<ReturnType<typeof run>>) => server?.hostAccountId;
 
-    test("returns the second node's output and counts a miss for the first node", async () => {
+    test("is replaced by the second node's output and counts as a miss of the first node", async () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       assert.deepEqual(judged, [], "nobody is judged before the second opinion is there");
@@ -521,7 +521,7 @@ describe("dispatcher", () => {
       assert.equal(heard(first).includes("cancel"), false, "it is done by its own word");
     });
 
-    test("counts the second answer as output when it is stopped at the output cap", async () => {
+    test("is refuted by a second answer that is stopped at the output cap", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 3 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "abc");
@@ -529,7 +529,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), "miss");
     });
 
-    test("counts no miss when the sink stops the second node before any output", async () => {
+    test("counts no miss of the first node if the sink stops the second node before any output", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 1 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, " ");
@@ -537,7 +537,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("ends as empty after two empty answers and names the second node as the server", async () => {
+    test("is confirmed by a second empty answer, and the second node is named as the server", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink());
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "");
@@ -553,7 +553,7 @@ describe("dispatcher", () => {
       );
     });
 
-    test("ends as unconfirmed when there is no other node", async () => {
+    test("stays unconfirmed when there is no other node", async () => {
       const node = await online("a");
       const offered = node.job();
       const running = run(new TextSink());
@@ -568,7 +568,7 @@ describe("dispatcher", () => {
       assert.deepEqual(judged, [["a", null]]);
     });
 
-    test("ends as unconfirmed when no other node is free before the deadline", async () => {
+    test("stays unconfirmed when no other node is free before the deadline", async () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       other.say({ kind: "busy", job: second });
@@ -585,7 +585,7 @@ describe("dispatcher", () => {
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
     });
 
-    test("ignores a second node that fails before output, and takes its outcome after output", async () => {
+    test("is not judged by a second node that fails before output; one that fails after output decides the outcome", async () => {
       const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
         ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
         ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],
@@ -608,7 +608,7 @@ describe("dispatcher", () => {
       }
     });
 
-    test("stops the second node and counts no miss when the client disconnects first", async () => {
+    test("counts no miss, and the second node is stopped, when the client disconnects first", async () => {
       const gone = new AbortController();
       const { running, first, other, second } = await afterEmpty(new TextSink(), gone.signal);
       gone.abort();
@@ -618,7 +618,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("ends as unconfirmed when silence has already used the retry", async () => {
+    test("stays unconfirmed when silence has already used the retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       await online("c");
       plane.drop("c");
@@ -634,7 +634,7 @@ describe("dispatcher", () => {
     });
 
     for (const theirs of [true, false]) {
-      test(`takes a second opinion from ${theirs ? "another host's node although it is busy" : "the same host when no other host is connected"}`, async () => {
+      test(`gets a second opinion from ${theirs ? "another host's node although it is busy" : "the same host when no other host is connected"}`, async () => {
         hostOfNode = (id) => (id === "c" ? "theirs" : "ours");
         const c = theirs ? await online("c") : undefined;
         const gone = new AbortController();
@@ -658,7 +658,7 @@ describe("dispatcher", () => {
     }
   });
 
-  describe("silence measured by the node's own timestamps", () => {
+  describe("silence by the node's own timestamps", () => {
     const begun = async (id = "a") => {
       const node = await online(id);
       const offered = node.job();
@@ -684,10 +684,10 @@ describe("dispatcher", () => {
       );
     });
 
-    test("accepts pauses of 1.99 s after acceptance, even if the output arrives slightly late", async () => {
+    test("allows pauses of 1.99 s after acceptance, even if the output arrives slightly late", async () => {
       const { node, timed, done, running, sink } = await begun();
       for (let n = 1; n <= 20; n++) {
-        // Frames arrive after 0 to 300 ms, each with its own delay.
+        // Frames arrive with different delays of 0 to 300 ms.
         clock.advance(1990 - ((n - 1) % 4) * 90 + (n % 4) * 90);
         node.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
         await turn();
@@ -752,7 +752,7 @@ describe("dispatcher", () => {
       assert.equal((await ahead.running).end, "finished", "arrival counts in their place");
     });
 
-    test("takes progress as a sign of life before the first token, by either clock", async () => {
+    test("counts progress as a sign of life before the first token, by the gateway's clock and by the node's", async () => {
       const { node, job, timed, done, running } = await begun();
       for (let s = 1; s <= 5; s++) {
         clock.advance(1000);
@@ -765,7 +765,7 @@ describe("dispatcher", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("counts a delta without text neither as output nor as a sign of life", async () => {
+    test("does not count a delta without text as output or as a sign of life", async () => {
       for (const withTimes of [true, false]) {
         const { node, job, timed, running, sink } = await begun();
         clock.advance(1500);
@@ -781,13 +781,13 @@ describe("dispatcher", () => {
       }
     });
 
-    test("reads pending data from the socket before it blames a node for the gateway's own delay", async () => {
+    test("reads frames that arrived while the gateway was frozen before it counts silence", async () => {
       const judged: (string | null)[] = [];
       dispatcher.onAttempt(({ failure }) => judged.push(failure));
       const { timed, done, running } = await begun();
       clock.advance(1000);
       timed(1000);
-      // The process freezes; the node continues, and its frames arrive when the process resumes.
+      // The gateway process freezes. The node continues, and its frames arrive when the process resumes.
       clock.freeze(5000);
       await turn();
       timed(2500, "a", 5900);
@@ -799,10 +799,10 @@ describe("dispatcher", () => {
       assert.deepEqual(judged, [null]);
     });
 
-    test("ends the attempt of a silent node once a delayed gateway has given the node its full time", async () => {
+    test("ends the attempt of a silent node once a frozen gateway has given the node its full time", async () => {
       const { timed, running } = await begun();
       timed(0);
-      // The acceptance timer, due at 250 ms, runs 2550 ms late.
+      // The acceptance timer was due at 250 ms and runs 2,550 ms late.
       clock.freeze(2800);
       await turn();
       clock.advance(2549);
@@ -816,13 +816,13 @@ describe("dispatcher", () => {
       const { timed, done, running } = await begun();
       timed(0);
       clock.advance(2300);
-      // The timer ran in this turn of the event loop, which is not over yet.
+      // The timeout's timer has run, but the event loop has not read the socket since.
       timed(2100);
       done();
       assert.equal((await running).end, "finished");
     });
 
-    test("ends a job that exceeds its time limit as a stall without blame or retry", async () => {
+    test("ends a job that exceeds its time limit as a stall, without blame or retry", async () => {
       const judged: (string | null)[] = [];
       dispatcher.onAttempt(({ failure }) => judged.push(failure));
       const { node, job, running } = await begun();

@@ -1,7 +1,7 @@
 /**
- * Takes a request to a node and back: waits for a free node, offers it the job, and asks the next one when it declines. It retries once
- * on another node when the first stops responding before any output reached the client, or returns none. Requests that the plane lost
- * are retried without counting.
+ * Runs a request on a node: waits for a free node, offers it the job, and asks the next node if it declines. If the
+ * node stops responding before any output reached the client, or returns no output, the request is retried once on
+ * another node. Requests that the dispatch plane lost are retried without counting.
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
@@ -24,15 +24,16 @@ import { type MedianSpeed, Speeds } from "./speeds.ts";
 const RETRIES = 1;
 const QUEUE_MAX = 4096;
 const OFFERS_MAX = 99;
-/** Shorter answers are not used to measure speed. */
+/** Answers with fewer tokens are not used to measure speed. */
 const MEASURED_TOKENS_MIN = 8;
 const JOB_MS_MAX = 900_000;
 
 export interface DispatchResult {
   /**
-   * `enough`: the sink needed no more output and the node was stopped. `empty`: no output, confirmed by a second node. `unconfirmed`: no
-   * output, and no other node could confirm it. `unbuilt`: the engine could not build a grammar from the output format. `broken`: the node
-   * broke the protocol. `cut`: the plane lost a node that was well, and the request could not be retried in time.
+   * `enough`: the sink needed no more output, so the node was stopped. `empty`: no output, confirmed by a second node.
+   * `unconfirmed`: no output, and no other node could confirm that. `unbuilt`: the engine could not build a grammar
+   * from the output format. `broken`: the node broke the protocol. `cut`: the dispatch plane lost a node that was well,
+   * and the request could not be retried in time.
    */
   end:
     | "finished"
@@ -47,50 +48,55 @@ export interface DispatchResult {
     | "no_capacity"
     | "cancelled";
   finish: "stop" | "length" | null;
-  /** The node that did the work and may be paid; null when none accepted or its attempt was abandoned. */
+  /** The node that did the work and may be paid; null if no node accepted, or its attempt was abandoned. */
   server: NodeRecord | null;
   /** How many nodes accepted the request. */
   attempts: number;
-  /** From the order to the acceptance, and from the order to the first output, of the attempt that counts. */
+  /**
+   * The milliseconds from the order to the acceptance and to the first output, for the attempt that produced the
+   * result.
+   */
   queueMs: number | null;
   ttftMs: number | null;
-  /** The node's share of the time, to measure its speed. Null when it gave no output. */
+  /** The node's own times, to measure its speed. Null if there was no output. */
   pace: Pace | null;
-  /** A job of the platform's own (`runOn`). No user asked for the answer, so it earns the node no trust. */
+  /**
+   * True for a job of the platform itself (`runOn`). It earns the node no trust, because no user asked for the answer.
+   */
   own?: boolean;
 }
 
 interface Pace {
   nodeId: string;
-  /** From the offer to the first output, and to the last. */
+  /** The milliseconds from the offer to the first output, and to the last. */
   ttftMs: number;
   spanMs: number;
-  /** The time the output took. */
+  /** The milliseconds between the first output and the last. */
   outputMs: number;
 }
 
-/** An answer that ended well, with the gateway's own times and counts. */
+/** An answer that ended well, with times and token counts as the gateway measured them. */
 export interface Measured {
   nodeId: string;
   model: string;
   tokens: TokenCounts;
-  /** From the offer to the last output. An honest node cannot have had less time than this. */
+  /** The milliseconds from the offer to the last output. An honest node cannot have had less time. */
   spanMs: number;
-  /** The job was one of the platform's own. */
+  /** Whether the job was one of the platform's own. */
   own: boolean;
-  /** The builder's request that it answers. Absent for the platform's own jobs. */
+  /** The builder's request. Undefined for the platform's own jobs. */
   request?: AnsweredRequest | undefined;
 }
 
-/** The properties of a request that later checks need. */
+/** The properties of a request that spot checks need later. */
 export interface AnsweredRequest {
   accountId: string;
   endpoint: Endpoint;
   stream: boolean;
   outputTokensMax: number;
-  /** Undefined: the engine's default. */
+  /** Undefined: the engine's default temperature. */
   temperature: number | undefined;
-  /** The request asked for an output format. */
+  /** Whether the request has an output format. */
   formatted: boolean;
 }
 
@@ -101,7 +107,10 @@ interface TokenCounts {
 
 export interface Dispatcher {
   run(order: DispatchOrder, sink: DispatchSink, signal: CancelSignal): Promise<DispatchResult>;
-  /** Runs a request on this node only, even when the node is busy. Undefined when it is not connected or does not serve the model. */
+  /**
+   * Runs a request on this node only, even if the node is busy. Resolves with undefined if the node is not connected or
+   * does not serve the model.
+   */
   runOn(
     nodeId: string,
     order: DispatchOrder,
@@ -111,30 +120,39 @@ export interface Dispatcher {
   /** Records the token counts of an answer that ended well, to measure the node's speed. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts, request?: AnsweredRequest): void;
   onMeasured(run: (measured: Measured) => void): void;
-  /** Calls `run` with the end of every attempt; for an empty one, after its second opinion is known or ruled out. */
+  /**
+   * Calls `run` for each attempt that ended. For an empty answer, this waits until the second opinion is known or ruled
+   * out.
+   */
   onAttempt(run: (attempt: Attempt) => void): void;
-  /** Calls `run` when the plane, not the node, was why the node seemed silent since then (monotonic milliseconds). */
+  /**
+   * Calls `run` when the dispatch plane, and not the node, caused the node's apparent silence since then (monotonic
+   * milliseconds).
+   */
   onExcused(run: (nodeId: string, sinceMs: number) => void): void;
   /**
-   * Calls `run` for each offer that a node declined although the gateways counted a free slot (`busy`), or did not accept in time while
-   * another node could be asked (`late`).
+   * Calls `run` for each offer that a node declined although it had a free slot by the gateways' counts (`busy`), or
+   * did not accept in time while another node could be asked (`late`).
    */
   onRefused(run: (nodeId: string, how: "busy" | "late") => void): void;
   /** One node's median speed for a model. */
   speedOfNode(nodeId: string, model: string): MedianSpeed;
-  /** The model's median speed over the connected nodes that serve it. */
+  /** The model's median speed over all connected nodes that serve it. */
   speedOf(model: string): MedianSpeed;
-  /** Whether a connected node serves the model with an engine that keeps to an output format. */
+  /** Whether any connected node serves the model with an engine that enforces output formats. */
   keepsFormat(model: string): boolean;
-  /** A keyword that excludes every node of the model from a schema with these; undefined when some node enforces all of them. */
+  /** If no node enforces all these schema keywords, one that excludes every node of the model; otherwise undefined. */
   unkeptKeyword(model: string, keywords: readonly KeywordUse[]): KeywordUse | undefined;
-  /** How many requests wait for a node of the model. */
+  /** The number of requests that wait for a node with this model. */
   waiting(model: string): number;
-  /** How many jobs the model's nodes can run at once, or could a minute ago, by the highest count of any gateway. */
+  /**
+   * How many jobs the model's nodes can run at once, or could within the last minute, by the highest count of any
+   * gateway.
+   */
   slots(model: string): number;
-  /** The plane is unreachable, so no node can be reached. */
+  /** Whether the dispatch plane is unreachable, so that no node can be reached. */
   readonly isAway: boolean;
-  /** The plane, or nodes on it, did not respond a moment ago. */
+  /** Whether the dispatch plane, or nodes on it, recently did not respond. */
   readonly isTroubled: boolean;
   close(): void;
 }
@@ -146,9 +164,9 @@ export function openDispatcher(options: {
   log: Log;
   gatewayId: string;
   deadlineMs: number;
-  /** A longer job ends as a stall without blaming the node. */
+  /** The longest time for a job. A longer one ends as a stall, without blaming the node. */
   jobMsMax?: number;
-  /** The other gateways. Absent: there are none. */
+  /** The other gateways. Undefined: there are none. */
   peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways">;
 }): Dispatcher {
   const { roster, clock, deadlineMs, peers } = options;
@@ -157,7 +175,7 @@ export function openDispatcher(options: {
   const excusedListeners: ((nodeId: string, sinceMs: number) => void)[] = [];
   const refusedListeners: ((nodeId: string, how: "busy" | "late") => void)[] = [];
   const over = (attempt: Attempt): void => {
-    // An output format that could not be built is no evidence about the node.
+    // If the grammar could not be built, the output format is the cause, and the attempt says nothing about the node.
     if (attempt.unbuilt) return;
     if (hasFailed(attempt)) roster.failed(attempt.node, "failed");
     for (const run of attemptListeners) run(attempt);
@@ -208,7 +226,7 @@ export function openDispatcher(options: {
     measured(model, { pace, own = false }, tokens, request) {
       if (pace === null) return;
       const { nodeId, ttftMs, spanMs, outputMs } = pace;
-      // The first token came before the timed part began.
+      // The measured time starts with the first token, so that token is not counted.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
       const tokensPerSecond = long ? ((tokens.output - 1) * 1000) / outputMs : null;
       const ttftMsPerToken = tokens.prompt > 0 ? ttftMs / tokens.prompt : undefined;
@@ -227,7 +245,7 @@ export function openDispatcher(options: {
     unkeptKeyword(model, keywords) {
       const need = needOf(model, keywords);
       if (roster.serves(need, new Set())) return undefined;
-      // Prefer a keyword that no node enforces; otherwise no single node enforces all of them.
+      // Prefers a keyword that no node enforces. Otherwise, no single node enforces all of them, and any can be named.
       const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
       return alone ?? keywords.at(-1);
     },
@@ -248,7 +266,7 @@ interface RunOptions {
   queue: NodeQueue;
   roster: Roster;
   clock: Clock;
-  /** Called for every attempt once it is over and judged. */
+  /** Called for every attempt that ended, once the node at fault is known. */
   over: (attempt: Attempt) => void;
   order: DispatchOrder;
   sink: DispatchSink;
@@ -259,25 +277,25 @@ interface RunOptions {
 class Run {
   readonly #o: RunOptions;
   readonly #startedAt: number;
-  /** Nodes that ran this request and are not asked again. */
+  /** Nodes that ran this request; they are not asked again. */
   readonly #tried = new Set<string>();
-  /** Nodes that declined it a moment ago and are asked again later. */
+  /** Nodes that declined this request a moment ago; they are asked again later. */
   readonly #declined = new Set<string>();
-  /** Nodes that ever declined it, because refusals of one request count once. */
+  /** All nodes that declined this request, because repeated refusals of one request count once. */
   readonly #refusedBy = new Set<string>();
   /** Nodes that fell silent during this request. */
   readonly #silent = new Set<string>();
-  /** Whether the first silence counts against its node. */
+  /** Whether the first silence has already been counted against its node or excused. */
   #isSilenceJudged = false;
   readonly #need: NodeRequirements;
-  /** The platform's own jobs share one account. */
+  /** The account of the request; the platform's own jobs share one. */
   readonly #account: string;
   #accepted = 0;
-  /** The time that its nodes spent reading the prompt so far. */
+  /** How long the request's nodes have read the prompt in total, in milliseconds. */
   #readMs = 0;
-  /** The deadline for finding a node. */
+  /** The deadline by which a node must accept. */
   #deadline: number;
-  /** When the plane first lost an attempt of this request. */
+  /** When the dispatch plane first lost an attempt of this request. */
   #outageAt: number | undefined;
 
   constructor(options: RunOptions) {
@@ -291,14 +309,14 @@ class Run {
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
-    /** The latest attempt that the plane cut. */
+    /** The attempt without an answer that the one retry replaces. */
     let first: Attempt | undefined;
-    /** The last one that the plane cut. */
+    /** The latest attempt that the dispatch plane cut. */
     let cut: Attempt | undefined;
     for (let number = 1; number <= OFFERS_MAX; number++) {
       const turn = await this.#nextNode(first);
       if (turn.kind === "cancelled") return this.#result("cancelled", undefined, first);
-      // If a retry finds no other node, the first attempt decides the request's end.
+      // Without a node for the retry, the first attempt decides how the request ends.
       if (turn.kind === "no_capacity") break;
       const { attempts, order, sink, signal } = this.#o;
       const acceptBy = cut && this.#deadline;
@@ -317,7 +335,7 @@ class Run {
       const end = attempt.state as AttemptEnd;
       const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       this.#judge(attempt, first, decision === "retry");
-      // The request itself may silence the nodes.
+      // After too many silent nodes, the request itself may be the cause, so no more nodes are asked.
       if (this.#silent.size >= SILENT_NODES_MAX && end === "declined") return this.#result("quiet", first ?? attempt);
       if (end === "declined") {
         this.#declined.add(turn.node.id);
@@ -332,7 +350,7 @@ class Run {
         first = attempt;
         this.#tried.add(turn.node.id);
       } else {
-        // The retry is used up, so no node can confirm that there is no output.
+        // The retry is used up, so no second node can confirm the empty answer.
         return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }
@@ -343,12 +361,13 @@ class Run {
   }
 
   /**
-   * A node may have fallen silent because of the request. It is blamed once another node had output for the same request, or when no other
-   * host serves the model. If a node of another host falls silent too, neither is blamed.
+   * Decides whether silence counts against the node, because the request itself may be the cause. It counts once
+   * another node returns output for the same request, or if no other host serves the model. If a node of another host
+   * falls silent too, it counts against neither.
    */
   #judge(attempt: Attempt, first: Attempt | undefined, isRetried: boolean): void {
     const { state } = attempt;
-    // An empty attempt is judged with its second opinion.
+    // An empty answer is counted once its second opinion is known.
     if (state === "empty") return;
     if (first?.state !== "quiet") {
       if (state !== "quiet" || !isRetried) this.#o.over(attempt);
@@ -368,7 +387,7 @@ class Run {
     this.#o.over(first);
   }
 
-  /** Whether a node of another host, busy or not, could answer. */
+  /** Whether a node of another host, busy or free, serves the request. */
   #hasOtherHosts({ node }: Attempt): boolean {
     return this.#o.roster.serves(this.#need, this.#kinOf(node));
   }
@@ -386,15 +405,15 @@ class Run {
     if (failure === "silent" || failure === "lost") this.#silent.add(node.id);
   }
 
-  /** Whether a free node could be asked in place of this one. */
+  /** Whether another free node could be asked instead of this one. */
   #couldAskAnother({ id }: { id: string }, first: Attempt | undefined): boolean {
     const excluded = new Set([id]).union(this.#declined).union(this.#ruledOut(first));
     return this.#o.roster.pick(this.#need, excluded, () => null) !== undefined;
   }
 
   /**
-   * Decides on a retry after the plane lost an attempt. A new node must accept within the dispatch deadline, counted from the first loss;
-   * consecutive losses count as one outage, so deadlines do not add up.
+   * Decides whether to retry after the dispatch plane lost an attempt. A node must accept within the dispatch deadline,
+   * counted from the first loss. Consecutive losses count as one outage, so that deadlines do not add up.
    */
   #mayTryAgain({ acceptedAt }: Attempt): boolean {
     const { clock, deadlineMs } = this.#o;
@@ -422,14 +441,17 @@ class Run {
     });
   }
 
-  /** The second node belongs to another host if there is one: a host must not confirm its own empty answers or excuse its own silences. */
+  /**
+   * Nodes that may not be asked next. The second node must belong to another host if possible: a host must not confirm
+   * its own empty answers or excuse its own silences.
+   */
   #ruledOut(first: Attempt | undefined): Set<string> {
     if (first === undefined) return this.#tried;
     const all = this.#tried.union(this.#kinOf(first.node));
     return this.#o.roster.serves(this.#need, all) ? all : this.#tried;
   }
 
-  /** `unjudged`: an empty attempt whose judgment is now due. */
+  /** Builds the result. `unjudged` is an empty attempt that now counts against its node or not. */
   #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
     if (unjudged?.state === "empty") this.#o.over(unjudged);
     return resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
@@ -443,14 +465,15 @@ const needOf = (model: string, keywords: readonly KeywordUse[]): NodeRequirement
 });
 
 /**
- * Whether the node is asked last after this. Misses, and refusals of a prompt before output, do not count because a builder can cause them.
+ * Whether other nodes are asked first after this attempt. Misses, and refusals of a prompt before output, do not count
+ * because a builder can cause them.
  */
 function hasFailed({ state, failure, firstOutputAt }: Attempt): boolean {
   if (failure === null || state === "cancelled" || state === "cut") return false;
   return failure === "prompt" ? firstOutputAt !== null : failure !== "miss";
 }
 
-/** The request's end when this is its last attempt. */
+/** How the request ends if this is its last attempt. */
 function endOf({ state, enough, unbuilt }: Attempt): DispatchResult["end"] {
   if (enough) return "enough";
   if (unbuilt) return "unbuilt";
@@ -482,7 +505,8 @@ function paceOf(attempt: Attempt): Pace | null {
     nodeId: node.id,
     ttftMs: firstOutputAt - offeredAt,
     spanMs: lastOutputAt - offeredAt,
-    // An unstreamed answer arrives in few large pieces, and generating the first took time too.
+    // An unstreamed answer arrives in few large pieces. Its time is counted from the acceptance, because generating the
+    // first piece took time too.
     outputMs: lastOutputAt - (stream ? firstOutputAt : acceptedAt),
   };
 }

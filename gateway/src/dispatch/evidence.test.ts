@@ -1,4 +1,7 @@
-/** Nothing depends on a node's own reports: its load is what the gateways sent it, its slots are what its record allows. */
+/**
+ * Dispatch does not rely on nodes' own reports: their load is the number of jobs that the gateways sent, and their
+ * slots are limited by their records.
+ */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -14,7 +17,7 @@ import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
 const MODEL = "tiny-3b";
 const log = createLog("silent");
 
-describe("dispatch by the gateways' own records", () => {
+describe("dispatch by the gateways' own counts", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let nodeRecords: Record<string, Partial<NodeRecord>>;
@@ -73,7 +76,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.equal(roster.find("full")?.outstanding, 0);
   });
 
-  test("counts jobs that another gateway gave a node until that gateway leaves", async () => {
+  test("counts jobs that another gateway sent to a node, until that gateway leaves", async () => {
     const [one, two] = [open("gw1"), open("gw2")];
     const node = await online("n", { slots: 1 });
     const running = ask(one.dispatcher);
@@ -97,7 +100,7 @@ describe("dispatch by the gateways' own records", () => {
     await waiting;
   });
 
-  test("forgets jobs given by a crashed gateway after ten seconds", async () => {
+  test("no longer counts the jobs of a crashed gateway after ten seconds", async () => {
     const [one, two] = [open("gw1"), open("gw2")];
     const node = await online("n", { slots: 1 });
     void ask(one.dispatcher);
@@ -117,7 +120,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.equal(two.roster.find("n")?.outstanding, 0);
   });
 
-  test("raises a node's slots with its record, at most to the number that the node reports", async () => {
+  test("uses as many of a node's slots as its record allows and the node reports", async () => {
     const { roster, dispatcher } = open("gw1");
     nodeRecords = { young: { slotsMax: 4 }, old: {} };
     await online("young", { slots: 4096 });
@@ -128,14 +131,14 @@ describe("dispatch by the gateways' own records", () => {
   });
 
   const heard = (node: FakeNode): string[] => node.heard.map(({ kind }) => kind);
-  /** Returns first the node that was asked first, then the other one. */
+  /** Returns the node that got the offer first, and then the other node. */
   const inTurn = async (a: FakeNode, b: FakeNode) => {
     await turn();
     return jobs(a) > 0 ? { first: a, other: b } : { first: b, other: a };
   };
 
-  describe("acceptance", () => {
-    test("cancels an offer that is not accepted within 250 ms and asks that node after all others", async () => {
+  describe("acceptance of offers", () => {
+    test("cancels an offer that is not accepted within 250 ms, and then asks other nodes first", async () => {
       const { roster, dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
@@ -161,7 +164,7 @@ describe("dispatch by the gateways' own records", () => {
       assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic());
     });
 
-    test("blames no node for late acceptance when a server of the plane was frozen", async () => {
+    test("blames no node for a late acceptance when a server of the dispatch plane was frozen", async () => {
       const { roster, dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const running = ask(dispatcher);
@@ -245,11 +248,12 @@ describe("dispatch by the gateways' own records", () => {
       assert.deepEqual(refused, [], "told a moment later");
     });
 
-    test("offers fewer and fewer jobs, without the prompt, to a node that keeps declining", async () => {
+    test("asks a node that keeps declining less and less, and without sending the prompt", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
       for (let nth = 1; nth <= 4; nth++) {
-        // Refusals of one request count once, so each refusal here has its own request, whose client then leaves.
+        // Repeated refusals of one request count once. So each refusal has its own request, whose client then
+        // disconnects.
         const gone = new AbortController();
         const left = ask(dispatcher, new TextSink(), gone.signal);
         const job = await node.job(nth);
@@ -296,7 +300,7 @@ describe("dispatch by the gateways' own records", () => {
   });
 
   describe("silence", () => {
-    test("offers a request to no other node after two nodes stalled on it", async () => {
+    test("does not offer a request to a third node after two nodes stalled on it", async () => {
       const { dispatcher } = open("gw1");
       const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => online(id)));
       const running = ask(dispatcher);
@@ -335,22 +339,22 @@ describe("dispatch by the gateways' own records", () => {
     });
   });
 
-  /** The number of offers that came with the prompt. */
+  /** The number of offers to this node that contained the prompt. */
   const prompted = (node: FakeNode): number =>
     node.heard.filter((frame) => frame.kind === "job" && frame.piece.length > 0).length;
-  /** Answers a job that was accepted. */
+  /** Sends a complete answer to a job that the node accepted. */
   const answerTo = (node: FakeNode, job: string): void => {
     node.delta(job, 0, "whole");
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
   };
 
-  /** Collects which attempts count, and how. */
+  /** Collects the attempts that the dispatcher reports, with their failures. */
   const judged = (dispatcher: Dispatcher): string[] => {
     const seen: string[] = [];
     dispatcher.onAttempt(({ node, failure }) => seen.push(`${node.id} ${failure}`));
     return seen;
   };
-  /** Offers a request to nodes of two hosts; the first node falls silent. */
+  /** Offers a request to nodes of two hosts, of which the first falls silent. */
   const silentFirst = async (gone = new AbortController().signal) => {
     const { roster, dispatcher } = open("gw1");
     const seen = judged(dispatcher);
@@ -367,7 +371,7 @@ describe("dispatch by the gateways' own records", () => {
     return { roster, seen, running, first, second };
   };
 
-  test("counts a stall against its node once another node returns output for the same request", async () => {
+  test("counts a stall against the node once another node returns output for the same request", async () => {
     const { roster, seen, running, first, second } = await silentFirst();
     const job = await second.job();
     second.say({ kind: "accepted", job });
@@ -405,7 +409,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.deepEqual(seen, [`${first.id} silent`, `${second.id} silent`]);
   });
 
-  test("abandons a node after two seconds that only reports progress, without blaming it", async () => {
+  test("replaces a node that only reports progress for two seconds, without counting a failure", async () => {
     const { dispatcher } = open("gw1");
     const seen = judged(dispatcher);
     const node = await online("slow");
@@ -426,7 +430,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.deepEqual(refused, ["slow late"]);
   });
 
-  test("asks a failing node after all others for 15 s, then 30 s, until one of its jobs succeeds", async () => {
+  test("asks other nodes before a failing node for 15 s, then 30 s, until one of its jobs succeeds", async () => {
     const { roster, dispatcher } = open("gw1");
     const node = await online("n");
     let nth = 0;
@@ -449,7 +453,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.equal(await runJob(fails), 15_000);
   });
 
-  test("asks new nodes of a host after all others when another of its nodes failed, but not its established ones", async () => {
+  test("when a host's node fails, asks other hosts' nodes before its new nodes, but not before its established ones", async () => {
     const host = { hostAccountId: "one" as Uuid };
     nodeRecords = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
     const { roster, dispatcher } = open("gw1");
@@ -474,7 +478,7 @@ describe("dispatch by the gateways' own records", () => {
   });
 
   for (const stream of [true, false])
-    test(`asks a node after all others for a minute when its ${stream ? "stream" : "whole answer"} crawls, even if the client gives up`, async () => {
+    test(`asks other nodes for a minute before a node whose ${stream ? "stream" : "whole answer"} crawls, even if the client gives up`, async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("n");
       const client = new AbortController();

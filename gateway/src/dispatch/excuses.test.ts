@@ -16,23 +16,23 @@ const believes = (others: ServerLoss[], node = hit("a")): boolean => {
   return excuses.believes(node);
 };
 
-test("excuses a node when nodes of two other established hosts lost the same server at the same time", () => {
+test("a node is excused if nodes of two other established hosts lost the same server at the same time", () => {
   assert.equal(believes([hit("b"), hit("c", { at: 4_999 })]), true);
 });
 
-test("does not excuse a node when at most one other node was affected", () => {
+test("a node is not excused if at most one other node lost the server", () => {
   assert.equal(believes([]), false);
   assert.equal(believes([hit("b")]), false);
   assert.equal(believes([hit("b"), hit("b", { at: 1 })]), false, "one node twice is one witness");
 });
 
-test("ignores witnesses that are new, were on another server, or lost it at another time", () => {
+test("other nodes do not count as witnesses if they are new, were on another server, or lost it at another time", () => {
   assert.equal(believes([hit("b"), hit("c", { server: "s2" })]), false);
   assert.equal(believes([hit("b"), hit("c", { at: 5_000 })]), false);
   assert.equal(believes([hit("b"), hit("c", { established: false })]), false);
 });
 
-test("counts nodes of one owner as one witness, and never as witnesses for each other", () => {
+test("nodes of one owner count as one witness, and never for each other", () => {
   const owners = ["one person"];
   assert.equal(believes([hit("b", { owners }), hit("c", { owners })]), false);
   assert.equal(believes([hit("b"), hit("c")], hit("a", { owners: ["owner of b"] })), false);

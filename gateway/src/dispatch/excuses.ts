@@ -1,21 +1,21 @@
 /**
- * Decides whether to believe that a plane server failed under a node. The node's own word is not enough, nor is a connection that it could
- * have opened and cut itself: nodes of other established hosts must have lost the same server at the same time. Pure; times are monotonic
- * milliseconds.
+ * Decides whether a server of the dispatch plane failed under a node. The node's own report is not enough, nor is a
+ * connection that it could have opened and closed itself. Nodes of other established hosts must have lost the same
+ * server at the same time. Pure functions; times are monotonic milliseconds.
  */
 import { WITNESS_MS, WITNESSES_MIN } from "../base/node-thresholds.ts";
 
-/** Hits are kept for this long. */
+/** How long lost servers are remembered. */
 const KEPT_MS = 60_000;
 
-/** A node reconnected, and the plane reported no end of its former connection. */
+/** The loss of a server: a node reconnected, and the plane had reported no end of its earlier connection. */
 export interface ServerLoss {
   nodeId: string;
-  /** The people who own its host's account. */
+  /** The people who own the account of the node's host. */
   owners: readonly string[];
-  /** The node's probation is over. */
+  /** Whether the node's probation has ended. */
   established: boolean;
-  /** The server of its former connection. */
+  /** The server of the earlier connection. */
   server: string;
   at: number;
 }
@@ -30,7 +30,8 @@ export class Excuses {
   }
 
   /**
-   * Whether enough other nodes lost the server at the same time. Each must have an owner that neither this node nor another witness has.
+   * Whether enough other nodes lost the server at the same time. Each must have an owner that this node and the other
+   * witnesses do not have.
    */
   believes({ owners, server, at }: Pick<ServerLoss, "owners" | "server" | "at">): boolean {
     const known = new Set(owners);

@@ -12,7 +12,7 @@ import { FakeNode, MemoryPlane } from "./testing.ts";
 
 interface Waiting {
   account: string;
-  /** The kind of slot that it can use. */
+  /** The kind of slot that the request can use. */
   slot: number;
 }
 
@@ -26,7 +26,10 @@ const history = fc.array(
   { maxLength: 80 },
 );
 
-/** Plays a history with this many slots of each kind; `served` learns who was served while who waited. */
+/**
+ * Plays a history of arriving and ending requests, with this number of slots of each kind. `served` is called for each
+ * served request, with the requests that waited.
+ */
 function play(
   steps: ({ comes: Waiting } | { ends: number })[],
   slots: number,
@@ -52,17 +55,17 @@ function play(
       running.push(one);
       return true;
     });
-    // Work-conserving: no request waits while a slot that it can use is free.
+    // No request may wait while a slot that it can use is free.
     for (const one of line) assert.equal(free[one.slot], 0);
   }
   return { line, free };
 }
 
-test("leaves no slot free while a waiting request can use it", () => {
+test("fair shares leave no slot free while a waiting request can use it", () => {
   fc.assert(fc.property(history, fc.integer({ min: 1, max: 3 }), (steps, slots) => void play(steps, slots, () => {})));
 });
 
-test("serves an account only after waiting accounts that use less, and its own requests oldest first", () => {
+test("fair shares serve waiting accounts that use fewer slots first, and each account's oldest request first", () => {
   fc.assert(
     fc.property(history, fc.integer({ min: 1, max: 3 }), (steps, slots) => {
       play(steps, slots, (one, line, inService) => {
@@ -75,7 +78,7 @@ test("serves an account only after waiting accounts that use less, and its own r
   );
 });
 
-test("gives a single account every slot, and a second account each freed slot until both have the same", () => {
+test("fair shares give a single account all slots, and a second account each freed slot until both have the same number", () => {
   const comes = (account: string, times: number) =>
     Array.from({ length: times }, () => ({ comes: { account, slot: 0 } }));
   const order: string[] = [];
@@ -87,7 +90,7 @@ test("gives a single account every slot, and a second account each freed slot un
   assert.equal(order.join(""), "aaaaaaaa" + "bbbb" + "aa");
 });
 
-test("gives other accounts their turn on a node's slots when one account has many requests", async () => {
+test("the dispatcher serves other accounts in between when one account has many waiting requests", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
   const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
@@ -124,7 +127,7 @@ test("gives other accounts their turn on a node's slots when one account has man
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("reserves as many slots as other accounts recently used, plus one, when an account has its equal share", () => {
+test("from its equal share on, an account leaves as many slots free as others recently used, plus one", () => {
   const crowd = new RecentDemand();
   const leaves = (has: number, others: number, now: number) =>
     crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
@@ -143,7 +146,7 @@ test("reserves as many slots as other accounts recently used, plus one, when an 
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("reserves slots from the equal share on: one of two slots, a quarter with four accounts", () => {
+test("the equal share is one of two slots for a single account, and a quarter with four accounts", () => {
   const crowd = new RecentDemand();
   crowd.asked("b", 0);
   crowd.asked("a", 0);

@@ -1,11 +1,12 @@
 /**
- * Decides which waiting request of a model is served next: from the account with the fewest requests in service, among equals the one not
- * served for longest, and of its requests the oldest. An account never has more slots than another that waits, and an account alone may use
- * all. An account at its equal share leaves free slots for accounts that asked recently, as many as they used at once, so that these need
- * not wait for a request to end.
+ * Decides which waiting request of a model is served next. First is the account with the fewest requests in service; if
+ * equal, the account not served for longest. Of an account's requests, the oldest is served first. An account never
+ * gets more slots than another that waits, and a single account may use all. An account that has its equal share leaves
+ * slots free for accounts that recently sent requests, as many as these used at once, so that they need not wait for a
+ * request to end.
  */
 
-/** An account that asked within this time is expected to ask again. */
+/** An account that sent a request within this time is expected to send another. */
 const LATELY_MS = 10_000;
 
 interface Served {
@@ -14,10 +15,10 @@ interface Served {
   accounts: number;
 }
 
-/** Tracks how many of a model's slots accounts use, to limit an account above its equal share. */
+/** Tracks how many of a model's slots accounts use, to limit an account that has its equal share. */
 export class RecentDemand {
   #last = { account: "", at: Number.NEGATIVE_INFINITY };
-  /** The latest request from another account than the previous one. */
+  /** The latest request from a different account than `#last`. */
   #other = this.#last;
   #peak = { slots: 0, at: Number.NEGATIVE_INFINITY };
   readonly #waiting = new Map<string, number>();
@@ -28,7 +29,7 @@ export class RecentDemand {
     this.#last = { account, at };
   }
 
-  /** A request of the account starts (1) or stops (-1) waiting for a slot. */
+  /** Counts that a request of the account starts (1) or stops (-1) waiting for a slot. */
   waits(account: string, change: 1 | -1): void {
     this.#allWaiting += change;
     const waiting = (this.#waiting.get(account) ?? 0) + change;
@@ -37,37 +38,37 @@ export class RecentDemand {
   }
 
   /**
-   * Whether the account leaves the free slots to others. `accounts` is the number of accounts, `has` and `othersHave` are what it and the
-   * others have in service.
+   * Whether the account must leave the free slots to others. `accounts` is the number of accounts in service. `has` and
+   * `othersHave` are the requests in service of this account and of all others.
    */
   leaves(account: string, { has, othersHave, accounts }: Served, slots: number, now: number): boolean {
     if (has < slots / Math.max(2, accounts)) return false;
     const others = othersHave + this.#allWaiting - (this.#waiting.get(account) ?? 0);
     const { at } = this.#last.account === account ? this.#other : this.#last;
     if (now - at >= LATELY_MS) return false;
-    // Declines to zero unless as many slots are used again.
+    // The slots kept free for others. The number falls to zero within ten seconds, unless others use as many again.
     const left = this.#peak.slots * Math.max(0, 1 - (now - this.#peak.at) / LATELY_MS);
     if (others >= left) this.#peak = { slots: others, at: now };
     return has >= slots - Math.ceil(Math.max(others, left)) - 1;
   }
 }
 
-/** With more accounts than this at once, all start over as equals. */
+/** With more accounts than this, the order in which they were last served is forgotten. */
 const REMEMBERED_MAX = 10_000;
 
-/** What each account has in service, and when it was last served. */
+/** The number of each account's requests in service, and the order in which accounts were last served. */
 export class InService {
   readonly #counts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
   #turn = 0;
-  /** The sum over all accounts. */
+  /** The number of requests in service of all accounts. */
   total = 0;
 
   of(account: string): number {
     return this.#counts.get(account) ?? 0;
   }
 
-  /** Whether `account` is served before the other. */
+  /** Whether a request of `account` is served before one of `other`. */
   isBefore(account: string, other: string): boolean {
     const more = this.of(account) - this.of(other);
     return more < 0 || (more === 0 && (this.#turns.get(account) ?? 0) < (this.#turns.get(other) ?? 0));
@@ -97,8 +98,8 @@ export class InService {
 }
 
 /**
- * Serves as many requests as possible. `line`: the waiting requests, oldest first. `serve` returns whether it served one. If not, the next
- * request of the same account is tried, and then the next account.
+ * Serves as many waiting requests as possible. `line` is sorted by age, oldest request first. `serve` returns false if
+ * it could not serve the request. Then the next request of the same account is tried, and then the next account.
  */
 export function serveFairly<T extends { account: string }>(
   line: Iterable<T>,

@@ -1,4 +1,4 @@
-/** Nodes that send more than allowed are disconnected, the log stays short, and memory stays bounded. */
+/** A node that sends more than allowed is disconnected, and neither the log nor memory grows without limit. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -21,7 +21,7 @@ const FOREIGN = "16dfk3zq9v8n2x4m7t1c5w0rbe-01";
 const CUT_OFF = "node exceeded its frame rate; disconnecting it";
 const JUNK = Buffer.from("junk");
 
-describe("bounds on what nodes may send", () => {
+describe("limits on the messages that nodes may send", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -61,7 +61,7 @@ describe("bounds on what nodes may send", () => {
   const run = (): Promise<DispatchResult> => dispatcher.run(order, sink(), new AbortController().signal);
   const written = (msg: string): number => lines.filter((line) => line.msg === msg).length;
 
-  test("disconnects a node that sends malformed states, with two log lines and no effect on other nodes", async () => {
+  test("disconnect a node that sends malformed states, with two log lines and no effect on other nodes", async () => {
     await online("good");
     for (let i = 0; i < 10_000; i++) plane.publish(nodeState("bad"), JUNK);
     await turn();
@@ -71,7 +71,7 @@ describe("bounds on what nodes may send", () => {
     assert.ok(roster.find("good") !== undefined);
   });
 
-  test("allows 20 states a second indefinitely and a burst of 200", async () => {
+  test("allow 20 states a second indefinitely, and a burst of 200", async () => {
     const node = await online("a");
     const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });
     for (let second = 0; second < 60; second++) {
@@ -88,14 +88,14 @@ describe("bounds on what nodes may send", () => {
     await turn();
     assert.deepEqual(plane.cuts, ["a"]);
     assert.equal(roster.find("a"), undefined, "what it ran is lost with its connections");
-    // The node reconnects, and its messages count again.
+    // The node reconnects, and its messages are read again.
     clock.advance(1_000);
     report();
     await turn();
     assert.ok(roster.find("a") !== undefined);
   });
 
-  test("applies a state that changes 20 times a second only a few times a second, and always the latest", async () => {
+  test("apply a state that changes 20 times a second only a few times a second, and always the latest", async () => {
     const node = await online("a");
     let heard = 0;
     roster.onState(() => {
@@ -112,7 +112,7 @@ describe("bounds on what nodes may send", () => {
     assert.equal(roster.find("a")?.reportedBusy, 200);
   });
 
-  test("does not count messages that piled up while the gateway was frozen as a flood, unless they exceed it", async () => {
+  test("allow messages that accumulated while the gateway was frozen, up to the limit for that time", async () => {
     const node = await online("a");
     const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });
     clock.freeze(40_000);
@@ -124,7 +124,7 @@ describe("bounds on what nodes may send", () => {
     assert.deepEqual(plane.cuts, ["a"]);
   });
 
-  test("logs a repeatedly disconnected node once a minute, with the count", async () => {
+  test("log a repeatedly disconnected node once a minute, with the number of omitted lines", async () => {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 300; i++) plane.publish(nodeState("bad"), JUNK);
       await turn();
@@ -136,13 +136,13 @@ describe("bounds on what nodes may send", () => {
     assert.equal(second?.unsaid, 14);
   });
 
-  test("replaces states that wait for the node's record by the newest, and reads the record once", async () => {
+  test("keep only the newest of the states that wait for the node's record, and read the record once", async () => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     answerLookups = [];
     for (let i = 1; i <= 150; i++) node.report({ models: ["tiny-3b"], slots: i });
     await turn();
     assert.equal(lookups, 1);
-    // The node reconnects while its earlier messages are still being read.
+    // The node reconnects while the read of its record is still pending.
     for (let i = 0; i < 20; i++) {
       plane.drop("a");
       node.report({ models: ["tiny-3b"], slots: 200 + i });
@@ -154,7 +154,7 @@ describe("bounds on what nodes may send", () => {
     assert.equal(roster.find("a")?.slots, 219);
   });
 
-  test("asks a node to report only a few times when its host's records change hundreds of times", async () => {
+  test("ask a node for its state only a few times when its host's records change hundreds of times", async () => {
     const node = await online("a");
     clock.advance(1_000);
     let asked = 0;
@@ -169,7 +169,7 @@ describe("bounds on what nodes may send", () => {
     assert.deepEqual(plane.cuts, []);
   });
 
-  test("disconnects a node that sends malformed frames continuously", async () => {
+  test("disconnect a node that sends malformed frames continuously", async () => {
     const bad = await online("bad");
     const running = run();
     const job = await bad.job();
@@ -178,7 +178,7 @@ describe("bounds on what nodes may send", () => {
     assert.notEqual((await running).end, "finished");
     assert.deepEqual(plane.cuts, ["bad"]);
     assert.equal(written("node sent a malformed frame"), 1);
-    // Ten a minute point to a bug, not to an attack.
+    // Ten malformed frames a minute suggest a bug, not an attack, so the node stays connected.
     const buggy = await online("buggy");
     for (let i = 0; i < 100; i++) {
       buggy.raw(JUNK);
@@ -188,7 +188,7 @@ describe("bounds on what nodes may send", () => {
     assert.deepEqual(plane.cuts, ["bad"]);
   });
 
-  test("allows stray output, signs of life and unknown frames up to a limit, and disconnects a node above it", async () => {
+  test("allow frames that concern no running job up to a limit, and disconnect a node above it", async () => {
     const foreign = {
       kind: "deltas" as const,
       deltas: [{ job: FOREIGN, seq: 0, channel: "answer" as const, text: "x" }],
@@ -216,7 +216,7 @@ describe("bounds on what nodes may send", () => {
     }
   });
 
-  test("logs missing frames and failures once a minute", async () => {
+  test("log a node's missing frames and failures once a minute", async () => {
     const node = await online("a");
     for (let nth = 1; nth <= 20; nth++) {
       const running = run();
@@ -230,7 +230,7 @@ describe("bounds on what nodes may send", () => {
     assert.equal(written("node failed a job"), 1);
   });
 
-  test("logs a node that connects and disconnects repeatedly once a minute", async () => {
+  test("log a node that connects and disconnects repeatedly once a minute", async () => {
     for (let i = 0; i < 20; i++) {
       await online("a");
       plane.drop("a");

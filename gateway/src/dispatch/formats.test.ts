@@ -1,4 +1,4 @@
-/** Requests with an output format go only to nodes that report an engine that enforces one. */
+/** Requests with an output format (JSON or a JSON schema) only go to nodes whose engine enforces one. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Frame } from "@tollgate/protocol/frames.ts";
@@ -93,7 +93,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(others.flatMap(jobsAt), []);
   });
 
-  test("return no_capacity immediately when no node announces the format for that model", async () => {
+  test("end with no_capacity immediately when no node announces the format for that model", async () => {
     const nodes = [
       await online("older"),
       await online("none", { json_schema: [] }),
@@ -107,14 +107,14 @@ describe("requests with an output format", () => {
     assert.deepEqual(nodes.flatMap(jobsAt), []);
   });
 
-  test("ignore nodes that support the format for a model their host did not elect", async () => {
+  test("ignore nodes that support the format only for a model that their host did not elect", async () => {
     elected = [];
     await online("a", able);
     assert.equal((await run(true)).end, "no_capacity");
     assert.equal(dispatcher.keepsFormat(MODEL), false);
   });
 
-  test("are supported only while a node that supports the format is connected", async () => {
+  test("count as supported only while a node that supports the format is connected", async () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
     const node = await online("a", able);
     assert.equal(dispatcher.keepsFormat(MODEL), true);
@@ -145,10 +145,10 @@ describe("requests with an output format", () => {
     assert.deepEqual([hasFormat(node), hasFormat(older)], [[true, true], [false]]);
   });
 
-  test("keep their place in the queue: no later request takes the supporting node", async () => {
+  test("keep their place in the queue: no later request gets the supporting node", async () => {
     const node = await online("able", able);
     const older = await online("older");
-    // Both nodes are busy with plain requests.
+    // Keeps both nodes busy with plain requests.
     const busy = [run(false), run(false)];
     const [jobHere, jobThere] = [await node.job(), await older.job()];
     const formatted = run(true);
@@ -181,7 +181,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(hasFormat(node), [false, false, true]);
   });
 
-  test("fail immediately when the last supporting node leaves or stops supporting it, while plain requests wait on", async () => {
+  test("fail immediately when the last supporting node leaves or stops supporting it, while plain requests continue to wait", async () => {
     const older = await online("older");
     const held = run(false);
     const heldJob = await older.job();
@@ -265,7 +265,7 @@ describe("requests with an output format", () => {
     }
   });
 
-  test("return to the node that declined, and to no other", async () => {
+  test("are offered again to the supporting node that declined, and to no other", async () => {
     const older = await online("older");
     const node = await online("able", able);
     const formatted = run(true);
@@ -298,7 +298,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(failures, ["agent", "prompt", "engine"]);
   });
 
-  test("with a schema go only to nodes that announce its keywords, or to nodes without announced keywords if it needs only proven ones", async () => {
+  test("with a schema go only to nodes that announce its keywords, or announce none if the schema needs only basic ones", async () => {
     const keeps = (schema_keywords: string[]) => ({ ...able, schema_keywords });
     const older = await online("older", { ...able, slots: 9 });
     const ranges = await online("ranges", keeps(["type", "minimum"]));

@@ -1,7 +1,8 @@
 /**
- * Limits how much a node may send, on any plane: state frames, malformed frames, and idle frames (about jobs that it does not run, signs of
- * life, unknown kinds). Output of its own jobs is limited by their caps and not counted here. A node above a limit is disconnected, and its
- * frames are ignored until the plane has dropped it. This check comes before any frame is decoded.
+ * Limits how much a node may send, on any kind of dispatch plane: state frames, malformed frames, and idle frames
+ * (about jobs that it does not run, signs of life, unknown kinds). Output of its own jobs is limited elsewhere and not
+ * counted. A node above a limit is disconnected, and its frames are ignored until the plane has dropped it. This check
+ * runs before a frame is decoded.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -11,7 +12,7 @@ import type { ProcessPauses } from "./process-pauses.ts";
 
 interface Rate {
   perSecond: number;
-  /** The allowance after a quiet time. */
+  /** How many frames a node may send at once after a pause. */
   burst: number;
 }
 
@@ -19,28 +20,36 @@ type FrameKind = "states" | "malformed" | "idle";
 
 export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
-  /** An honest agent sends none. The allowance lets an agent with a bug fail some jobs without losing its connection. */
+  /**
+   * An honest agent sends no malformed frames. The allowance keeps an agent with a bug connected even if some of its
+   * jobs fail.
+   */
   malformed: { perSecond: 5, burst: 100 },
-  /** Counted by `idleCost`. Output in flight when a job is cancelled counts here, so the allowance is ample. */
+  /**
+   * Counted in units of `idleCost`. Output that arrives after its job was cancelled also counts, so the allowance is
+   * large.
+   */
   idle: { perSecond: 2_000, burst: 10_000 },
 };
 
-/** The cost of decoding a frame: a base, its bytes, and its deltas. A unit is about ten microseconds. */
+/** The cost of decoding a frame: one unit, plus its bytes and deltas. A unit takes about ten microseconds. */
 const IDLE_UNIT_BYTES = 4096;
 const IDLE_UNIT_DELTAS = 16;
 export const idleCost = (bytes: number, deltas: number): number =>
   1 + bytes / IDLE_UNIT_BYTES + deltas / IDLE_UNIT_DELTAS;
 
-/** If frames still come from a disconnected node, the plane is asked again after this time. */
+/**
+ * If frames still arrive from a disconnected node after this time, the gateway asks the plane again to disconnect it.
+ */
 const CUT_AGAIN_MS = 5_000;
-/** By then every allowance is full again, so the record can be dropped. */
+/** After this time every allowance is full again, so the record can be dropped. */
 const FORGET_AFTER_MS = 120_000;
 
 interface Allowance {
-  /** The rest of each allowance. */
+  /** What is left of each allowance. */
   left: Record<FrameKind, number>;
   at: number;
-  /** Until when the node's frames are ignored. */
+  /** The time until which the node's frames are ignored. */
   ignoredUntil: number;
 }
 
@@ -62,13 +71,13 @@ export class FrameRates {
     this.#log = rateLimitedLog(options.log, options.clock);
   }
 
-  /** Whether the node's frames are read at all. */
+  /** Whether the node's frames are read. They are not while it is being disconnected. */
   listensTo(nodeId: string): boolean {
     const allowance = this.#nodes.get(nodeId);
     return allowance === undefined || allowance.ignoredUntil <= this.#options.clock.monotonic();
   }
 
-  /** Counts a frame of the node. Returns false when the node is over its limit and has been disconnected. */
+  /** Counts a frame of the node. Returns false if the node exceeded its limit and was disconnected. */
   count(nodeId: string, kind: FrameKind, cost = 1): boolean {
     const now = this.#options.clock.monotonic();
     const allowance = this.#allowance(nodeId, now);
@@ -84,7 +93,7 @@ export class FrameRates {
     return false;
   }
 
-  /** The node's connections ended, so later frames come from a new connection. */
+  /** Handles the end of the node's connection: later frames come from a new one, and are read again. */
   gone(nodeId: string): void {
     const allowance = this.#nodes.get(nodeId);
     if (allowance !== undefined) allowance.ignoredUntil = 0;
@@ -100,7 +109,7 @@ export class FrameRates {
       return allowance;
     }
     const seconds = (now - known.at) / 1000;
-    // Frames of a pause of this process arrive at once, and each second of the pause had its own allowance.
+    // After a pause of this process, all its frames arrive at once. Each second of the pause adds to the allowance.
     const unheardS = this.#options.processPauses.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
       known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);

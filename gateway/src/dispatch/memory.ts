@@ -1,18 +1,21 @@
 /**
- * The nodes that left recently. For a minute they still count towards a model's request limit, so that a short drop of the fleet does not
- * reject requests. Nodes that the plane lost are expected back at once, and requests wait for them.
+ * Nodes that left recently. For a minute their slots still count towards the models' request limits, so that a short
+ * loss of many nodes does not reject requests. Nodes that the dispatch plane lost are expected to return soon, and
+ * requests wait for them.
  */
 import type { Clock } from "../base/clock.ts";
 
 const REMEMBERED_MS = 60_000;
-/** After an outage nodes are asked for their state, or connect to another server. */
+/** How long after an outage a node may take to report, or to connect to another server. */
 const EXPECTED_MS = 2_000;
 
 interface Remembered<Node> {
   node: Node;
   until: number;
   expectedUntil: number;
-  /** The plane was unreachable, and no listener has been notified that the node is gone. */
+  /**
+   * Whether the node left because the dispatch plane is unreachable. Listeners are only notified if it does not return.
+   */
   away: boolean;
 }
 
@@ -22,13 +25,13 @@ export class NodeMemory<Node extends { id: string }> {
   readonly #changed: () => void;
   #stopTimer = (): void => {};
 
-  /** Calls `changed` when expected nodes did not come back. */
+  /** `changed` is called if expected nodes did not return. */
   constructor(clock: Clock, changed: () => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** A single node left. */
+  /** Remembers a single node that left. */
   left(node: Node, by: "node" | "plane"): void {
     const now = this.#clock.monotonic();
     const expectedUntil = by === "plane" ? now + EXPECTED_MS : now;
@@ -36,7 +39,7 @@ export class NodeMemory<Node extends { id: string }> {
     if (by === "plane") this.#lookLater();
   }
 
-  /** All nodes left because the plane is unreachable. */
+  /** Remembers all nodes, because the dispatch plane became unreachable. */
   away(nodes: Node[]): void {
     const until = this.#clock.monotonic() + REMEMBERED_MS;
     for (const node of nodes) this.#nodes.set(node.id, { node, until, expectedUntil: until, away: true });
@@ -50,7 +53,7 @@ export class NodeMemory<Node extends { id: string }> {
     this.#lookLater();
   }
 
-  /** Removes a node that reconnected, or that may not reconnect any more. */
+  /** Removes a node from memory, because it reconnected or is no longer allowed to. */
   take(id: string): Pick<Remembered<Node>, "node" | "away"> | undefined {
     const remembered = this.#nodes.get(id);
     this.#nodes.delete(id);
@@ -68,7 +71,7 @@ export class NodeMemory<Node extends { id: string }> {
     return [...this.#nodes.values()].flatMap(({ node, expectedUntil }) => (expectedUntil > now ? [node] : []));
   }
 
-  /** Forgets nodes after their minute. Returns those whose end was not announced yet. */
+  /** Drops nodes that left more than a minute ago. Returns those of which listeners were not notified yet. */
   expire(): string[] {
     const now = this.#clock.monotonic();
     const over = [...this.#nodes.values()].filter(({ until }) => until <= now);

@@ -1,42 +1,42 @@
 /**
- * Connected nodes indexed by model and output format, so that a request finds free nodes without scanning. Updating a node costs as
- * much as it has models, however many nodes there are.
+ * An index of connected nodes by model and output format, so that a free node is found without a scan. The cost of an
+ * update depends on the node's number of models, not on the number of nodes.
  */
 import { type Position, RandomSet } from "./random-set.ts";
 
-/** What a request needs from a node. */
+/** The properties that a request requires of a node. */
 export interface NodeRequirements {
   model: string;
-  /** The engine must enforce an output format. Absent: it need not. */
+  /** Whether the engine must enforce an output format. Undefined: no. */
   formatted?: boolean;
-  /** The JSON Schema keywords that the engine must enforce. Absent: none. */
+  /** The JSON Schema keywords that the engine must enforce. Undefined: none. */
   keywords?: readonly string[];
-  /** Many of the node's answers must have been checked. Absent: no matter. */
+  /** Whether many of the node's answers must have been spot-checked. Undefined: no. */
   proven?: boolean;
 }
 
 interface Filed {
   models: ReadonlySet<string>;
-  /** The models for which its engine enforces an output format. */
+  /** The models for which the node's engine enforces an output format. */
   formats: ReadonlySet<string>;
   slots: number;
   outstanding: number;
   draining: boolean;
-  /** See `mayWork`. */
+  /** `mayWork` explains these two fields. */
   inGoodStanding: boolean;
   acceptsEarly: boolean;
 }
 
 class NodeList<Node> {
-  /** Busy or not. */
+  /** All nodes that can serve the request, busy or free. */
   readonly able = new RandomSet<Node>();
   readonly free = new RandomSet<Node>();
-  /** The sum over all able nodes. */
+  /** The slots of all able nodes. */
   slots = 0;
   busy = 0;
 }
 
-/** The lists that a node is in, with the values that put it there. */
+/** The lists in which a node is, and the values by which it was put there. */
 interface Place<Node> extends Omit<Filed, "draining" | "inGoodStanding" | "acceptsEarly"> {
   isOffered: boolean;
   positions: { list: NodeList<Node>; able: Position<Node>; free: Position<Node> | undefined }[];
@@ -47,12 +47,12 @@ export class NodeIndex<Node extends Filed> {
   readonly #formatted = new Map<string, NodeList<Node>>();
   readonly #places = new Map<Node, Place<Node>>();
 
-  /** The able nodes; undefined while there are none. */
+  /** The nodes that meet the requirements; undefined if there are none. */
   of({ model, formatted = false }: NodeRequirements): NodeList<Node> | undefined {
     return (formatted ? this.#formatted : this.#plain).get(model);
   }
 
-  /** Files a new node, or one whose properties changed. */
+  /** Adds a node to the index, or updates a node whose properties changed. */
   file(node: Node): void {
     const { models, formats, slots, outstanding } = node;
     const known = this.#places.get(node);
@@ -88,7 +88,7 @@ export class NodeIndex<Node extends Filed> {
     }
   }
 
-  /** Moves the node to its lists, with none of its slots counted. */
+  /** Moves the node to the lists for its current properties. Its slots are counted later. */
   #move(node: Node): Place<Node> {
     this.remove(node);
     const { models, formats } = node;
@@ -108,11 +108,14 @@ export class NodeIndex<Node extends Filed> {
   }
 }
 
-/** The node has slots, and either may get the prompt with the offer or accepts offers without it. */
+/**
+ * Whether the node may get requests: it has slots, and is either trusted with the prompt in the offer, or accepts
+ * offers without it.
+ */
 export const mayWork = (node: Pick<Filed, "slots" | "inGoodStanding" | "acceptsEarly">): boolean =>
   node.slots > 0 && (node.inGoodStanding || node.acceptsEarly);
 
-/** The node is offered work at all. */
+/** Whether the node gets offers at all. */
 const isOffered = (node: Filed): boolean => !node.draining && mayWork(node);
 
 function listIn<Node>(lists: Map<string, NodeList<Node>>, model: string): NodeList<Node> {

@@ -6,7 +6,7 @@ import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts"
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
-describe("records of nodes", () => {
+describe("node records", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -37,7 +37,7 @@ describe("records of nodes", () => {
     }
   };
 
-  test("keep connected nodes working and others out while the database is unreadable, with one log line a minute", async () => {
+  test("stay valid for connected nodes, and are refused for others, while the database is unreachable, with one log line a minute", async () => {
     await report("a");
     away = true;
     await passMinutes(3, "a", "new");
@@ -52,7 +52,7 @@ describe("records of nodes", () => {
     assert.deepEqual(roster.nodes(), [], "what they say when they are back holds");
   });
 
-  test("are read as soon as possible when they change while the database is unreadable", async () => {
+  test("that change during an outage of the database are read as soon as possible", async () => {
     await report("a");
     [away, allowed] = [true, false];
     await roster.review("a");
@@ -66,7 +66,7 @@ describe("records of nodes", () => {
     assert.equal(roster.nodes().length, 0);
   });
 
-  test("remove a node that left from the remembered capacity when they forbid the node to work", async () => {
+  test("that forbid a node to work remove its slots from the remembered capacity", async () => {
     await report("a");
     plane.drop("a");
     assert.equal(roster.slots("m"), 1);

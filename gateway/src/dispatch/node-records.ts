@@ -1,32 +1,32 @@
 /**
- * Caches what the database allows each node. Records are read again every 30 s and when they are reported to have changed. While the
- * database cannot be read, the last known records stay in force.
+ * Caches the node records (what the database allows each node). They are read again every 30 s, and when they are
+ * reported to have changed. While the database is unreachable, the last known records stay valid.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 
-/** The database's record of a node. */
+/** A node's record in the database. */
 export interface NodeRecord {
   nodeId: Uuid;
   hostAccountId: Uuid;
-  /** The models its host elected. */
+  /** The models that the host elected (chose) for the node. */
   models: string[];
-  /** The people who own its host's account. Absent: not known. */
+  /** The people who own the host's account. Undefined: not known. */
   owners?: string[];
-  /** Honest answers that the node still owes before its probation ends. Absent or 0: it is not on probation. */
+  /** How many honest answers the node still needs before its probation ends. Undefined or 0: not on probation. */
   answersOwed?: number;
-  /** How many of its slots the gateway uses. Absent: all. */
+  /** How many of the node's slots the gateway may use. Undefined: all. */
   slotsMax?: number;
-  /** The node's answers by model, as far as they are recorded. */
+  /** The number of the node's answers by model, as far as recorded. */
   answers?: Record<string, number>;
-  /** How many of its answers were checked. */
+  /** How many of the node's answers were spot-checked. */
   checked?: number;
 }
 
 const RECORD_FOR_MS = 30_000;
-/** A failed read is repeated after this time. */
+/** How long to wait before a failed read is repeated. */
 const RETRY_MS = 2_000;
 
 interface Known {
@@ -44,9 +44,9 @@ export class NodeRecords {
   readonly #options: NodeRecordsOptions;
   readonly #log: RateLimitedLog;
   readonly #known = new Map<string, Known>();
-  /** Reads in flight. */
+  /** Pending reads by node ID. */
   readonly #lookups = new Map<string, Promise<NodeRecord | undefined>>();
-  /** Incremented whenever the records are reported to have changed. */
+  /** Increases whenever records are reported to have changed. */
   #readings = 0;
 
   constructor(options: NodeRecordsOptions) {
@@ -54,7 +54,10 @@ export class NodeRecords {
     this.#log = rateLimitedLog(options.log, options.clock);
   }
 
-  /** Returns undefined when the node may not work. Rejects when the records cannot be read and none are cached. */
+  /**
+   * The node's record; undefined if the node is not allowed to work. Rejects if the record cannot be read and is not
+   * cached.
+   */
   async of(id: string): Promise<NodeRecord | undefined> {
     const known = this.#known.get(id);
     if (known !== undefined && known.until > this.#options.clock.monotonic()) return known.nodeRecord;
@@ -63,24 +66,24 @@ export class NodeRecords {
     return lookup;
   }
 
-  /** Whether the cached record is recent enough. */
+  /** Whether the cached record is new enough to be used without reading it again. */
   isFresh(id: string): boolean {
     return (this.#known.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#options.clock.monotonic();
   }
 
-  /** The records of one node, or of any node, changed. Returns the nodes to look at again. */
+  /** Marks the record of a node, or of all nodes, as changed. Returns the IDs of the nodes to check again. */
   changed(id: string | undefined): string[] {
     this.#readings += 1;
     const ids = id === undefined ? [...this.#known.keys()] : [id];
     for (const each of ids) {
-      // The old record is kept, for when the database cannot be read.
+      // Keeps the old record, in case the database cannot be read.
       const known = this.#known.get(each);
       if (known !== undefined) known.until = Number.NEGATIVE_INFINITY;
     }
     return ids;
   }
 
-  /** Drops old records of nodes that left. */
+  /** Drops outdated records of nodes that left. */
   sweep(isConnected: (id: string) => boolean): void {
     const now = this.#options.clock.monotonic();
     for (const [id, { until }] of this.#known) if (until <= now && !isConnected(id)) this.#known.delete(id);
@@ -90,7 +93,7 @@ export class NodeRecords {
     for (;;) {
       const readings = this.#readings;
       const known = await this.#read(id);
-      // The records changed during the read, so the result may be outdated.
+      // Records changed during the read, so the result may be outdated and is read again.
       if (readings !== this.#readings) continue;
       this.#known.set(id, known);
       return known.nodeRecord;

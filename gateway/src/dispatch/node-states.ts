@@ -1,6 +1,6 @@
 /**
- * The states that nodes report: asks for them, reads them, and looks up the node's record before a state takes effect. A state equal to the
- * previous one is not even decoded; of different ones a few per second take effect, the newest last.
+ * Reads the states that nodes report, and asks for them. Looks up the node's record before a state is applied. A state
+ * equal to the previous one is not decoded. Of changed states, a few per second are applied, and always the newest.
  */
 import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
@@ -17,34 +17,37 @@ interface NodeStatesOptions {
   nodeRecords: NodeRecords;
   clock: Clock;
   log: RateLimitedLog;
-  /** A state takes effect. Without a `nodeRecord` the node may not work. */
+  /** Applies a state. Without a `nodeRecord`, the node is not allowed to work. */
   apply: (nodeId: string, nodeRecord: NodeRecord | undefined, state: NodeState) => void;
-  /** The node repeated its previous state. Returns false when it must be processed all the same. */
+  /** Called if a node repeats its previous state. Returns false if the state must still be processed. */
   unchanged: (nodeId: string) => boolean;
 }
 
-/** How often a changed state takes effect: per second, and at once after a quiet time. */
+/** How many changed states of a node are applied per second, and at once after a pause. */
 const EFFECTS = { perSecond: 4, burst: 8 };
 
 interface Heard {
   bytes: Buffer;
   state: NodeState;
-  /** How many more changed states may take effect. */
+  /** How many more changed states may be applied now. */
   left: number;
   leftAt: number;
 }
 
-/** Every node answers a request for states, so hosts who change their records all the time must not trigger one each time. */
+/**
+ * Each request for states is answered by every node. So requests are limited, even if hosts change their records all
+ * the time.
+ */
 const ASK_EVERY_MS = 250;
 
 export class NodeStates {
   readonly #options: NodeStatesOptions;
   readonly #observers = new Set<(nodeId: string, state: NodeState) => void>();
-  /** The newest state of each node that waits for its record. */
+  /** By node ID: the newest state that waits for the node's record. */
   readonly #waiting = new Map<string, { state: NodeState }>();
-  /** The latest state of each node. */
+  /** By node ID: the latest state. */
   readonly #heard = new Map<string, Heard>();
-  /** States that have to wait, with the function that cancels the wait. */
+  /** By node ID: a state that is applied later because of the limit, with a function that cancels this. */
   readonly #deferred = new Map<string, { bytes: Buffer; stop: () => void }>();
   readonly #unsubscribe: () => void;
   #asking = false;
@@ -61,13 +64,13 @@ export class NodeStates {
     });
   }
 
-  /** Calls `run` with every state before it takes effect. Returns the function that ends it. */
+  /** Calls `run` with every state before it is applied. Returns a function that stops this. */
   onState(run: (nodeId: string, state: NodeState) => void): () => void {
     this.#observers.add(run);
     return () => this.#observers.delete(run);
   }
 
-  /** Asks every node for its state: immediately, or after a moment if it has just asked. */
+  /** Asks all nodes for their state: immediately, or a moment later if it has just asked. */
   ask(): void {
     if (this.#asking) {
       this.#askAgain = true;
@@ -82,7 +85,7 @@ export class NodeStates {
     });
   }
 
-  /** The node left, so a state that still waits has no effect. */
+  /** Discards a state that still waits, because the node left. */
   drop(nodeId: string): void {
     this.#waiting.delete(nodeId);
     this.#heard.delete(nodeId);
@@ -103,7 +106,7 @@ export class NodeStates {
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
     const id = senderOf(subject);
-    // Checked before anything is decoded, so that excess frames cost next to nothing.
+    // Counts the frame before it is decoded, so that excess frames cost very little.
     if (id === undefined || !this.#options.rates.count(id, "states")) return;
     const heard = this.#heard.get(id);
     if (heard?.bytes.equals(payload) === true) {
@@ -112,7 +115,7 @@ export class NodeStates {
       if (!this.#options.unchanged(id)) await this.#understand(id, heard.state);
       return;
     }
-    // Copied, because the transport may reuse its buffer.
+    // Copies the payload, because the transport may reuse its buffer.
     const bytes = Buffer.from(payload);
     const waitMs = heard === undefined ? 0 : this.#untilNext(heard);
     if (waitMs === 0) return await this.#read(id, bytes);
@@ -121,7 +124,7 @@ export class NodeStates {
     else this.#defer(id, bytes, waitMs);
   }
 
-  /** Milliseconds until the node's next state takes effect; 0: now, and it counts. */
+  /** The milliseconds until the node's next state may be applied; 0 if it may be applied now, which then counts. */
   #untilNext(heard: Heard): number {
     const now = this.#options.clock.monotonic();
     const { perSecond, burst } = EFFECTS;
@@ -159,7 +162,7 @@ export class NodeStates {
       state = frame.state;
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      // Only the message is logged, because a cause could quote the node's frame.
+      // Logs the message without its cause, which could quote the node's frame.
       this.#options.log.warn(id, { node: id, why: error.message }, "node sent a malformed state");
       this.#options.rates.count(id, "malformed");
       return;
@@ -170,7 +173,7 @@ export class NodeStates {
     await this.#understand(id, state);
   }
 
-  /** While the record is read, a newer state replaces the waiting one. */
+  /** Looks up the record and applies the state. During the look-up, a newer state replaces this one. */
   async #understand(id: string, state: NodeState): Promise<void> {
     const before = this.#waiting.get(id);
     if (before !== undefined) {
@@ -181,7 +184,7 @@ export class NodeStates {
     this.#waiting.set(id, waiting);
     try {
       const nodeRecord = await this.#options.nodeRecords.of(id);
-      // The record may arrive after the node has left.
+      // The node may have left during the look-up.
       if (this.#waiting.get(id) !== waiting) return;
       this.#options.apply(id, nodeRecord, waiting.state);
     } finally {

@@ -1,20 +1,20 @@
 /**
- * The jobs of each node, by the gateways' own records: this gateway's jobs, and those that the others report (exchange/peers.ts). A node's
- * own report does not count. Times are monotonic milliseconds.
+ * Counts the jobs of each node: this gateway's own, and those that the other gateways report (exchange/peers.ts).
+ * Nodes' own reports do not count. Times are monotonic milliseconds.
  */
 import { RecentMaximum } from "./exchange/largest-lately.ts";
 
-/** How long other gateways' work is remembered, to judge a refusal: their reports arrive within this time. */
+/** How long other gateways' jobs are remembered to judge a refusal, because their reports arrive within this time. */
 const REMEMBERED_MS = 2_000;
-/** An engine may take this long to free the slot of a cancelled job. */
+/** How long an engine may take to free the slot of a cancelled job. */
 const LINGERS_MS = 5_000;
 
 export class OutstandingJobs {
   readonly #own = new Map<string, number>();
-  /** By node, then by gateway. */
+  /** Other gateways' jobs by node ID, then by gateway ID. */
   readonly #told = new Map<string, Map<string, number>>();
   readonly #lately = new Map<string, RecentMaximum>();
-  /** Cancellation times of jobs whose slots may not be free yet. */
+  /** By node ID: when jobs were cancelled whose slots may still be in use. */
   readonly #cancelled = new Map<string, number[]>();
 
   of(nodeId: string): number {
@@ -25,12 +25,15 @@ export class OutstandingJobs {
     return this.#own.get(nodeId) ?? 0;
   }
 
-  /** This gateway's jobs by node. */
+  /** The number of this gateway's jobs by node ID. */
   own(): Record<string, number> {
     return Object.fromEntries(this.#own);
   }
 
-  /** The most jobs that the node may recently have had besides this gateway's: other gateways' jobs and cancelled ones. */
+  /**
+   * The most jobs that the node may recently have had in addition to this gateway's: other gateways' jobs, and
+   * cancelled ones.
+   */
   besidesLately(nodeId: string, now: number): number {
     const cancelled = this.#cancelled.get(nodeId)?.filter((at) => now - at < LINGERS_MS).length ?? 0;
     return Math.max(this.#toldOf(nodeId), this.#lately.get(nodeId)?.at(now) ?? 0) + cancelled;
@@ -51,7 +54,10 @@ export class OutstandingJobs {
     this.#cancelled.set(nodeId, [...before, now]);
   }
 
-  /** Another gateway reported its jobs on these nodes. `whole`: and none on any other. Returns the nodes whose count changed. */
+  /**
+   * Stores another gateway's report about its jobs on these nodes. `whole`: it has no jobs on other nodes. Returns the
+   * nodes whose count changed.
+   */
   told(from: string, jobs: Record<string, number>, { whole, now }: { whole: boolean; now: number }): string[] {
     const changed: string[] = [];
     for (const [nodeId, count] of Object.entries(jobs)) if (this.#set(nodeId, from, count, now)) changed.push(nodeId);
@@ -62,7 +68,7 @@ export class OutstandingJobs {
     return changed;
   }
 
-  /** Drops entries that are too old to matter. */
+  /** Drops entries that are too old to be used. */
   sweep(now: number): void {
     for (const [nodeId, lately] of this.#lately) if (lately.at(now) === 0) this.#lately.delete(nodeId);
     for (const [nodeId, at] of this.#cancelled)

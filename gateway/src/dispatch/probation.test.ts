@@ -1,4 +1,4 @@
-/** Nodes on probation get one request at a time, whatever they report. */
+/** Nodes on probation (new nodes that are not trusted yet) get one request at a time, whatever they report. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -69,14 +69,14 @@ describe("a node on probation", () => {
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
   };
 
-  test("counts as one slot", async () => {
+  test("counts as one slot, whatever it reports", async () => {
     await join();
     assert.equal(roster.slots(MODEL), 1);
     assert.equal(dispatcher.slots(MODEL), 1);
     assert.deepEqual(roster.capacity(MODEL), { nodes: 1, slots: 1, busy: 0 });
   });
 
-  test("gets its second request after the first ends, however often it reports itself as free", async () => {
+  test("gets a second request only after the first ends, even if it reports itself as free", async () => {
     const node = await join();
     const answers = [ask(), ask()];
     const first = await node.job(1);
@@ -92,7 +92,7 @@ describe("a node on probation", () => {
     );
   });
 
-  test("keeps its slot taken when it leaves the roster and returns", async () => {
+  test("still has its slot in use if it leaves and returns during a request", async () => {
     const node = await join();
     const answers = [ask()];
     const first = await node.job(1);
@@ -126,7 +126,7 @@ describe("a node on probation", () => {
     await Promise.all(answers);
   });
 
-  test("is counted separately for users' requests and for the platform's own checks", async () => {
+  test("has one slot for users' requests and one for the platform's own checks", async () => {
     const node = await join();
     const seen: Measured[] = [];
     dispatcher.onMeasured((measured) => seen.push(measured));

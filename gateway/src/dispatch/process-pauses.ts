@@ -1,13 +1,15 @@
 /**
- * Detects whether this process was paused recently: frozen or without CPU time for seconds. Messages from that time arrive late or are
- * missing, which is no evidence about the nodes.
+ * Detects whether this process was recently paused (frozen, or without CPU time for seconds). Messages from that time
+ * arrive late or are lost, which says nothing about the nodes.
  */
 import type { Clock } from "../base/clock.ts";
 
 const TICK_MS = 1_000;
-/** A tick later than this shows that the process was paused. */
+/** A timer that is later than this shows that the process was paused. */
 const STOPPED_MS = 3_000;
-/** Within this time the process has read what arrived during a pause and noticed what was lost. */
+/**
+ * Within this time after a pause, the process has read the messages that arrived during it, and has noticed lost ones.
+ */
 const THAWING_MS = 10_000;
 
 export class ProcessPauses {
@@ -27,7 +29,10 @@ export class ProcessPauses {
     return this.stoppedMs > 0;
   }
 
-  /** The length of a recent pause; 0 without one. May be called at any time: data in a socket is read before timers run. */
+  /**
+   * The length of a recent pause in milliseconds; 0 if there was none. Callers may read data from sockets before timers
+   * run, so this checks for a pause itself.
+   */
   get stoppedMs(): number {
     return this.#tick() - this.#thawedAt < THAWING_MS ? this.#stoppedMs : 0;
   }

@@ -1,4 +1,4 @@
-/** Keys that opt out of spot checks are served only by nodes with many checked answers. */
+/** Requests of API keys that opted out of spot checks are only served by nodes with many spot-checked answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -17,7 +17,7 @@ const SINK = {
   reachedClient: false,
 };
 
-test("a request for proven nodes goes only to a node with 1,000 checked answers, and fails immediately without one", async () => {
+test("a request that needs a proven node goes only to one with 1,000 spot-checked answers, and fails at once without one", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   let checked = 999;
   const roster = new Roster({

@@ -1,7 +1,7 @@
 /**
- * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`), and each account's requests
- * are served in order, except on nodes that the earlier ones cannot use. A request leaves the queue with a node, at its deadline, when its
- * client disconnects, or when no connected node can serve it any more.
+ * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`). Each
+ * account's requests are served in order, except on nodes that earlier requests cannot use. A request leaves the queue
+ * with a node, at its deadline, when its client disconnects, or when no connected node can serve it any more.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
@@ -11,18 +11,21 @@ import type { NodeRequirements } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 
-/** Nodes that declined a request are asked again after this pause, until its deadline. */
+/** After this pause, nodes that declined a request are asked again, until the request's deadline. */
 const DECLINED_PAUSE_MS = 250;
 
 export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
 
-/** What a waiting request accepts. */
+/** The requirements of a waiting request. */
 interface Wanted {
-  /** The request's account. */
+  /** The account that the request belongs to. */
   account: string;
   need: NodeRequirements;
   excluded: ReadonlySet<string>;
-  /** Nodes that declined it a moment ago. It waits for them; they are asked again when this set is cleared. */
+  /**
+   * Nodes that declined this request a moment ago. The request waits for them too; they are asked again once the set is
+   * cleared.
+   */
   declined: Set<string>;
 }
 
@@ -34,7 +37,7 @@ interface QueueOptions {
   roster: Roster;
   clock: Clock;
   waitingMax: number;
-  /** The node's time to first token for a model, if measured. */
+  /** The node's time to first token for a model in milliseconds; null if not measured. */
   ttftMs: (nodeId: string, model: string) => number | null;
 }
 
@@ -44,7 +47,7 @@ export class NodeQueue {
   readonly #waitingMax: number;
   readonly #ttftMs: QueueOptions["ttftMs"];
   readonly #waiting = new Map<string, Set<Waiting>>();
-  /** By model. */
+  /** Requests in service, by model. */
   readonly #inService = new Map<string, InService>();
   readonly #crowds = new Map<string, RecentDemand>();
 
@@ -56,7 +59,10 @@ export class NodeQueue {
     this.#roster.onChange(() => this.#serve());
   }
 
-  /** Resolves with a node whose slot is already counted as taken. Call `ended` here and then `roster.ended` to return it. */
+  /**
+   * Resolves with a node, of which one slot is then reserved. To release it, call `ended` of this queue and then
+   * `roster.ended`.
+   */
   wait(
     need: NodeRequirements,
     order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal },
@@ -95,19 +101,19 @@ export class NodeQueue {
     });
   }
 
-  /** The job on the node that `wait` returned has ended. */
+  /** Releases the account's share after the job on the node from `wait` has ended. */
   ended({ model }: NodeRequirements, account: string): void {
     const inService = this.#inServiceOf(model);
     inService.ended(account);
     if (inService.isEmpty && this.waiting(model) === 0) this.#inService.delete(model);
   }
 
-  /** How many requests for the model wait for a node. */
+  /** The number of requests for the model that wait for a node. */
   waiting(model: string): number {
     return this.#waiting.get(model)?.size ?? 0;
   }
 
-  /** A node that this request can use and no request before it can. */
+  /** Takes a node that this request can use and no earlier request can. */
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {
       if (this.#pick(wanted) === undefined) return undefined;
@@ -140,7 +146,7 @@ export class NodeQueue {
     return inService;
   }
 
-  /** The platform's own jobs take no account's share. */
+  /** Records a request for the fair shares. The platform's own jobs (empty account) are not counted. */
   #asked(model: string, account: string): RecentDemand | undefined {
     if (account === "") return undefined;
     const known = this.#crowds.get(model);
@@ -150,7 +156,7 @@ export class NodeQueue {
     return crowd;
   }
 
-  /** The account has its share of slots and leaves the free ones to others. */
+  /** Whether the account has its equal share, and must leave the free slots to others. */
   #leaves({ account, need: { model } }: Wanted): boolean {
     const inService = this.#inServiceOf(model);
     const has = inService.of(account);

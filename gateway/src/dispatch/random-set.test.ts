@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
 import { type Position, RandomSet } from "./random-set.ts";
 
-/** Draws in turn, so that every outcome occurs. */
+/** A random source that returns all possible values in turn, so that every outcome occurs. */
 const byTurns = (): Random => {
   let turn = 0;
   return { fill: () => {}, below: (bound) => turn++ % bound };
@@ -11,7 +11,7 @@ const byTurns = (): Random => {
 const any = (): boolean => true;
 
 describe("RandomSet", () => {
-  test("contains the items that were added and not deleted", () => {
+  test("contains the items that were added and not removed", () => {
     const set = new RandomSet<number>();
     const positions = Array.from({ length: 10 }, (_, i) => set.add(i));
     for (const gone of [0, 9, 5]) set.delete(positions[gone] as Position<number>);
@@ -20,7 +20,7 @@ describe("RandomSet", () => {
     assert.ok(set.some((each) => each === 8) && !set.some((each) => each === 9));
   });
 
-  test("draws no item twice, only items that match, and keeps all items", () => {
+  test("draws no item twice, draws only matching items, and keeps all items", () => {
     const set = new RandomSet<number>();
     const positions = Array.from({ length: 8 }, (_, i) => set.add(i));
     const random = byTurns();

@@ -1,7 +1,10 @@
-/** A set from which random elements are drawn. Every operation takes constant time, whatever its size. */
+/**
+ * A set from which random elements can be drawn. Adding and removing take constant time, however many elements there
+ * are.
+ */
 import type { Random } from "../base/random.ts";
 
-/** An element's index in the set, so that it can be removed without a search. */
+/** The position of an element in the set, by which it can be removed without a search. */
 export interface Position<T> {
   readonly thing: T;
   at: number;
@@ -26,7 +29,7 @@ export class RandomSet<T> {
     this.#positions.pop();
   }
 
-  /** In no particular order. */
+  /** All elements, in no particular order. */
   all(): T[] {
     return this.#positions.map(({ thing }) => thing);
   }
@@ -36,12 +39,12 @@ export class RandomSet<T> {
   }
 
   /**
-   * Draws up to `count` elements that match, each with the same probability and at most once. Elements that do not match cost a check
-   * each.
+   * Draws up to `count` matching elements, each with the same probability and at most once. Elements that do not match
+   * cost one check each.
    */
   draw(count: number, random: Random, willDo: (thing: T) => boolean): T[] {
     const drawn: T[] = [];
-    // Elements already looked at are moved to the front, and the next is drawn from the rest.
+    // Checked elements are moved to the front, and the next one is drawn from those behind.
     for (let looked = 0; looked < this.#positions.length && drawn.length < count; looked++) {
       this.#swap(looked, looked + random.below(this.#positions.length - looked));
       const { thing } = this.#positions[looked] as Position<T>;

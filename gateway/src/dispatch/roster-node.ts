@@ -1,4 +1,4 @@
-/** A connected node: its own state frames, limited by its record and by what the gateways have seen of it. */
+/** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSALS } from "../base/node-thresholds.ts";
@@ -6,37 +6,40 @@ import { mayWork, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
 export interface RosterNode {
-  /** The id in subjects: `node_…`. */
+  /** The node's ID in the plane's subjects: `node_…`. */
   id: string;
   nodeRecord: NodeRecord;
-  /** The models that it reports, and those among them that its host elected. */
+  /** The models that the node reports, and those of them that its host elected (chose). */
   reported: string[];
   models: Set<string>;
-  /** The models for which it reports that its engine enforces an output format. */
+  /** The models for which the node reports that its engine enforces output formats. */
   formats: Set<string>;
-  /** The JSON Schema keywords that its engine enforces. */
+  /** The JSON Schema keywords that the node's engine enforces. */
   keywords: ReadonlySet<string>;
-  /** The models for which it reports that its engine scores answers, and how. */
+  /** The models whose answers the node's engine can score (for spot checks), and how. */
   scores: Readonly<Record<string, ScoringKind>>;
-  /** The slots and running jobs that it reports (only shown), and the slots that the gateway uses. */
+  /** The slots and running jobs that the node reports, which are only displayed. */
   reportedSlots: number;
   reportedBusy: number;
-  /** The slots of its engine, when the agent reports fewer to keep pauses between tokens short. Only shown. */
+  /** The engine's slots, if the agent reports fewer to keep pauses between tokens short. Only displayed. */
   engineSlots: number | null;
   slots: number;
-  /** The node's jobs by the gateways' records. */
+  /** The number of the node's jobs, by the gateways' counts. */
   outstanding: number;
-  /** The node accepts a job before it has the body. */
+  /** Whether the node accepts a job before it has received the body. */
   acceptsEarly: boolean;
-  /** The node is not on probation and has not refused often recently, so offers carry the prompt. */
+  /**
+   * Whether the node is trusted with the prompt in the offer: it is not on probation, and has not declined often
+   * recently.
+   */
   inGoodStanding: boolean;
   draining: boolean;
   seenAt: number;
-  /** Until then others are asked first, because it declined, failed or was slow. */
+  /** Until this time other nodes are asked first, because this one declined, failed or was slow. */
   shunnedUntil: number;
 }
 
-/** The keywords that the agent's own test proves, for agents that report none. */
+/** The keywords that the agent's own start-up test proves, for agents that report no keywords. */
 const PROVEN: ReadonlySet<string> = new Set(PROVEN_KEYWORDS);
 
 export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
@@ -61,15 +64,15 @@ export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
   };
 }
 
-/** What the gateways saw of the node's responses to offers. */
+/** The gateways' observations of the node's responses to offers. */
 interface Seen {
-  /** Refusals and late acceptances in a row. */
+  /** The number of refusals and late acceptances in a row. */
   refusals: number;
-  /** The slots left to it after them. */
+  /** The slots that the node keeps after its refusals. */
   slotsMax: number;
 }
 
-/** Applies the node's record and the gateways' own observations. */
+/** Applies the node's record and the gateways' observations. */
 export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals, slotsMax }: Seen): void {
   node.nodeRecord = nodeRecord;
   node.models = unlessSame(node.models, elected(node.reported, nodeRecord));
@@ -77,7 +80,7 @@ export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals
   node.inGoodStanding = !isOnProbation(nodeRecord) && refusals <= REFUSALS.inGoodStandingMax;
 }
 
-/** Applies the node's state frame at `now`. Call `applyRecord` afterwards. */
+/** Applies the state that the node reported at `now`. Call `applyRecord` afterwards. */
 export function applyState(node: RosterNode, state: NodeState, now: number): void {
   node.reported = state.models;
   node.reportedSlots = state.slots;
@@ -91,7 +94,7 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
   node.seenAt = now;
 }
 
-/** The same rule as the index applies to connected nodes. */
+/** Whether a node meets the requirements, for nodes that are not in the index. */
 export const isAble = (node: RosterNode, need: NodeRequirements): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
@@ -99,11 +102,11 @@ export const isAble = (node: RosterNode, need: NodeRequirements): boolean =>
   !node.draining &&
   mayWork(node);
 
-/** Nodes with this many checked answers may serve builders who opt out of spot checks. */
+/** The number of spot-checked answers from which a node may serve builders who opted out of spot checks. */
 const CHECKED_MIN = 1_000;
 const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
 
-/** The conditions of a need that the index does not cover. */
+/** The requirements that the index does not cover. */
 export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
   keepsKeywords(node, need) && (need.proven !== true || isProven(node));
 
@@ -117,6 +120,6 @@ export const slotsTrusted = ({ slotsMax }: NodeRecord): number => slotsMax ?? Nu
 const elected = (reported: string[], { models }: NodeRecord): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));
 
-/** Keeps the old set if equal: most reports change nothing, and then the node need not be filed again. */
+/** Returns the old set if both are equal. Most reports change nothing, and then the index need not be updated. */
 const unlessSame = (before: Set<string>, now: Set<string>): Set<string> =>
   before.size === now.size && now.isSubsetOf(before) ? before : now;

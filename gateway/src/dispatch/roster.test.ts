@@ -1,4 +1,4 @@
-/** The roster finds the same nodes for a request as a search through all of them, after any events. */
+/** The index of connected nodes finds the same nodes for a request as a scan of all nodes, after any events. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ import type { RosterNode } from "./roster-node.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
 const MODELS = ["m", "n"];
-/** At most as many as are looked at per request, so that the choice is deterministic. */
+/** No more nodes than are compared per request, so that the choice does not depend on chance. */
 const IDS = ["a", "b", "c", "d"];
 const NEEDS: NodeRequirements[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
 
@@ -44,7 +44,7 @@ const step = fc.oneof(
   { arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(100, 4_000, 12_000) }), weight: 1 },
 );
 
-describe("roster", () => {
+describe("the roster of connected nodes", () => {
   test("finds the same nodes as a scan of all nodes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), fc.subarray(IDS), async (steps, excluded) => {
@@ -74,7 +74,7 @@ function openWorld() {
   };
   const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), nodeRecord });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
-  /** Jobs may outlive their node's connection. */
+  /** Jobs may continue after their node's connection ended. */
   const sent: RosterNode[] = [];
 
   const take = async (each: typeof step extends fc.Arbitrary<infer Step> ? Step : never): Promise<void> => {

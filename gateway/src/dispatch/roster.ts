@@ -1,7 +1,8 @@
 /**
- * The connected nodes. A node reports its models and its maximum of slots; its jobs are counted by the gateways (`outstanding.ts`), and the
- * number of slots in use depends on its record and its responses to offers (`conduct.ts`). Nodes that left are remembered for a minute
- * (`memory.ts`). When records cannot be read, the last known ones stay in force.
+ * The connected nodes. A node reports its models and its maximum of slots. The gateways count its jobs
+ * (`outstanding.ts`); how many slots they use depends on its record and on its responses to offers (`conduct.ts`).
+ * Nodes that left are remembered for a minute (`memory.ts`). While records cannot be read, the last known ones stay
+ * valid.
  */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
@@ -40,7 +41,7 @@ export class Roster {
   readonly rates: FrameRates;
   readonly #log: RateLimitedLog;
   readonly #nodes = new Map<string, RosterNode>();
-  /** The same nodes, filed again whenever one changes. */
+  /** An index of the same nodes, updated whenever one changes. */
   readonly #index = new NodeIndex<RosterNode>();
   readonly #nodeRecords: NodeRecords;
   readonly #states: NodeStates;
@@ -50,10 +51,10 @@ export class Roster {
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
   readonly #memory: NodeMemory<RosterNode>;
   readonly #stopSweeping: () => void;
-  /** Independent of nodes' reports and reconnections. */
+  /** Kept for all nodes, so that reports and reconnections do not reset them. */
   readonly #outstanding = new OutstandingJobs();
   readonly #conducts = new OfferRecords();
-  /** The timers of nodes that are asked after all others. */
+  /** By node ID: the timer for the time in which other nodes are asked first. */
   readonly #shuns = new Map<string, () => void>();
   readonly #worked = new Set<(nodeId: string) => void>();
 
@@ -81,18 +82,18 @@ export class Roster {
     plane.onNodeGone((id, by) => this.#lost(id, by));
     plane.onAway(() => this.#away());
     plane.onBack(() => this.#memory.back());
-    // Nodes connected to the plane before this gateway started report at once.
+    // Asks the nodes that connected to the plane before this gateway started for their state.
     this.#states.ask();
   }
 
-  /** Whether a node that is not excluded is able, busy or not: connected, or expected in a moment. */
+  /** Whether an able node exists besides the excluded ones: connected (busy or free), or expected back soon. */
   serves(need: NodeRequirements, excluded: ReadonlySet<string>): boolean {
     const isThere =
       this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && meetsRequirements(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
-  /** The slots of the nodes that serve the model, or did so a minute ago. */
+  /** The slots of the nodes that serve the model, or did within the last minute. */
   slots(model: string): number {
     const left = this.#memory.all().filter((node) => isAble(node, { model }));
     return left.reduce((sum, node) => sum + node.slots, this.#index.of({ model })?.slots ?? 0);
@@ -104,7 +105,7 @@ export class Roster {
     return { nodes: list?.able.size ?? 0, slots: list?.slots ?? 0, busy: list?.busy ?? 0 };
   }
 
-  /** The ids of the connected nodes that are able. */
+  /** The IDs of the connected nodes that meet the requirements. */
   serving(need: NodeRequirements): string[] {
     return (
       this.#index
@@ -115,7 +116,7 @@ export class Roster {
     );
   }
 
-  /** A free able node; undefined when all are busy. */
+  /** Chooses a free node that meets the requirements; undefined if all are busy. */
   pick(
     need: NodeRequirements,
     excluded: ReadonlySet<string>,
@@ -131,14 +132,14 @@ export class Roster {
     return pickNode(list, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
   }
 
-  /** A job was sent to the node; `ended` undoes it. */
+  /** Counts a job that was sent to the node. `ended` must be called later. */
   sent({ id }: RosterNode): void {
     this.#outstanding.sent(id);
     this.#recount(id);
     for (const run of this.#worked) run(id);
   }
 
-  /** `cancelled`: the engine may take a moment to free the slot. */
+  /** Counts the end of a job. `cancelled`: the engine may take a moment to free the slot. */
   ended({ id }: RosterNode, { cancelled = false } = {}): void {
     if (cancelled) this.#outstanding.cancelled(id, this.#options.clock.monotonic());
     this.#outstanding.ended(id);
@@ -147,12 +148,12 @@ export class Roster {
     this.#notify();
   }
 
-  /** The node's jobs by the gateways' records, connected or not. */
+  /** The number of the node's jobs by the gateways' counts, whether connected or not. */
   outstandingOf(nodeId: string): number {
     return this.#outstanding.of(nodeId);
   }
 
-  /** This gateway's jobs: by node, or on one of them. */
+  /** The number of this gateway's jobs by node ID. */
   ownWork(): Record<string, number> {
     return this.#outstanding.own();
   }
@@ -161,32 +162,32 @@ export class Roster {
     return this.#outstanding.ownOf(nodeId);
   }
 
-  /** Calls `run` with every node on which this gateway's work changed. Returns the function that ends it. */
+  /** Calls `run` for every node on which this gateway's number of jobs changed. Returns a function that stops this. */
   onWork(run: (nodeId: string) => void): () => void {
     this.#worked.add(run);
     return () => this.#worked.delete(run);
   }
 
-  /** Another gateway reported its jobs on these nodes. `whole`: and none on any other. */
+  /** Handles another gateway's report about its jobs on these nodes. `whole`: it has no jobs on other nodes. */
   told(from: string, jobs: Record<string, number>, { whole }: { whole: boolean }): void {
     const changed = this.#outstanding.told(from, jobs, { whole, now: this.#options.clock.monotonic() });
     for (const id of changed) this.#recount(id);
     if (changed.length > 0) this.#notify();
   }
 
-  /** Whether the node recently had a free slot, given the other gateways' work and this gateway's `own`. */
+  /** Whether the node recently had a free slot, given the other gateways' jobs and this gateway's (`own`). */
   hadSlotFree(nodeId: string, { own, slots }: { own: number; slots: number }): boolean {
     return own + this.#outstanding.besidesLately(nodeId, this.#options.clock.monotonic()) < slots;
   }
 
   /**
-   * The node declined although it had a slot, or accepted late. It is asked after all others; if it reported busy, it also gets fewer slots
-   * for a while.
+   * Handles a node that declined although it had a free slot, or accepted late. Other nodes are asked first; if it
+   * replied busy, it also gets fewer slots for a while.
    */
   declined(node: RosterNode, how: "busy" | "late"): void {
     const now = this.#options.clock.monotonic();
     const known = this.#nodes.get(node.id) ?? node;
-    // A late acceptance is no evidence about capacity: a burst delays any agent.
+    // A late acceptance says nothing about the number of slots, because a burst of offers delays any agent.
     const ran = how === "busy" ? this.#outstanding.of(node.id) : Number.POSITIVE_INFINITY;
     const shunMs = this.#conducts.refused(node.id, ran, now);
     this.#shunUntil(known, now + shunMs);
@@ -195,30 +196,37 @@ export class Roster {
     this.#notify();
   }
 
-  /** A job of the node ended well. */
+  /** Handles a job that ended well. */
   served(node: RosterNode): void {
     node.shunnedUntil = 0;
     this.#conducts.served(node.id, node.nodeRecord.hostAccountId);
   }
 
-  /** The plane cannot reach the node. For a moment it gets work only if no other node serves the model. */
+  /**
+   * Handles a node that the plane cannot reach. For a moment, it gets requests only if no other node serves the model.
+   */
   shun(node: RosterNode): void {
     this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);
   }
 
-  /** After a failure the host's nodes without a record of their own share the consequence. */
+  /**
+   * The time until which other nodes are asked first. New nodes share the consequences of failures of their host's
+   * other nodes.
+   */
   #shunnedUntil({ nodeRecord, shunnedUntil }: RosterNode): number {
     if (slotsTrusted(nodeRecord) > SLOTS_OF_NEW_MAX) return shunnedUntil;
     return Math.max(shunnedUntil, this.#conducts.shunnedUntil(nodeRecord.hostAccountId));
   }
 
-  /** The node failed a job or was slow. It is asked last, for longer each time, until a job ends well. */
+  /** Handles a failed or slow job. Other nodes are asked first, for longer each time, until a job ends well. */
   failed(node: RosterNode, how: "failed" | "crawled"): void {
     const now = this.#options.clock.monotonic();
     this.#shunUntil(node, this.#conducts.failed(node.id, node.nodeRecord.hostAccountId, how, now));
   }
 
-  /** Wakes waiting requests at the end of that time: the node may have been free all along. */
+  /**
+   * Sets the time until which other nodes are asked first. Then wakes waiting requests, because the node may be free.
+   */
   #shunUntil(node: RosterNode, until: number): void {
     const { clock } = this.#options;
     const known = this.#nodes.get(node.id) ?? node;
@@ -231,7 +239,7 @@ export class Roster {
     this.#shuns.set(node.id, stop);
   }
 
-  /** Resolves once the node is connected and may work. */
+  /** Resolves once the node is connected and allowed to work. */
   async online(id: string): Promise<void> {
     while (!this.#nodes.has(id)) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -254,33 +262,33 @@ export class Roster {
     return () => this.#changed.delete(run);
   }
 
-  /** Calls `run` for every node that starts to take requests. */
+  /** Calls `run` for every node that joins. */
   onJoin(run: (node: RosterNode) => void): void {
     this.#joined.add(run);
   }
 
   /**
-   * Calls `run` for every node whose connection ended, with whether the node or the plane caused it; its requests are lost. During an
-   * outage of the plane a node counts as gone if it has not reconnected within a minute.
+   * Calls `run` for every node whose connection ended, which loses its requests, and says whether the node or the plane
+   * caused that. During an outage of the plane, this is delayed until a node has not reconnected for a minute.
    */
   onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);
     return () => this.#gone.delete(run);
   }
 
-  /** Calls `run` with every state before it takes effect. Returns the function that ends it. */
+  /** Calls `run` with every state before it is applied. Returns a function that stops this. */
   onState(run: (nodeId: string, state: NodeState) => void): () => void {
     return this.#states.onState(run);
   }
 
   /**
-   * Reads the records of a node (of all nodes, when undefined) again after a change. A node that may not work any more gets no new offers
-   * and finishes its jobs.
+   * Reads the record of a node (or of all nodes) again after a change. A node that is no longer allowed to work gets no
+   * more offers, and finishes its jobs.
    */
   async review(id?: string): Promise<void> {
     const ids = this.#nodeRecords.changed(id);
     await Promise.all(ids.map((known) => this.#review(known)));
-    // Nodes that may work again report at once.
+    // Asks for states, so that nodes that are allowed to work again report at once.
     this.#states.ask();
   }
 
@@ -312,7 +320,7 @@ export class Roster {
     if (known === undefined) this.#nodes.set(id, node);
     this.#refile(node);
     if (known === undefined) {
-      // After an outage of the plane a single line is logged.
+      // After an outage of the plane, one line is logged for all nodes instead of one per node.
       if (remembered?.away !== true)
         this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "node online");
       for (const run of this.#joined) run(node);
@@ -320,7 +328,7 @@ export class Roster {
     this.#notify();
   }
 
-  /** Returns false when the node is not connected yet, or its record is due to be read again. */
+  /** Handles a repeated state. Returns false if the node is not connected yet, or its record must be read again. */
   #sawAgain(id: string): boolean {
     const node = this.#nodes.get(id);
     if (node === undefined || !this.#nodeRecords.isFresh(id)) return false;
@@ -329,7 +337,7 @@ export class Roster {
   }
 
   #dropStale(): void {
-    // Reports from that time are still in the socket, or come when nodes are asked.
+    // After a pause of this process, nodes' reports may still be in the socket, so nodes are asked instead of dropped.
     if (this.processPauses.wasStopped) {
       this.#states.ask();
       return;
@@ -356,7 +364,7 @@ export class Roster {
     for (const run of this.#gone) run(id, by);
   }
 
-  /** The plane is unreachable; the nodes have not left. */
+  /** Handles an outage of the plane. The nodes themselves have not left. */
   #away(): void {
     this.#states.dropAll();
     this.#memory.away(this.nodes());
@@ -365,13 +373,13 @@ export class Roster {
     this.#notify();
   }
 
-  /** The node may not work any more. */
+  /** Removes a node that is no longer allowed to work. */
   #bar(id: string): void {
     this.#memory.take(id);
     this.#withdraw(id);
   }
 
-  /** Stops offering it work. */
+  /** Stops offering requests to the node. */
   #withdraw(id: string): void {
     const node = this.#nodes.get(id);
     if (node === undefined) return;
@@ -381,7 +389,7 @@ export class Roster {
     this.#notify();
   }
 
-  /** Restores slots that nodes lost by declining. */
+  /** Gradually restores the slots that nodes lost by declining. */
   #giveBackSlots(): void {
     let changed = false;
     for (const node of this.#nodes.values()) {
@@ -407,7 +415,7 @@ export class Roster {
     this.#refile(node);
   }
 
-  /** A node that left meanwhile stays gone. */
+  /** Updates the index, unless the node has left. */
   #refile(node: RosterNode): void {
     if (this.#nodes.get(node.id) === node) this.#index.file(node);
   }
@@ -422,6 +430,6 @@ interface RosterOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** The node's record; undefined when it may not work at all. */
+  /** Reads the node's record; undefined if the node is not allowed to work. */
   nodeRecord: (nodeId: string) => Promise<NodeRecord | undefined>;
 }

@@ -1,4 +1,4 @@
-/** An attempt in flight, and its transitions by the table in attempt.ts. */
+/** An attempt in flight, and its changes of state by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ShortLivedMap } from "../base/short-lived.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
@@ -7,8 +7,9 @@ import type { RosterNode } from "./roster-node.ts";
 import type { SignsOfLife } from "./silence.ts";
 
 /**
- * Why an attempt failed, as the gateway saw it: the node reported a fault of its engine, its agent or the prompt; it broke the protocol; it
- * fell silent; its connection dropped; or it reported no output where another node had some.
+ * Why an attempt failed, as far as the gateway knows: the node reported a failure of its engine, its agent or the
+ * prompt; it broke the protocol; it fell silent; its connection dropped; or it returned no output for a request for
+ * which another node returned some (`miss`).
  */
 export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost" | "miss";
 
@@ -21,26 +22,28 @@ export interface Attempt {
   readonly node: RosterNode;
   readonly offeredAt: number;
   state: AttemptState;
-  /** The sequence number expected in the node's next output. */
+  /** The expected sequence number of the node's next output. */
   seq: number;
   acceptedAt: number | null;
   firstOutputAt: number | null;
   lastOutputAt: number | null;
   aliveAt: number;
   finish: "stop" | "length" | null;
-  /** The sink had all it needed, so the node was stopped. */
+  /** The sink needed no more output, so the node was stopped. */
   enough: boolean;
-  /** The attempt ended normally without one token of output. */
+  /** The attempt ended normally, without one token of output. */
   blank: boolean;
   failure: Failure | null;
-  /** The engine could not build a grammar from the output format. The schema is the cause, so no node is blamed. */
+  /**
+   * The engine could not build a grammar from the output format. The schema is the cause, so the node is not blamed.
+   */
   unbuilt: boolean;
-  /** How the node declined the offer; null when it did not. */
+  /** How the node declined the offer; null if it did not. */
   refusal: "busy" | "late" | null;
 }
 
 export interface RunningAttempt extends Attempt, SignsOfLife {
-  /** The frames to send once the node accepts. */
+  /** Frames to be sent once the node accepts. */
   rest: [head: Uint8Array, rest?: Uint8Array][];
   formatted: boolean;
   sink: DispatchSink;
@@ -53,7 +56,7 @@ const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost
 
 export function applyEvent(attempt: RunningAttempt, event: AttemptEvent): void {
   if (isOver(attempt.state)) return;
-  // An event that the protocol does not allow breaks the attempt. Every state accepts "broken".
+  // An event that the protocol does not allow ends the attempt as broken, in every state.
   const next = advance(attempt.state, event);
   attempt.state = next ?? (advance(attempt.state, "broken") as AttemptState);
   attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
@@ -61,9 +64,12 @@ export function applyEvent(attempt: RunningAttempt, event: AttemptEvent): void {
   if (isOver(attempt.state)) attempt.over(attempt.state);
 }
 
-/** This gateway's attempts in flight, by their jobs. */
+/** This gateway's attempts in flight, by job. */
 export class RunningAttempts extends ShortLivedMap<string, RunningAttempt> {
-  /** Frames about an ended attempt, or about another node's job, are ignored. */
+  /**
+   * The node's running attempt with this job. Undefined if it has ended or belongs to another node; frames about it are
+   * then ignored.
+   */
   find(nodeId: string, job: string): RunningAttempt | undefined {
     const attempt = this.get(job);
     return attempt?.node.id === nodeId ? attempt : undefined;

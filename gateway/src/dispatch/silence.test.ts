@@ -19,7 +19,7 @@ const accepted = (at = 0): SignsOfLife => ({
 const HOUR_MS = 3_600_000;
 
 describe("silence timeouts", () => {
-  test("checks again after two seconds, while another node is available, whether a node still reads the prompt", () => {
+  test("check after two seconds whether a node still reads the prompt, while another node is available", () => {
     const reads = { ...accepted(100), lateAt: 250 };
     hearProgress(reads, 0.5, 1_500);
     assert.deepEqual(silenceTimeout(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
@@ -48,7 +48,7 @@ describe("silence timeouts", () => {
     assert.equal(silenceTimeout(accepted(), 20_000, 10_000).event, "quiet", "silent and over: it was silent");
   });
 
-  test("take prompt progress as a sign of life for one minute, and only before output", () => {
+  test("accept prompt progress as a sign of life for one minute, and only before output", () => {
     const reading = accepted();
     for (let s = 1; s < 60; s++) hearProgress(reading, s / 60, s * 1_000);
     hearProgress(reading, 1, 60_000);
@@ -58,7 +58,7 @@ describe("silence timeouts", () => {
     assert.equal(producing.aliveAt, 0);
   });
 
-  test("take repeated progress at the same fraction as a sign of life for 10 s, and longer for long prompts", () => {
+  test("accept progress that does not increase as a sign of life for 10 s, and for longer with long prompts", () => {
     const stuck = accepted();
     for (let s = 1; s < 30; s++) hearProgress(stuck, 0.2, s * 1_000);
     assert.equal(stuck.aliveAt, 10_000, "it grew once, in the first second");
@@ -81,7 +81,7 @@ describe("silence timeouts", () => {
 describe("a node's own timestamps", () => {
   const at = (firstMs: number, lastMs = firstMs) => ({ firstMs, lastMs });
 
-  test("never count gaps under 2.0 s, and always count gaps over 2.3 s", () => {
+  test("never make a gap under 2.0 s count as silence, and always make one over 2.3 s count", () => {
     assert.equal(hearOutput(accepted(), at(1_999), 1_999), "output");
     assert.equal(hearOutput(accepted(), at(2_301), 2_400), "quiet");
     const heard = accepted();
@@ -94,7 +94,7 @@ describe("a node's own timestamps", () => {
     assert.equal(hearOutput(heard, at(9_400), 9_400), "quiet");
   });
 
-  test("are ignored when they lie in the future, and break the protocol when they decrease", () => {
+  test("are ignored if they are in the future, and break the protocol if they decrease", () => {
     const heard = accepted();
     assert.equal(hearOutput(heard, at(50_000), 100), "output");
     assert.equal(heard.own.aliveMs, 100);
@@ -102,14 +102,14 @@ describe("a node's own timestamps", () => {
     assert.equal(hearOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
   });
 
-  test("are replaced by arrival times when the node sends no timestamps, or not always", () => {
+  test("are replaced by arrival times if the node sends none, or not always", () => {
     const heard = accepted();
     for (const ms of [2_200, 4_400, 6_600]) assert.equal(hearOutput(heard, undefined, ms), "output");
     assert.equal(hearOutput(heard, at(8_000), 8_000), "output");
   });
 });
 
-test("let a delayed gateway extend the silence timeout only once", async () => {
+test("a delayed gateway extends the silence timeout only once", async () => {
   const clock = manualClock(0);
   const passed: string[] = [];
   watch(accepted(), { clock, jobMsMax: HOUR_MS, passed: (event) => passed.push(event) });

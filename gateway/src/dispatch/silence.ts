@@ -1,58 +1,62 @@
 /**
- * When a node counts as silent, by two clocks. The node's own token times show how long its engine paused: a pause under 2.0 s never
- * counts, one over 2.3 s always does, whatever the network adds. Arrival times show how long nothing came, with some room for the network;
- * they apply to every node, also without token times. A node gains nothing by false times. They are only compared with each other, never
- * billed, paid or measured. Pauses reported too short still end at the limit on arrival, 0.15 s later; pauses reported too long end the
- * node's own job. Times that run backwards break the protocol; times in the future are ignored.
+ * Decides when a node counts as silent, by two clocks. The node's own token times show how long its engine paused: a
+ * pause under 2.0 s never counts, one over 2.3 s always does, whatever the network adds. Arrival times show how long no
+ * frame arrived, with some tolerance for the network. They apply to every node, also without token times. Nodes gain
+ * nothing by false times, which are only compared with each other, never billed, paid or measured. If a node reports
+ * its pauses too short, the limit on arrival times still ends the job, 0.15 s later. If it reports them too long, its
+ * own job ends. Decreasing times break the protocol; times in the future are ignored.
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ACCEPT_MS_MAX, READ_MS_MIN } from "../base/node-thresholds.ts";
 
-/** To accept, while no other node could be asked. */
+/** How long a node may take to accept while no other node could be asked. */
 const ACCEPT_ALONE_MS_MAX = 2_000;
-/** Between two tokens, or from acceptance to the first, by the node's own clock. */
+/** The longest pause between two tokens, or from acceptance to the first, by the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
-/** The same limit by arrival at the gateway. */
+/** The longest pause by arrival of frames at the gateway. */
 const SILENCE_MS_MAX = 2_300;
-/** A timer later than this was delayed by this process, and so were the node's messages. */
+/** If a timer is later than this, this process was delayed, and so were the node's frames. */
 export const LATE_MS_MAX = 50;
 
-/** The node's own times, in milliseconds since it accepted. */
+/** The times that the node reports, in milliseconds since it accepted. */
 interface OwnTimes {
-  /** The latest time that it reported. */
+  /** The latest time that the node reported. */
   toldMs: number;
-  /** The latest sign of life, limited to plausible times. */
+  /** The latest sign of life, corrected if the reported time is impossible. */
   aliveMs: number;
 }
 
 /** The signs of life of an attempt, by this gateway's clock and by the node's. */
 export interface SignsOfLife {
   readonly offeredAt: number;
-  /** The deadline for any node to accept the request. */
+  /** The deadline by which any node must accept the request. */
   readonly acceptBy: number;
   acceptedAt: number | null;
   readonly endpoint: Endpoint;
   lastOutputAt: number | null;
-  /** The latest sign of life. */
+  /** The time of the latest sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
-  /** When to check the attempt next, because another node may be free: before acceptance, and before output. */
+  /** When to check next whether another node could take over: before acceptance, and before output. */
   lateAt: number;
   readonly reading: Reading;
 }
 
-/** The state of reading the prompt. */
+/** How far the node has read the prompt. */
 interface Reading {
   fraction: number;
   /** When the fraction last increased. */
   grewAt: number;
-  /** The time for which progress counts: in all, and while the fraction does not grow. */
+  /** How long progress counts as a sign of life: in total, and while the fraction does not increase. */
   readonly msMax: number;
   readonly stuckMsMax: number;
 }
 
-/** The node reports progress on the prompt; for embeddings, on the next input. */
+/**
+ * Counts progress as a sign of life, within its limits. Progress is on the prompt or, for embeddings, on the next
+ * input.
+ */
 export function hearProgress(heard: SignsOfLife, fraction: number, now: number): void {
   const { acceptedAt, lastOutputAt, own, endpoint, reading } = heard;
   const readsSince = endpoint === "embedding" ? (lastOutputAt ?? acceptedAt) : acceptedAt;
@@ -64,7 +68,7 @@ export function hearProgress(heard: SignsOfLife, fraction: number, now: number):
   own.aliveMs = now - acceptedAt;
 }
 
-/** Counts output as a sign of life: by the node's own times if it sends them, otherwise by arrival. */
+/** Counts output as a sign of life: by the node's own times if it sends them, otherwise by arrival time. */
 export function hearOutput(
   { acceptedAt, offeredAt, own }: SignsOfLife,
   times: { firstMs: number; lastMs: number } | undefined,
@@ -78,7 +82,7 @@ export function hearOutput(
   return readTimes(own, times, now - offeredAt);
 }
 
-/** Reads the times of a delta. `sinceOfferMs` is the most that can have passed for the node. */
+/** Checks a delta's own times. `sinceOfferMs` is the longest time that can have passed for the node. */
 function readTimes(
   own: OwnTimes,
   { firstMs, lastMs }: { firstMs: number; lastMs: number },
@@ -91,7 +95,7 @@ function readTimes(
   return pauseMs > PAUSE_MS_MAX ? "quiet" : "output";
 }
 
-/** How long the node may stay silent, and the event that follows. */
+/** How much longer the node may stay silent, and the event that follows then. */
 export function silenceTimeout(
   attempt: Pick<SignsOfLife, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "lastOutputAt">,
   now: number,
@@ -103,14 +107,14 @@ export function silenceTimeout(
     const untilEndMs = Math.min(untilQuietMs, untilOverMs);
     const untilLateMs = attempt.lateAt - now;
     if (untilEndMs > 0 && untilLateMs < untilEndMs) return { leftMs: untilLateMs, event: "late" };
-    // The request's deadline may pass before the node counts as late.
+    // The request's deadline may come before the node counts as late.
     return untilQuietMs <= untilOverMs
       ? { leftMs: untilQuietMs, event: "quiet" }
       : { leftMs: untilOverMs, event: "cut" };
   }
   const untilQuietMs = attempt.aliveAt + SILENCE_MS_MAX - now;
   const untilOverMs = attempt.acceptedAt + jobMsMax - now;
-  // The node reads the prompt; without a sign of life it is silent.
+  // The node is still reading the prompt. It needs signs of life, and may be replaced if it is late.
   if (attempt.lastOutputAt === null && attempt.aliveAt > attempt.acceptedAt) {
     const untilLateMs = Math.max(attempt.lateAt, attempt.acceptedAt + READ_MS_MIN) - now;
     const untilEndMs = Math.min(untilQuietMs, untilOverMs);
@@ -121,7 +125,7 @@ export function silenceTimeout(
     : { leftMs: untilOverMs, event: "expire" };
 }
 
-/** The node is late, but no other node can take over now, so it is checked again later. */
+/** Postpones the check of a late node, because no other node can take over now. */
 export function waitOn(heard: Pick<SignsOfLife, "lateAt">, now: number): void {
   heard.lateAt = now + ACCEPT_MS_MAX;
 }

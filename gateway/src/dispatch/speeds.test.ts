@@ -4,14 +4,14 @@ import { median, Speeds } from "./speeds.ts";
 
 const UNMEASURED = { ttftMs: null, ttftMsPerToken: null, tokensPerSecond: null };
 
-test("the median ignores unknown values", () => {
+test("the median ignores null values", () => {
   assert.equal(median([]), null);
   assert.equal(median([null]), null);
   assert.equal(median([3, null, 1, 2]), 2);
   assert.equal(median([4, 1]), 2.5);
 });
 
-test("the median of a node follows its latest answers, and the median of a model is that of its nodes", () => {
+test("a node's median speed follows its latest answers, and a model's is the median of its nodes", () => {
   const speeds = new Speeds();
   assert.deepEqual(speeds.ofModel(["a"], "m"), UNMEASURED);
   for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });
@@ -27,7 +27,7 @@ test("the median of a node follows its latest answers, and the median of a model
   assert.deepEqual(speeds.ofModel(["a"], "other"), UNMEASURED);
 });
 
-test("measurements of other gateways are ordered by their time, whatever order they arrive in", () => {
+test("measurements by other gateways are sorted by time, in whatever order they arrive", () => {
   const [here, there] = [new Speeds(), new Speeds()];
   const told = (at: number, ttftMs: number) => ({ model: "m", at, ttftMs, tokensPerSecond: null });
   for (let i = 0; i < 40; i++) here.note("a", "m", told(2 * i, i));

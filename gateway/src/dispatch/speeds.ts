@@ -1,24 +1,24 @@
 /**
- * The speed of nodes as the gateways measure it: time to first token and tokens per second, each as a moving median of a node's recent
- * answers for a model, through any gateway. A node's own reports do not count.
+ * The nodes' speeds as the gateways measure them: time to first token and tokens per second. Each is a moving median of
+ * a node's recent answers for a model, through any gateway. Nodes' own reports do not count.
  */
 import { z } from "zod";
 import type { Topic } from "./exchange/topic.ts";
 
 interface Speed {
-  /** When the answer ended, in monotonic milliseconds. */
+  /** The time when the answer ended, in monotonic milliseconds. */
   at: number;
-  /** From the offer to the first output. */
+  /** The milliseconds from the offer to the first output. */
   ttftMs: number;
-  /** The time to first token per prompt token; absent when the prompt's length is not known. */
+  /** The time to first token per prompt token; undefined if the prompt's length is not known. */
   ttftMsPerToken?: number | undefined;
-  /** Null for an answer that is too short to measure. */
+  /** Null if the answer is too short to be measured. */
   tokensPerSecond: number | null;
 }
 
 export interface MedianSpeed {
   readonly ttftMs: number | null;
-  /** Per prompt token; absent when no prompt's length is known. */
+  /** The time to first token per prompt token; undefined if no prompt's length is known. */
   readonly ttftMsPerToken?: number | null;
   readonly tokensPerSecond: number | null;
 }
@@ -33,12 +33,12 @@ const UNMEASURED: MedianSpeed = { ttftMs: null, tokensPerSecond: null };
 
 const SAMPLES_MAX = 31;
 
-/** An answer's speed, as gateways report it to each other. */
+/** The speed of one answer in messages between gateways. */
 const ToldSpeed = z.object({
   model: z.string(),
   at: z.number(),
   ttftMs: z.number().nonnegative(),
-  /** Gateways of the last release do not send it. */
+  /** Optional, because gateways of the previous release do not send it. */
   ttftMsPerToken: z.number().nonnegative().optional(),
   tokensPerSecond: z.number().nonnegative().nullable(),
 });
@@ -51,7 +51,7 @@ export class Speeds {
     const models = this.#samples.get(nodeId) ?? new Map<string, Measured>();
     const measured = models.get(model) ?? { samples: [], median: undefined };
     const { samples } = measured;
-    // Sorted by time, so that gateways that receive samples in another order keep the same ones.
+    // Sorted by time, so that all gateways keep the same samples, in whatever order they receive them.
     samples.splice(samples.findLastIndex(({ at }) => at <= speed.at) + 1, 0, speed);
     if (samples.length > SAMPLES_MAX) samples.shift();
     measured.median = undefined;
@@ -59,7 +59,10 @@ export class Speeds {
     this.#samples.set(nodeId, models);
   }
 
-  /** Samples of other gateways count like our own, for nodes that are connected here. */
+  /**
+   * The exchange of samples between gateways. Other gateways' samples count like this gateway's own, for nodes that are
+   * connected here.
+   */
   topic(isConnected: (nodeId: string) => boolean): Topic<ToldSpeed> {
     return {
       name: "speeds",
@@ -67,7 +70,7 @@ export class Speeds {
       item: ToldSpeed,
       hear: (nodeId, told, { shiftMs, isHeld }) => {
         if (!isConnected(nodeId)) return;
-        // All gateways hold about the same samples, so only the first answer fills an empty record.
+        // All gateways have about the same samples, so only the first answer to a request for records is used.
         const known = new Set(isHeld ? this.#samples.get(nodeId)?.keys() : []);
         for (const { model, at, ...speed } of told) {
           if (!known.has(model)) this.note(nodeId, model, { at: at + shiftMs, ...speed });
@@ -91,7 +94,7 @@ export class Speeds {
     return measured.median;
   }
 
-  /** The median of these nodes' medians; null when none was measured. */
+  /** The median of the nodes' medians; null if none was measured. */
   ofModel(nodeIds: string[], model: string): MedianSpeed {
     const nodes = nodeIds.map((id) => this.ofNode(id, model));
     return {
@@ -101,7 +104,7 @@ export class Speeds {
     };
   }
 
-  /** The node has left; if it returns, it is measured again. */
+  /** Drops the samples of a node that left. It is measured again if it returns. */
   forget(nodeId: string): void {
     this.#samples.delete(nodeId);
   }

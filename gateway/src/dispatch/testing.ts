@@ -1,4 +1,4 @@
-/** For tests: a plane in memory, and fake nodes that tests script. */
+/** For tests: a dispatch plane in memory, and fake nodes that the tests control. */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
@@ -15,11 +15,11 @@ export class MemoryPlane implements Plane {
   readonly #away: (() => void)[] = [];
   readonly #back: (() => void)[] = [];
   hears = true;
-  /** The nodes on a part of the plane that hangs. */
+  /** Nodes that this gateway cannot reach, as if their server hung. */
   readonly unreachable = new Set<string>();
-  /** The nodes that reconnected, and when. */
+  /** Nodes that reconnected, with the time of the reconnection. */
   readonly moved = new Map<string, number>();
-  /** The plane's owner, as servers would store it. */
+  /** The plane's owner, as the plane's servers would store it. */
   owner: string | undefined;
   readonly isShared = true;
   readonly ownership: PlaneOwnership = {
@@ -32,10 +32,10 @@ export class MemoryPlane implements Plane {
       this.owner = deployment;
     },
   };
-  /** The nodes that were disconnected. */
+  /** The nodes that the gateway disconnected. */
   readonly cuts: string[] = [];
 
-  /** Gateways whose messages to the others are lost. */
+  /** Gateways whose messages to other gateways are lost. */
   readonly #silenced = new Set<string>();
   silence(gatewayId: string): void {
     this.#silenced.add(`{"from":"${gatewayId}",`);
@@ -68,7 +68,7 @@ export class MemoryPlane implements Plane {
   movedAt(nodeId: string): number | undefined {
     return this.moved.get(nodeId);
   }
-  /** The server that the nodes were on, and whether it answers. */
+  /** The server that the nodes were connected to, and whether it responds. */
   server = "s1";
   readonly deadServers = new Set<string>();
   movedFrom(): string {
@@ -80,7 +80,7 @@ export class MemoryPlane implements Plane {
   reaches(nodeId: string): boolean {
     return !this.unreachable.has(nodeId);
   }
-  /** The server froze a moment ago, and no check has noticed yet. */
+  /** Simulates that the server froze a moment ago, before any check noticed it. */
   isFrozen = false;
   whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
     told(!this.isFrozen);
@@ -88,7 +88,7 @@ export class MemoryPlane implements Plane {
   drop(nodeId: string, by: "node" | "plane" = "node"): void {
     for (const gone of this.#gone) gone(nodeId, by);
   }
-  /** Nothing passes in either direction until `comeBack`. */
+  /** Makes the plane unreachable: no message passes in either direction until `comeBack`. */
   goAway(): void {
     this.health.isAway = true;
     for (const run of this.#away) run();
@@ -102,7 +102,7 @@ export class MemoryPlane implements Plane {
     throw new Error("a plane in memory has no credentials");
   }
   async revoke(): Promise<void> {}
-  /** Reports the node as gone after the caller's turn, as real planes do. */
+  /** Reports the node as disconnected after the caller's turn of the event loop, as real planes do. */
   async cut(nodeId: string): Promise<void> {
     this.cuts.push(nodeId);
     await Promise.resolve();
@@ -113,7 +113,7 @@ export class MemoryPlane implements Plane {
 
 export class FakeNode {
   readonly id: string;
-  /** Every frame that the gateway sent to this node. */
+  /** Every frame that a gateway sent to this node. */
   readonly heard: Frame[] = [];
   readonly #plane: MemoryPlane;
   readonly #gatewayId: string;
@@ -133,7 +133,7 @@ export class FakeNode {
     });
   }
 
-  /** The id of the n-th job offered to this node. */
+  /** The ID of the n-th job offered to this node. */
   job(nth = 1): Promise<string> {
     return new Promise((resolve) => {
       const job = this.#jobs[nth - 1];
@@ -142,7 +142,7 @@ export class FakeNode {
     });
   }
 
-  /** By default reports like an older agent that does not know `json_schema`. */
+  /** Reports a state. By default it has no `json_schema`, like the states of older agents. */
   report(told: {
     models: string[];
     slots: number;
@@ -171,7 +171,7 @@ export class FakeNode {
   }
 }
 
-/** Collects all output. */
+/** A sink that collects all text. */
 export class TextSink implements DispatchSink {
   text = "";
   reachedClient = false;

@@ -1,6 +1,6 @@
 /**
- * Watches the deadline of one attempt by the rules of silence.ts. It uses one timer that checks again after signs of life, instead of one
- * per frame. Delays of this gateway itself never count as a node's silence.
+ * Watches an attempt's deadline by the rules of silence.ts. It uses one timer, which is extended by signs of life,
+ * instead of a timer per frame. Delays of this gateway never count as a node's silence.
  */
 import type { Clock } from "../base/clock.ts";
 import { LATE_MS_MAX, type SignsOfLife, silenceTimeout } from "./silence.ts";
@@ -8,15 +8,18 @@ import { LATE_MS_MAX, type SignsOfLife, silenceTimeout } from "./silence.ts";
 interface WatchOptions {
   clock: Clock;
   jobMsMax: number;
-  /** May leave the attempt as it is when the node is only late to accept. */
+  /** Called when the time has passed. May keep the attempt running if the node is only late. */
   passed: (event: "quiet" | "late" | "expire" | "cut") => void;
 }
 
-/** Calls `passed` when the node's time has passed. Returns the way out. */
+/** Watches an attempt and calls `passed` when its time has passed. Returns a function that stops this. */
 export function watch(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOptions): () => void {
   let stopped = false;
   let stopTimer = (): void => {};
-  /** The silence that was extended. Extended once only, or a gateway that is always late would never end one. */
+  /**
+   * The silence whose timeout was extended. It is extended only once, because a gateway with constant delays would
+   * otherwise never end it.
+   */
   let prolonged: number | undefined;
   const left = (): ReturnType<typeof silenceTimeout> => silenceTimeout(heard, clock.monotonic(), jobMsMax);
 
@@ -27,12 +30,12 @@ export function watch(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOpti
       const { leftMs, event } = left();
       const since = event === "late" ? heard.lateAt : heard.aliveAt;
       if (leftMs > 0) wait(leftMs);
-      // If this gateway was late itself, messages may still be on their way, so it extends the wait once.
+      // If this gateway was delayed, frames may still arrive, so the timeout is extended once.
       else if (lateMs > LATE_MS_MAX && prolonged !== since) {
         prolonged = since;
         wait(lateMs);
       }
-      // Data in the socket arrived in time, so read it before deciding.
+      // Data in the socket arrived in time, so it is read before the decision.
       else clock.soon(lookAgain);
     });
   };
@@ -41,7 +44,7 @@ export function watch(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOpti
     const { leftMs, event } = left();
     if (leftMs <= 0) {
       passed(event);
-      // Only a late node may be left running.
+      // Only a late node may continue to run.
       if (stopped || event !== "late") return;
     }
     wait(left().leftMs);

@@ -1,4 +1,4 @@
-/** The settings for new nodes. */
+/** The settings that apply to new nodes. */
 import { domain, number } from "../base/settings.ts";
 import { NODE_RULES, type NodeRules } from "./rules.ts";
 

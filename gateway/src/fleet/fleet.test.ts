@@ -10,7 +10,7 @@ import { moveNode, NODE_RULES, type NodeMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-test("standings follow the transition table for every state and event", () => {
+test("a node's standing follows the transition table for every standing and event", () => {
   const table: [NodeStanding, Partial<Record<NodeMove, NodeStanding>>][] = [
     ["registered", { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" }],
     [
@@ -47,7 +47,7 @@ test("standings follow the transition table for every state and event", () => {
   }
 });
 
-describe("the fleet's records", () => {
+describe("the database records of nodes", () => {
   let db: TestDatabase;
   let fleet: Fleet;
   let host: Uuid;
@@ -75,7 +75,7 @@ describe("the fleet's records", () => {
     assert.notEqual((await register("box", await openHost())).id, first.id);
   });
 
-  test("store an election and the resulting standing in one statement", async () => {
+  test("store an election (the chosen models) and the resulting standing in one statement", async () => {
     const { id } = await register("elects");
     assert.deepEqual(node(await fleet.elect(host, id, ["b", "a"])).models, ["a", "b"]);
     const less = node(await fleet.elect(host, id, ["b", "c"]));
@@ -84,7 +84,7 @@ describe("the fleet's records", () => {
     assert.deepEqual([none.models, none.standing], [[], "registered"]);
   });
 
-  test("treat the node of another account as unknown", async () => {
+  test("treat a node of another account as absent", async () => {
     const { id } = await register("mine");
     const other = await openHost();
     assert.equal(await fleet.find(other, id), undefined);
@@ -93,7 +93,7 @@ describe("the fleet's records", () => {
     assert.equal((await fleet.list(other, { limit: 100 })).length, 0);
   });
 
-  test("store a quarantine with evidence, exclude the node, and set it to paused on release", async () => {
+  test("store a quarantine with its evidence, exclude the node, and pause it on release", async () => {
     const { id } = await register("bad");
     await fleet.elect(host, id, ["a"]);
     const before = new Date(Date.now() - 1000);
@@ -113,7 +113,7 @@ describe("the fleet's records", () => {
     assert.deepEqual(rows, [{ released_by: "idn_1" }]);
   });
 
-  test("have one standing and a matching record after twenty concurrent quarantines and releases", async () => {
+  test("have one standing and a matching quarantine after twenty concurrent quarantines and releases", async () => {
     const { id } = await register("raced");
     await fleet.elect(host, id, ["a"]);
     await Promise.all(

@@ -1,4 +1,7 @@
-/** Nodes as their hosts enrolled them: registration, elections, standing. A node of another account looks absent. */
+/**
+ * Nodes as their hosts enrolled them: registration, elections (chosen models) and standing. A node of another account
+ * looks absent.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -20,7 +23,7 @@ import {
 export interface Node {
   id: Uuid;
   accountId: Uuid;
-  /** The host's account is suspended, so the node gets no work. */
+  /** Whether the host's account is suspended. If so, the node gets no work. */
   hostSuspended: boolean;
   name: string;
   standing: NodeStanding;
@@ -28,15 +31,15 @@ export interface Node {
   agent: string;
   models: string[];
   createdAt: Date;
-  /** Why it is in quarantine; null when it is not. */
+  /** The present quarantine. Null: the node is in none. */
   quarantine: Quarantine | null;
-  /** The node's progress through probation; null afterwards. */
+  /** The node's progress through probation. Null after probation. */
   probation: Probation | null;
-  /** Why it gets no work although its own standing is good; null when it does. */
+  /** The reason that the node gets no work although its own standing is good. Null: it gets work. */
   withheld: Withheld | null;
-  /** The slots that its good answers allow; infinite once it may use all. */
+  /** The number of slots that the node's good answers allow. Infinite once it may use all of them. */
   slotsMax: number;
-  /** The people who own its host's account. */
+  /** The owners of the host's account. */
   owners: string[];
 }
 
@@ -45,9 +48,9 @@ export type ListedNode = Omit<Node, "hardware">;
 
 interface Quarantine {
   reason: string;
-  /** The gateways' observations. The host can read them. */
+  /** The gateways' observations, which the host may read. */
   evidence: Record<string, unknown>;
-  /** `platform`, or the operator who decided. */
+  /** `platform`, or the operator who ordered the quarantine. */
   by: string;
   at: Date;
 }
@@ -57,9 +60,9 @@ export type MoveOutcome =
   | { kind: "refused"; standing: NodeStanding }
   | { kind: "absent" };
 
-/** The most nodes of a host account, without retired ones. */
+/** The most nodes of a host account, not counting retired ones. */
 export const NODES_MAX = 100;
-/** Active nodes and recently retired ones. */
+/** The most results: active nodes and recently retired ones. */
 const AT_WORK_MAX = 500;
 
 export class TooManyNodes extends Error {
@@ -70,21 +73,21 @@ export class NodeNameTaken extends Error {
   override name = "NodeNameTaken";
 }
 
-/** Null for any account, when the platform itself asks. */
+/** The host account. Null: any account, when the platform itself asks. */
 type Owner = Uuid | null;
 
 export interface Fleet {
   readonly rules: NodeRules;
-  /** Throws `TooManyNodes` at the account's limit, unless the name exists. */
+  /** Throws `TooManyNodes` at the account's limit, unless a node of this name exists already. */
   register(accountId: Uuid, node: { name: string; hardware: Record<string, unknown>; agent: string }): Promise<Node>;
   /** Oldest first. */
   list(accountId: Uuid, page: { after?: Uuid | undefined; limit: number }): Promise<ListedNode[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
   /** The account's nodes that were not retired at that time, oldest first. */
   atWork(accountId: Uuid, since: Date): Promise<Uuid[]>;
-  /** The models that the account's nodes elected. */
+  /** The models that the account's nodes elected (chose). */
   electedBy(accountId: Uuid): Promise<string[]>;
-  /** Throws `NodeNameTaken` where another node of the account has the name. */
+  /** Throws `NodeNameTaken` if another node of the account has the name. */
   rename(owner: Owner, id: Uuid, name: string): Promise<Node | undefined>;
   elect(owner: Owner, id: Uuid, models: string[]): Promise<MoveOutcome>;
   move(
@@ -94,17 +97,20 @@ export interface Fleet {
   ): Promise<MoveOutcome>;
   quarantine(id: Uuid, why: Omit<Quarantine, "at">): Promise<MoveOutcome>;
   release(id: Uuid, by: string): Promise<MoveOutcome>;
-  /** An operator lets a node work although its host has a quarantine. Refused when nothing withholds it. */
+  /**
+   * Lets a node work although another node of its host is in quarantine. Refused when nothing withholds work from the
+   * node.
+   */
   clear(id: Uuid, by: string): Promise<MoveOutcome>;
-  /** The nodes' records, as the gateways saw them. */
+  /** The nodes' records of answers and failures, as the gateways observed them. */
   readonly record: NodeRecord;
-  /** Recently quarantined nodes, whose earlier credentials may still be valid. */
+  /** Nodes quarantined since this time, because their earlier credentials may still be valid. */
   barredSince(moment: Date): Promise<Uuid[]>;
 }
 
 /**
- * A node's host means the owner of its account, with all accounts of that person. `n` was registered after another node of its host entered
- * a quarantine that is still open, and no operator has cleared it since.
+ * An SQL condition on node `n`: it was registered after another node of its host entered a quarantine that is still
+ * open, and no operator has cleared `n` since. The host includes all accounts of an owner of the node's account.
  */
 const HOST_QUARANTINED = `n.cleared_at is null and exists (
     select from node_quarantine o join node m on m.id = o.node_id
@@ -114,7 +120,10 @@ const HOST_QUARANTINED = `n.cleared_at is null and exists (
          union all select theirs.account_id from account_owner mine
            join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = n.account_id))`;
 
-/** `LISTED_NODE` and `NODE` select these rows, which `toNode` reads; a condition may follow, of `n` and its account `a`. */
+/**
+ * The rows of `LISTED_NODE` and `NODE`, for `toNode`. A condition on the node `n` and its account `a` may follow those
+ * queries.
+ */
 export const ListedNodeRow = row({
   id: column.uuid,
   accountId: column.uuid,
@@ -147,12 +156,12 @@ function nodeColumns(more: string[]): string {
 }
 
 const Id = row({ id: column.uuid });
-/** Null at the account's limit of nodes. */
+/** Null: the account has reached its limit of nodes. */
 const Registered = row({ id: column.uuid.nullable() });
 const Elected = row({ model: z.string() });
 const Nodes = row({ nodes: column.count });
 
-/** Statements that run together with a move, in terms of `moved (id)` and `$4`, `$5`… */
+/** Statements that run together with a move. They may refer to `moved (id)` and to the parameters from `$4`. */
 interface Beside {
   sql: string[];
   values: unknown[];
@@ -162,7 +171,7 @@ export function openFleet(options: {
   pool: pg.Pool;
   newId: NewId;
   rules?: NodeRules;
-  /** Whether the database has migration 0040. */
+  /** Whether the database has migration 0040, which adds the record. */
   keepsRecord?: () => boolean;
 }): Fleet {
   const { pool, newId, rules = NODE_RULES, keepsRecord = () => true } = options;
@@ -184,7 +193,7 @@ export function openFleet(options: {
     if (node === undefined) return { kind: "absent" };
     const to = moveNode(node.standing, name);
     if (to === undefined) return { kind: "refused", standing: node.standing };
-    // The old standing is in the condition, so that of two concurrent moves one sees the other's result.
+    // The old standing is a condition, so that of two concurrent moves only the first is made.
     const moved = await queryRow(
       pool,
       Id,
@@ -204,7 +213,7 @@ export function openFleet(options: {
     const text = "select count(*)::int as nodes from node where account_id = $1 and state <> 'retired'";
     const { nodes } = await queryOne(pool, Nodes, text, [accountId]);
     if (nodes >= NODES_MAX) return `An account has at most ${NODES_MAX} nodes. Retire one first.`;
-    return `A host has at most ${probationNodesMax} nodes until one of them gave ${probationAnswers} good answers.`;
+    return `A new host can have at most ${probationNodesMax} nodes until one of them has given ${probationAnswers} good answers.`;
   };
 
   return {
@@ -213,7 +222,7 @@ export function openFleet(options: {
     find,
     move,
     async register(accountId, { name, hardware, agent }) {
-      // Registering the same name again means the same node: a reinstalled machine or a lost file.
+      // Registering a name again returns the same node, because its machine was reinstalled or lost its files.
       const bounds = [NODES_MAX, ...(keepsRecord() ? [probationAnswers, probationNodesMax] : [])];
       const values = [newId(), accountId, name, hardware, agent, ...bounds];
       const given = values.map((_, i) => `$${i + 1}`).join(", ");
@@ -275,7 +284,7 @@ export function openFleet(options: {
         ],
         values: [by],
       });
-      // The host's other nodes may have been withheld because of it, so every gateway reads them again.
+      // Work may have been withheld from the host's other nodes because of this one, so every gateway reads them again.
       if (outcome.kind === "moved") await announce(pool, ACCOUNT_TOPIC, outcome.node.accountId);
       return outcome;
     },
@@ -305,7 +314,7 @@ const UNIQUE_VIOLATION = "23505";
 const isTaken = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === UNIQUE_VIOLATION;
 
-/** What else the row has comes through as it is. */
+/** Converts a row to a node. Keeps all other columns unchanged. */
 export function toNode<Row extends z.infer<typeof ListedNodeRow>>(found: Row, rules: NodeRules) {
   const { quarantine, honestAnswers, hostQuarantined, ...rest } = found;
   return {

@@ -1,6 +1,6 @@
 /**
- * What the gateways saw of each node, by the hour. It outlives gateways, and a node's retirement: what its host's retired nodes failed
- * counts when the host registers another.
+ * The gateways' counts of each node's answers and failures, by the hour. They outlive gateways and a node's retirement:
+ * failures of retired nodes count when their host registers another node.
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
@@ -8,14 +8,14 @@ import { RECORD_MS } from "../base/node-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 export interface Seen {
-  /** User requests that it answered well. */
+  /** The number of user requests with a good answer. */
   answers: number;
   /** Failed jobs, except silences. */
   failures: number;
   silences: number;
-  /** Refused offers although the gateways counted a free slot. */
+  /** Offers that the node refused although the gateways counted a free slot. */
   refusals: number;
-  /** Offers accepted too late, after which another node was asked. */
+  /** Offers that the node accepted after another node had already been asked. */
   late: number;
 }
 
@@ -25,13 +25,13 @@ export const NODE_RECORD_SCHEMA = 40;
 export const NOTHING_SEEN: Readonly<Seen> = { answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 };
 
 export interface NodeRecord {
-  /** Adds to the records. Returns the nodes that completed their probation. */
+  /** Adds counts to the records. Returns the nodes that completed their probation with them. */
   add(seen: ReadonlyMap<Uuid, Seen>): Promise<Uuid[]>;
-  /** The node's record of the last day. */
+  /** The node's counts of the last day. */
   lastDay(id: Uuid): Promise<Seen>;
-  /** The same for the node and its host's retired nodes together. */
+  /** The counts of the last day of the node and its host's retired nodes together. */
   lastDayOfHost(id: Uuid): Promise<Seen>;
-  /** Deletes the hours before then and returns the number of rows. */
+  /** Deletes the hours before this time. Returns the number of deleted rows. */
   prune(before: Date): Promise<number>;
 }
 
@@ -67,7 +67,7 @@ const WRITTEN = `written as (
       set ${COLUMNS.map((name) => `${name} = r.${name} + excluded.${name}`).join(", ")}
   )`;
 
-/** `keeps`: whether the database has the table yet. Good answers are counted in any case. */
+/** `keeps`: whether the database has the table yet. Without it, only good answers are counted. */
 export function openNodeRecord({
   pool,
   probationAnswers,

@@ -1,8 +1,9 @@
 /**
- * A node's standing and how far one in good standing is trusted, by what its record says. Pure.
+ * The rules for a node's standing, and for the trust in a node by its record. Pure.
  *
- * The standing, apart from whether it is connected: registered → ready (it elected models) ⇄ paused; any of these →
- * quarantined → (release) paused; any → retired. "Online" is ready and connected, which only the dispatch plane knows.
+ * The standing does not depend on the connection: registered → ready (it elected models) ⇄ paused; any of these →
+ * quarantined → (release) paused; any → retired. "Online" means ready and connected; only the dispatch plane has the
+ * connections.
  */
 import { PROBATION_ANSWERS, slotsTrusted } from "../base/node-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
@@ -37,30 +38,30 @@ const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
   retired: {},
 };
 
-/** The standing after a move; undefined when it is not allowed. */
+/** The standing after a move. Undefined when the move is not allowed. */
 export function moveNode(from: NodeStanding, move: NodeMove): NodeStanding | undefined {
   return next[from][move];
 }
 
 /** The rules for new nodes. */
 export interface NodeRules {
-  /** A new node gets one request at a time until it has given this many good answers; 0: no probation. */
+  /** The good answers after which probation ends. Until then the node gets one request at a time. 0: no probation. */
   probationAnswers: number;
-  /** Nodes registered by a host with a node in quarantine get no work. */
+  /** Whether new nodes of a host with a node in quarantine get no work. */
   hostSanction: boolean;
-  /** The limit of nodes for a host none of whose nodes completed its probation. Absent: the platform's own. */
+  /** The most nodes of a host of which no node has completed its probation. Absent: the platform's default. */
   probationNodesMax?: number;
 }
 
 export const NODE_RULES: NodeRules = { probationAnswers: PROBATION_ANSWERS, hostSanction: true };
 
 export interface Probation {
-  /** Good answers so far, and the number needed. */
+  /** The number of good answers so far. `needed`: the number that ends probation. */
   answers: number;
   needed: number;
 }
 
-/** Another node of its host is in quarantine. */
+/** The reason that a node gets no work: another node of its host is in quarantine. */
 export type Withheld = "host_quarantine";
 
 interface NodeRecord {

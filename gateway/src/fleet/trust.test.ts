@@ -1,4 +1,4 @@
-/** Probation, the effect of a quarantine on the host's other nodes, and the limit of nodes. */
+/** Tests probation, the effect of a quarantine on the host's other nodes, and the limit of nodes. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -12,11 +12,11 @@ import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fle
 import { NOTHING_SEEN } from "./record.ts";
 
 const newId = newIds(systemClock, systemRandom());
-/** Host, hour, node, requests. */
+/** Parameters: host, hour, node, number of requests. */
 const EARNED = "insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)";
 const PLATFORM = { reason: "canary", evidence: {}, by: "platform" };
 
-describe("trust in a node's record", () => {
+describe("trust by a node's record", () => {
   let db: TestDatabase;
   let fleet: Fleet;
   before(async () => {
@@ -43,14 +43,14 @@ describe("trust in a node's record", () => {
   };
   const register = (account: Uuid, name = newId() as string): Promise<Node> =>
     fleet.register(account, { name, hardware: {}, agent: "test" });
-  /** Whether the node completed its probation with these answers. */
+  /** Adds good answers. Returns whether the node completed its probation with them. */
   const answered = async (id: Uuid, answers: number): Promise<boolean> =>
     (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const read = async (id: Uuid): Promise<Node> => (await fleet.find(null, id)) as Node;
   const withheld = async (id: Uuid): Promise<boolean> => (await read(id)).withheld === "host_quarantine";
 
   describe("probation", () => {
-    test("ends at the twentieth good answer, is reported once, and begins again with a quarantine", async () => {
+    test("ends at the twentieth good answer, is reported once, and starts again after a quarantine", async () => {
       const { id, probation } = await register(await openHost());
       assert.deepEqual(probation, { answers: 0, needed: 20 });
       assert.equal(await answered(id, 19), false);
@@ -71,14 +71,14 @@ describe("trust in a node's record", () => {
       assert.equal(heard.filter(Boolean).length, 1);
     });
 
-    test("applies to no node when it is switched off", async () => {
+    test("applies to no node when it is turned off", async () => {
       const rules = { probationAnswers: 0, hostSanction: true };
       const { id } = await register(await openHost());
       assert.equal((await openFleet({ pool: db.pool, newId, rules }).find(null, id))?.probation, null);
     });
   });
 
-  test("adds slots with good answers, also after the probation", async () => {
+  test("allows more slots with more good answers, also after probation", async () => {
     const { id, slotsMax } = await register(await openHost());
     assert.equal(slotsMax, 1);
     const slots: number[] = [];
@@ -89,7 +89,7 @@ describe("trust in a node's record", () => {
     assert.deepEqual(slots, [4, 16, 64, 256, Number.POSITIVE_INFINITY]);
   });
 
-  test("limits a host to three nodes until one of them has completed its probation", async () => {
+  test("limits a host to three nodes until one of them has completed probation", async () => {
     const person = await openIdentity();
     const [host, other] = [await openHost(person), await openHost(person)];
     const first = await register(host, "one");
@@ -97,7 +97,7 @@ describe("trust in a node's record", () => {
     await register(other, "three");
     await assert.rejects(register(host, "four"), (error) => {
       assert.ok(error instanceof TooManyNodes);
-      assert.match(error.message, /at most 3 nodes until one of them gave 20 good answers/);
+      assert.match(error.message, /at most 3 nodes until one of them has given 20 good answers/);
       return true;
     });
     await register(host, "one");
@@ -105,7 +105,7 @@ describe("trust in a node's record", () => {
     await register(host, "four");
   });
 
-  test("keeps a retired node's record, which counts for the next node of its host", async () => {
+  test("keeps a retired node's record, and counts it for the next node of the host", async () => {
     const host = await openHost(await openIdentity());
     const bad = await register(host, "bad");
     const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };
@@ -135,7 +135,7 @@ describe("trust in a node's record", () => {
   });
 
   describe("a host with a node in quarantine", () => {
-    test("gets no work on nodes registered later, while its earlier nodes continue", async () => {
+    test("gets no work on nodes registered afterwards, while its earlier nodes continue", async () => {
       const host = await openHost(await openIdentity());
       const [bad, old] = [await register(host), await register(host)];
       await fleet.quarantine(bad.id, PLATFORM);
@@ -151,7 +151,7 @@ describe("trust in a node's record", () => {
       assert.equal(await withheld(next.id), false);
     });
 
-    test("is identified by the account's owners, so other accounts of an owner are affected too", async () => {
+    test("is identified by its account's owners, so that an owner's other accounts are affected too", async () => {
       const [person, partner] = [await openIdentity(), await openIdentity()];
       const [first, second, shared] = [await openHost(person), await openHost(person), await openHost(partner, person)];
       const stranger = await openHost(partner);
@@ -162,7 +162,7 @@ describe("trust in a node's record", () => {
       assert.equal((await register(await openHost())).withheld, null);
     });
 
-    test("gains nothing by reusing a name, by another name, by retiring the node or by a new account", async () => {
+    test("gains nothing from reusing a name, choosing another name, retiring the node or opening a new account", async () => {
       const person = await openIdentity();
       const host = await openHost(person);
       const bad = await register(host, "box");
@@ -182,7 +182,7 @@ describe("trust in a node's record", () => {
       assert.equal(await withheld(renamed.id), true);
     });
 
-    test("needs an operator to clear each new node", async () => {
+    test("needs an operator's clearance for each new node", async () => {
       const host = await openHost(await openIdentity());
       const bad = await register(host);
       await fleet.quarantine(bad.id, PLATFORM);
@@ -196,7 +196,7 @@ describe("trust in a node's record", () => {
       assert.equal((await register(host)).withheld, "host_quarantine");
     });
 
-    test("is not affected when the rule is switched off", async () => {
+    test("gets work on all nodes when the rule is turned off", async () => {
       const host = await openHost();
       await fleet.quarantine((await register(host)).id, PLATFORM);
       const rules = { probationAnswers: 20, hostSanction: false };
@@ -205,14 +205,14 @@ describe("trust in a node's record", () => {
     });
   });
 
-  describe("limits an account to 100 nodes", () => {
+  describe("the limit of 100 nodes per account", () => {
     const fill = (host: Uuid, count: number) =>
       db.pool.query(
         "insert into node (id, account_id, name, honest_answers) select gen_random_uuid(), $1, 'n' || i, 20 from generate_series(1, $2::int) i",
         [host, count],
       );
 
-    test("keeps the limit for nodes registered at once, and does not count retired nodes or known names", async () => {
+    test("applies to nodes registered at once, and does not count retired nodes or names that exist already", async () => {
       const host = await openHost();
       await fill(host, NODES_MAX - 5);
       const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => register(host, `more ${i}`)));
@@ -227,7 +227,7 @@ describe("trust in a node's record", () => {
       assert.equal((await register(await openHost())).standing, "registered", "another account has its own");
     });
 
-    test("pages through nodes, oldest first, without hardware details", async () => {
+    test("allows listing nodes in pages, oldest first, without hardware details", async () => {
       const host = await openHost();
       const made: Uuid[] = [];
       for (let i = 0; i < 5; i++) {
@@ -245,7 +245,7 @@ describe("trust in a node's record", () => {
   });
 });
 
-test("migrating adds probation: nodes that have served are through, quarantined ones begin again", async (t) => {
+test("migrating to probation: nodes that have served complete it, and quarantined nodes start it again", async (t) => {
   const db = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(db.close);
   const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
@@ -280,7 +280,7 @@ test("migrating adds probation: nodes that have served are through, quarantined 
   assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
 });
 
-test("migrating adds growing slots: earnings since the last quarantine count as good answers", async (t) => {
+test("migrating to growing slots: requests served since the last quarantine count as good answers", async (t) => {
   const db = await openTestDatabase({ sql: await sqlUpTo(t, "0038") });
   t.after(db.close);
   const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];

@@ -47,7 +47,7 @@ describe("availability", () => {
       [at(minute), model, counts.ok, counts.failed],
     );
 
-  test("several gateways count each minute once, as up if one of them sees a node", async () => {
+  test("is sampled once per minute by several gateways, and counts as up if one of them sees a node", async () => {
     for (let minute = 0; minute < 20; minute++) {
       const looks = gateways.map((gateway, i) =>
         gateway.sample([minute % 3 === i ? up("a") : down("a"), down("b")], at(minute, 5 * i)),
@@ -68,13 +68,13 @@ describe("availability", () => {
     assert.deepEqual(rows, [{ slots: 21 * 4, busy: 21 }]);
   });
 
-  test("the next slot starts by the database's clock", async () => {
+  test("starts the next time slot by the database's clock", async () => {
     assert.equal((await one.sample([up("a")], at(3, 12))).nextInMs, 48_000);
     const { nextInMs } = await one.sample([up("a")]);
     assert.ok(nextInMs > 0 && nextInMs <= MINUTE, String(nextInMs));
   });
 
-  test("minutes without a sample count as down, and setting the clock back changes nothing", async () => {
+  test("counts minutes without a sample as down, and ignores a clock that is set back", async () => {
     await one.sample([up("a")], at(0));
     await gateways[1]?.sample([up("a"), up("new")], at(75));
     assert.equal((await one.sample([up("a")], at(30))).isFirst, false);
@@ -88,7 +88,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "unavailable", 1, 75]]);
   });
 
-  test("the time in which a model was not listed does not count as down", async () => {
+  test("does not count the time in which a model was not listed as down", async () => {
     for (let minute = 0; minute < 3; minute++) await one.sample([up("a"), down("b")], at(minute));
     for (let minute = 3; minute < 6; minute++) await one.sample([up("a")], at(minute));
     assert.deepEqual(await incidents(), [["b", "unavailable", 0, 3]]);
@@ -97,7 +97,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["b", "unavailable", 0, 3]]);
   });
 
-  test("two minutes without a node are an incident, which ends with the first minute that has a node", async () => {
+  test("records an incident after two minutes without a node, which ends with the first minute that has one", async () => {
     const course = "uduudddduudduuu";
     const told: unknown[][] = [];
     for (const [minute, state] of [...course].entries()) {
@@ -113,7 +113,7 @@ describe("availability", () => {
     ]);
   });
 
-  test("errors in a fifth of 20 requests within 5 minutes are an incident, which ends after 5 minutes without errors", async () => {
+  test("records an incident when a fifth of 20 requests in 5 minutes fail, which ends after 5 minutes without errors", async () => {
     await one.sample([up("a")], at(0));
     await failures(0, { ok: 15, failed: 4 });
     await one.sample([up("a")], at(1));
@@ -129,7 +129,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "errors", 0, null]]);
     await one.sample([up("a")], at(15));
     assert.deepEqual(await incidents(), [["a", "errors", 0, 10]]);
-    // Requests that began at that time have failed since.
+    // These requests began at that time and fail only now.
     await failures(10, { ok: 0, failed: 30 });
     await one.sample([up("a")], at(16));
     assert.deepEqual(await incidents(), [["a", "errors", 0, null]], "the same one goes on");
@@ -137,7 +137,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "errors", 0, 15]]);
   });
 
-  test("old incidents are deleted, and a model that flaps keeps a bounded number", async () => {
+  test("deletes old incidents, and keeps a limited number for a model that often goes up and down", async () => {
     await one.sample([up("a")], at(0));
     await db.pool.query(
       `insert into incident (model, kind, began_at, ended_at)

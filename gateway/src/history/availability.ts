@@ -9,7 +9,7 @@ import { plainArray, textArray } from "../db/arrays.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { Slots } from "./performance.ts";
 
-/** A gateway's view of a model's nodes at one time. */
+/** A model's connected nodes as one gateway sees them. */
 export interface SeenModel {
   model: string;
   nodes: number;
@@ -32,11 +32,11 @@ export type Incident = z.infer<typeof Incident>;
 
 export interface Availability {
   /**
-   * Records the current view. Returns whether it was the first in this time slot and when the next slot begins, by the database's clock,
-   * which `at` replaces in tests.
+   * Records the present view. Returns whether it was the first sample of this time slot, and when the next slot begins.
+   * Uses the database's clock, which tests replace by `at`.
    */
   sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
-  /** By slot and model, without slots that have no sample. */
+  /** Sums by time slot and model. Leaves out slots without a sample. */
   sums(span: Pick<Slots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
   /** Incidents that had not ended by `from`, newest first. */
   incidents(span: { from: Date; limit: number; model?: string }): Promise<Incident[]>;

@@ -1,4 +1,7 @@
-/** Closed days equal the sums of their hours, whatever arrives late, before, during or after closing. */
+/**
+ * Tests that closed days (finished daily rollups) equal the sums of their hours, whatever arrives before, during or
+ * after closing.
+ */
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -28,7 +31,7 @@ import { idAt, pastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
 const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
-/** Days ago with data: some can be closed, some not yet. */
+/** Days ago with requests: some of these days can be closed, some cannot yet. */
 const AGO = [0, 1, 2, 3, 4, 10, 95];
 const log = createLog("silent");
 
@@ -48,7 +51,7 @@ const openAccount = async (kind: "builder" | "host"): Promise<Uuid> => {
   return id;
 };
 
-/** The same database, with readers that ignore closed days. */
+/** The same database for queries that do not use closed days. */
 const plain = (pool: pg.Pool): pg.Pool =>
   ({
     query: (text: string, values: unknown[]) =>
@@ -71,7 +74,7 @@ interface Step {
 async function take({ what, ago, minutes, builder, model }: Step): Promise<void> {
   if (what === "close") return void (await closing.run(2));
   if (what === "roll up") return void (await db.pool.query("select history_roll_up(1000)"));
-  // Some of the parts.
+  // Merges only some of the waiting parts of the rollup.
   if (what === "merge") return void (await db.pool.query("select history_merge_performance($1)", [minutes]));
   const account = builders[builder] as Uuid;
   const id = idAt(noonAgo(ago, minutes));
@@ -94,7 +97,7 @@ async function take({ what, ago, minutes, builder, model }: Step): Promise<void>
   if (what === "lose, then settle") assert.equal(await ledger.settle(settlement), "late");
 }
 
-/** Every query over closed days, for spans of whole and partial days. */
+/** The results of every query over closed days, for spans of whole and partial days. */
 async function told(pool: pg.Pool) {
   const now = systemClock.now();
   const all = { from: new Date(now - 200 * DAY_MS), to: new Date(now + DAY_MS) };
@@ -166,7 +169,7 @@ describe("closed days", () => {
     keys = [newId(), newId()];
   });
 
-  test("have the sums of their hours for any order of events, and the ledger check includes them", async () => {
+  test("equal the sums of their hours after any order of events, and the ledger check includes them", async () => {
     const what = fc.constantFrom<Step["what"][]>(
       "serve",
       "serve",
@@ -201,7 +204,7 @@ describe("closed days", () => {
     assert.ok(!days.includes(dayOf(noonAgo(1))) && !days.includes(dayOf(noonAgo(0))));
   });
 
-  test("reopen as soon as a late record is visible, and closing waits for no transaction", async () => {
+  test("reopen as soon as a late record is visible; closing does not wait for other transactions", async () => {
     const serve: Step = { what: "serve", ago: 10, minutes: 1, builder: 0, model: 0 };
     await take(serve);
     await closing.run();
@@ -211,7 +214,7 @@ describe("closed days", () => {
     try {
       await client.query("begin");
       await client.query("update usage_hour set requests = requests + 1 where account_id = $1", [builders[0]]);
-      // Two more: one before the day is closed again, and the closing itself.
+      // Two more changes: a request before the day is closed again, and the closing itself.
       await take({ ...serve, minutes: 90 });
       assert.ok(!(await closedDays()).includes(day));
       await closing.run();
@@ -231,7 +234,7 @@ describe("closed days", () => {
     ]);
   });
 
-  test("reopen as soon as a late part is visible, and include it when they are closed again", async () => {
+  test("reopen as soon as a late part of a rollup is visible, and include it when they are closed again", async () => {
     const serve: Step = { what: "serve", ago: 10, minutes: 1, builder: 0, model: 0 };
     const rollUp: Step = { ...serve, what: "roll up" };
     await take(serve);
@@ -258,7 +261,7 @@ describe("closed days", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("are days that ended 24 hours ago, whatever happens later", async () => {
+  test("are days that ended at least 24 hours ago, whatever happens later", async () => {
     for (const ago of [4, 1, 0]) await take({ what: "lose", ago, minutes: 1, builder: 0, model: 0 });
     const { rows } = await db.pool.query("select history_day_to_close('usage') as day");
     assert.equal(rows[0].day, dayOf(noonAgo(4)));
@@ -276,7 +279,7 @@ describe("closed days", () => {
       await closing.run();
       assert.deepEqual(await differing(), []);
       await db.pool.query(text, [1, builders[0]]);
-      assert.deepEqual(await differing(), [`the sums in ${table} are the sums of their hours`]);
+      assert.deepEqual(await differing(), [`the sums in ${table} equal the hourly rollups that they add up`]);
       await db.pool.query(text, [-1, builders[0]]);
       assert.deepEqual(await differing(), []);
     });
@@ -301,12 +304,12 @@ describe("closed days", () => {
     ],
     [
       "performance_all",
-      "the totals in performance_all are the sums of the rollups that they summarize",
+      "the totals in performance_all equal the rollups that they summarize",
       "update performance_all set busy_ms = busy_ms + $1::int where subject = $2",
     ],
     [
       "performance_day",
-      "the totals in performance_day are the sums of the rollups that they summarize",
+      "the totals in performance_day equal the rollups that they summarize",
       `update performance_day set duration = case when $1::int > 0 then duration || '\\x000000000001'
          else substring(duration for length(duration) - 6) end where subject = $2`,
     ],
@@ -330,17 +333,17 @@ describe("closed days", () => {
     });
   }
 
-  test("include every row: the ledger check finds a missing row", async () => {
+  test("include every row of their hours: the ledger check finds a missing row", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     await closing.run();
     await db.pool.query("delete from usage_day where account_id = $1", [builders[0]]);
-    assert.deepEqual(await differing(), ["the sums in usage_day are the sums of their hours"]);
+    assert.deepEqual(await differing(), ["the sums in usage_day equal the hourly rollups that they add up"]);
     await take({ what: "serve", ago: 3, minutes: 2, builder: 0, model: 0 });
     await closing.run();
     assert.deepEqual(await differing(), []);
   });
 
-  test("include labels and performance: the ledger check finds missing rows, unless their requests wait for the rollup", async () => {
+  test("include labels and performance: the ledger check finds missing rows, unless requests still wait for the rollup", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     assert.deepEqual(await differing(), [], "waits");
     await take({ what: "roll up", ago: 0, minutes: 0, builder: 0, model: 0 });
@@ -355,7 +358,7 @@ describe("closed days", () => {
   });
 });
 
-test("migrating the previous schema with rows changes no figure, neither before nor after days are closed", async (t) => {
+test("migrating from the previous schema changes no figure, neither before nor after days are closed", async (t) => {
   await pastMidnight();
   db = await openTestDatabase({ sql: await sqlUpTo(t, padded(CLOSED_DAYS_SINCE - 1)) });
   t.after(db.close);
@@ -387,7 +390,7 @@ test("migrating the previous schema with rows changes no figure, neither before 
   assert.deepEqual(await told(pool), was);
 });
 
-test("migrating from 0036 closes days without models again, and changes no figure", async (t) => {
+test("migrating from 0036 closes days without model sums again, and changes no figure", async (t) => {
   await pastMidnight();
   db = await openTestDatabase({ sql: await sqlUpTo(t, "0036") });
   t.after(db.close);
@@ -402,7 +405,7 @@ test("migrating from 0036 closes days without models again, and changes no figur
             generate_series(1, 12) i`,
     [builders, keys[0]],
   );
-  // Closed by the previous version, without single models.
+  // Closes days like the previous version, without sums of single models.
   await pool.query(
     "insert into closed_day select what, current_date - i from unnest(array['usage', 'performance']) what, generate_series(3, 12) i",
   );

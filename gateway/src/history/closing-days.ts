@@ -1,6 +1,6 @@
 /**
- * Closes finished days: computes the sums that long-range queries read, and again after late changes. One transaction per day, newest
- * first, in one gateway at a time.
+ * Closes finished days: computes the sums that queries over long ranges read. Repeats this after late changes. One
+ * transaction per day, newest first, in one gateway at a time.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -10,10 +10,10 @@ import { isAway } from "../db/errors.ts";
 import { queryOne, row } from "../db/rows.ts";
 
 const LOOK_EVERY_MS = 5 * 60 * 1000;
-/** A long history without closed days is processed this many days at a time, to limit the load on the database. */
+/** The most days per run, to limit the load on the database when a long history has no closed days yet. */
 const DAYS_AT_ONCE = 20;
 
-/** Hours older than every range, as in `rollups.ts`. */
+/** Deletes hours older than every range, as in `rollups.ts`. */
 const FORGET = "delete from performance_all where grain = 'hour' and slot < now() - interval '100 days'";
 
 const Closed = row({ day: z.string().nullable() });

@@ -2,20 +2,22 @@
 import { resolve } from "node:path";
 import { domain, number, text } from "../base/settings.ts";
 
-/** The console's list covers 30 days, sorting by cost 31, and months are dropped whole. */
+/** The least retention: the console's list covers 30 days, sorting by cost 31, and whole months are dropped. */
 const HISTORY_DAYS_MIN = 35;
 
 interface HistoryConfig {
-  /** Signs usage receipts. Undefined: a seed in the data directory is used. */
+  /** The seed of the key that signs usage receipts. Undefined: a seed in the data directory. */
   receiptSeed: string | undefined;
-  /** Retention of request records and of refusals, and the folder for exported months. Undefined days: forever. */
+  /**
+   * How long records of requests and of refusals are kept, and the folder for exported months. Undefined days: forever.
+   */
   retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
 }
 
 export const history = domain({
   title: "History",
-  note: `Request records are deleted by whole months. Sums remain, and the ledger can still be checked. \`HISTORY_DAYS\` must not be less than
-\`PAYOUT_HOLD_DAYS\`.`,
+  note: `Request records are deleted by whole months. The sums of deleted records remain, and the ledger can still be checked.
+\`HISTORY_DAYS\` must not be less than \`PAYOUT_HOLD_DAYS\`.`,
   settings: {
     RECEIPT_SEED: text({
       matches: /^[A-Za-z0-9_-]{43}$/,

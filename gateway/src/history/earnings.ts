@@ -1,4 +1,4 @@
-/** Hosts' earnings: sums from the hourly rollup, lines from the records. */
+/** Hosts' earnings: sums from the hourly rollup, single requests from the records. */
 import type { EARNINGS_BY, EARNINGS_SPLIT } from "@tollgate/api/console/earnings.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const EarningLine = row({
   promptTokens: column.count,
   completionTokens: column.count,
   earned: column.pico,
-  /** The builder account belongs to the host's own owner. */
+  /** Whether the builder's account has the same owner as the host's. */
   own: z.boolean(),
   finishedAt: column.moment,
 });
@@ -34,7 +34,7 @@ type EarningSum = z.infer<typeof EarningSum>;
 const Own = row({ own: column.pico });
 
 export interface EarningHourlySum extends HourlySum {
-  /** The part that the host's own owners paid. */
+  /** The part that was paid by accounts of the host's own owners. */
   own: Pico;
 }
 
@@ -54,13 +54,13 @@ interface EarningSumsQuery {
 }
 
 export interface Earnings {
-  /** The requests that earned, newest first; `before` continues a page. */
+  /** The paid requests, newest first. `before` is the last request of the previous page. */
   lines(hostAccountId: Uuid, span: Span & { before?: Uuid | undefined; limit: number }): Promise<EarningLine[]>;
-  /** The part of all earnings that the host's own owners paid. */
+  /** The part of all earnings that was paid by accounts of the host's own owners. */
   own(hostAccountId: Uuid): Promise<Pico>;
-  /** Covers the whole hours that begin within the span. */
+  /** The total of the whole hours that begin within the span. */
   sum(hostAccountId: Uuid, span: Span): Promise<EarningSum>;
-  /** By whole hours too, in the order of the buckets. */
+  /** Sums of whole hours, in the order of the buckets. */
   sums(hostAccountId: Uuid, query: EarningSumsQuery): Promise<EarningHourlySum[]>;
 }
 
@@ -69,8 +69,8 @@ const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "prom
 
 const ALL_NODES = ownPage(COLUMNS, "host_account_id");
 /**
- * For one node (`$6`): the hourly rollup shows the hours with earnings, so that only the hours of the page are read. `$7`: days to look
- * back.
+ * For one node (`$6`): the hourly rollup shows the hours with earnings, so that records are read only for the hours of
+ * the page. `$7`: days to look back.
  */
 const ONE_NODE = `
   with hours as materialized (

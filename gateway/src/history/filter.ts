@@ -1,19 +1,19 @@
-/** Filters of the history, for lists and sums. */
+/** Filters of the request history, for lists and sums. */
 import type { Uuid } from "../base/ids.ts";
 import type { RequestOutcome } from "../base/states.ts";
 
-/** Measures to compare; `tokens` are prompt and output together. */
+/** Measures with limits. `tokens` is the sum of prompt and output. */
 const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;
 type Measure = (typeof MEASURES)[number];
 
-/** Inclusive limits. */
+/** The limits of a measure, inclusive. */
 export interface Bounds {
   min?: bigint | undefined;
   max?: bigint | undefined;
 }
 
 export interface Filter {
-  /** Requests with any of these values; `not…`: with none of these. */
+  /** Matches requests with any of these values. `not…`: requests with none of these values. */
   models?: string[] | undefined;
   notModels?: string[] | undefined;
   keyIds?: Uuid[] | undefined;
@@ -33,7 +33,7 @@ export const binderOf =
   (value) =>
     `$${values.push(value)}`;
 
-/** A record's measure in SQL. */
+/** The SQL expression of each measure of a record. */
 export const MEASURED: Record<Measure, string> = {
   cost: "charge_pico",
   tokens: "(prompt_tokens + completion_tokens)",
@@ -41,15 +41,18 @@ export const MEASURED: Record<Measure, string> = {
   duration: "duration_ms",
 };
 
-/** Whether the filter uses anything that the hourly rollups have too. */
+/** Whether the filter uses any column that the hourly rollups have too. */
 export const isNamed = ({ models, notModels, keyIds, notKeyIds, outcomes }: Filter): boolean =>
   [models, notModels, keyIds, notKeyIds, outcomes].some((values) => values !== undefined);
 
-/** Whether the filter uses something that no rollup has, so that records must be searched. Sorting by `cost` has an index. */
+/**
+ * Whether the filter uses a column that no rollup has, so that records must be searched. `served`: measures that an
+ * index covers.
+ */
 export const isSearched = ({ notLabel, measures = {} }: Filter, served: readonly Measure[] = []): boolean =>
   notLabel !== undefined || MEASURES.some((measure) => measures[measure] !== undefined && !served.includes(measure));
 
-/** In SQL: the part of a filter that rollups and records share. Rollups have '' for a missing model. */
+/** The SQL condition for columns that rollups and records share. Rollups have '' for a missing model. */
 export function named({ models, notModels, keyIds, notKeyIds, outcomes }: Filter, bind: Bind): string {
   return every([
     models && `model = any (${bind(models)}::text[])`,
@@ -60,7 +63,10 @@ export function named({ models, notModels, keyIds, notKeyIds, outcomes }: Filter
   ]);
 }
 
-/** In SQL: the part that only records have. A request without a measure, such as a first token, never matches it. */
+/**
+ * The SQL condition for columns that only records have. A request that lacks a measure, such as a first token, never
+ * matches it.
+ */
 export function recorded({ label, notLabel, measures = {} }: Filter, bind: Bind): string {
   return every([
     label !== undefined && `label = ${bind(label)}::text`,

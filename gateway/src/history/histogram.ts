@@ -4,23 +4,23 @@
  * percentiles are exact to less than one percent.
  */
 
-/** Buckets and their counts; several histograms together may repeat a bucket, in any order. */
+/** Buckets and their counts. After several histograms are joined, a bucket may occur more than once, in any order. */
 export interface Histogram {
   buckets: Uint16Array;
   counts: Float64Array;
 }
 
-/** The largest bucket is that of 2^31 − 1 milliseconds. */
+/** The number of buckets. The largest holds 2^31 − 1 milliseconds. */
 const BUCKETS = bucketOf(2 ** 31 - 1) + 1;
 
-/** The bucket of a duration. */
+/** The number of a duration's bucket. */
 export function bucketOf(ms: number): number {
   if (ms < 64) return Math.max(0, Math.floor(ms));
   const exponent = 31 - Math.clz32(ms);
   return 64 * (exponent - 5) + (ms >> (exponent - 6)) - 64;
 }
 
-/** The middle of a bucket. */
+/** The duration in the middle of a bucket. */
 export function middleOf(bucket: number): number {
   if (bucket < 128) return bucket;
   const shift = Math.floor(bucket / 64) - 1;
@@ -28,16 +28,16 @@ export function middleOf(bucket: number): number {
   return smallest + Math.floor((2 ** shift - 1) / 2);
 }
 
-/** The header of an array in the server's binary form: dimensions, nulls, type, and two numbers for one dimension. */
+/** The header of an array in PostgreSQL's binary form: dimensions, nulls and type, then two numbers per dimension. */
 const HEAD_BYTES = 12;
 const DIMENSION_BYTES = 8;
-/** The length before each number. */
+/** The bytes of the length before each number. */
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 8;
 
 /**
- * Reads histograms as arrays of `bigint` in the server's binary form (`array_send`), one after another. A week has a million numbers, and
- * text would take several times as long.
+ * Reads histograms as arrays of `bigint` in PostgreSQL's binary form (`array_send`), one after another. A week has a
+ * million numbers, and text would take several times as many bytes.
  */
 export function readHistograms(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -65,7 +65,7 @@ const roomFor = (numbers: number): Histogram => ({
 
 const PACKED_BYTES = 6;
 
-/** Reads histograms of closed days: per bucket its number in two bytes and its count in four. */
+/** Reads histograms of closed days: the number of each bucket in two bytes, its count in four. */
 export function readPacked(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { buckets, counts } = roomFor(bytes.length / PACKED_BYTES);
@@ -76,7 +76,7 @@ export function readPacked(bytes: Buffer): Histogram {
   return { buckets, counts };
 }
 
-/** Percentiles over all histograms by nearest rank, in the order of `shares`. Null without values. */
+/** Percentiles over all histograms by the nearest-rank method, in the order of `shares`. Null without values. */
 export function percentiles(histograms: readonly Histogram[], shares: readonly number[]): (number | null)[] {
   const sums = new Float64Array(BUCKETS);
   let total = 0;

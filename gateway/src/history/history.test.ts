@@ -15,7 +15,7 @@ const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTi
 
 const byText = (a: object, b: object): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
-describe("history", () => {
+describe("request history", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
@@ -35,7 +35,7 @@ describe("history", () => {
     client: "curl",
   });
 
-  test("records each of many refusals once, with its rollup, even if it is repeated", async () => {
+  test("records each of many refusals once, also in the rollup, even if a write is repeated", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: patientClock });
     const account = newId();
     const flood = Array.from({ length: 1000 }, () => refusal(account));
@@ -53,7 +53,7 @@ describe("history", () => {
     assert.deepEqual([records[0]?.httpStatus, records[0]?.charge, records[0]?.model], [429, 0n, null]);
   });
 
-  test("combines refusals above 1,000 an hour of a key into shared records with exact sums, and counts each batch once", async () => {
+  test("combines a key's refusals above 1,000 an hour into shared records with exact sums, and counts each batch once", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: patientClock });
     const account = newId();
     const [flooded, calm] = [newId(), newId()];
@@ -80,7 +80,7 @@ describe("history", () => {
     );
     assert.deepEqual(rows[0], { flooded: false, records: 900, requests: 900, most: 1 });
     assert.equal(rows[1].requests, 3_000);
-    // A batch may cross the limit, or two may run at once; no record is lost.
+    // A batch may cross the limit, and two batches may run at once, so the number varies a little. No record is lost.
     assert.equal(rows[1].records, 1_000 + kinds.length);
 
     const history = openHistory({ pool: db.pool });
@@ -103,7 +103,7 @@ describe("history", () => {
       ["rate_limit_requests", 2_600],
       ["rate_limit_sku_capacity", 1_300],
     ]);
-    // With a filter, the rollup's counts include summaries, which must not be counted as records.
+    // With a filter, the rollup's counts include shared records, which must not be counted as several records.
     const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
     await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
     const found = await history.list(account, {
@@ -129,7 +129,7 @@ describe("history", () => {
     );
   });
 
-  test("lists each record once, newest first, over all pages", async () => {
+  test("lists each record exactly once over all pages, newest first", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: patientClock });
     const account = newId();
     const ids = Array.from({ length: 25 }, (_, i) => newIdAt(new Date(Date.now() + i)));
@@ -147,7 +147,7 @@ describe("history", () => {
     assert.equal((await history.find(account, ids[0] as Uuid))?.id, ids[0]);
   });
 
-  test("returns the same records with filters as a simple search, page by page, with matching sums", async () => {
+  test("returns the same filtered records as a simple search, page by page, with matching sums", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: patientClock });
     const [account, random] = [newId(), seeded(1)];
     const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
@@ -212,8 +212,8 @@ describe("history", () => {
     assert.equal((await usage.byKey(account, whole.from)).size, 2);
   });
 
-  test("creates every month's partition in advance, and stores records of other times too", async () => {
-    // Before they are created, possibly in the next month.
+  test("creates the partition of every month in advance, and also stores records of other times", async () => {
+    // IDs for a time before the partitions are created, possibly in the next month.
     const now = new Date();
     await openHistory({ pool: db.pool }).makePartitions();
     const partitionOf = async (at: Date): Promise<string> => {

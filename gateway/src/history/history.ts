@@ -1,4 +1,4 @@
-/** Reads request records, which settlements write in their transaction. */
+/** Reads request records, which settlements write in the same transaction. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -37,7 +37,7 @@ const RequestRecord = row({
   ttftMs: column.count.nullable(),
   durationMs: column.count.nullable(),
   client: z.string(),
-  /** The builder's own label. */
+  /** The label that the builder gave to the request. */
   label: z.string().nullable(),
   /** The number of requests in the record: one, except for a flood of refusals. */
   count: column.count,
@@ -49,14 +49,14 @@ export type RequestRecord = z.infer<typeof RequestRecord>;
 interface Page {
   oldestFirst?: boolean | undefined;
   before?: Uuid | undefined;
-  /** The last id that may be on the page. */
+  /** The last ID that may be on the page. */
   until?: Uuid | undefined;
   limit: number;
 }
 
 interface SearchedPage {
   records: RequestRecord[];
-  /** The last searched record, when the search stopped before the page was full. */
+  /** The last record that was searched, if the search stopped before the page was full. */
   reached: Uuid | undefined;
 }
 
@@ -67,35 +67,36 @@ interface LargestPage {
   limit: number;
 }
 
-/** The migration with the index of requests by cost. */
+/** The migration that adds the index of requests by cost. */
 const BY_COST_SINCE = 46;
-/** The most records searched for a page without a rollup. */
+/** The most records that a page without a rollup searches. */
 const SEARCHED_MAX = 100_000;
 
 export interface History {
-  /** Whether lists sorted by cost can be read in order, whatever their size. */
+  /** Whether lists sorted by cost can use the index, whatever their size. */
   sortsByCost(): boolean;
-  /** The start of the request records; null: all were kept. */
+  /** The start of the kept request records. Null: all records were kept. */
   keptFrom(): Promise<Date | null>;
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
-  /** A request of this host: it was paid, or its last attempt was on the host's node. */
+  /** Finds a request of this host: the host was paid for it, or its last attempt was on the host's node. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
-  /** Newest first by default; `before` continues a page with the id of its last record. */
+  /** Lists newest first by default. `before` is the ID of the last record on the previous page. */
   list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
-  /** Searches the next `recordsMax` records, for filters that only records can answer. */
+  /** Searches the next `recordsMax` records, for filters on columns that no rollup has. */
   search(accountId: Uuid, page: Filter & Page, recordsMax?: number): Promise<SearchedPage>;
   /**
-   * Highest cost or duration first; `after` continues a page. By cost it reads only the page if an index covers the filter. Otherwise it
-   * reads everything between `from` and `to`, or with the label, so the caller must limit the span.
+   * Lists by highest cost or duration. `after` is the last record of the previous page. By cost, reads only the page if
+   * an index covers the filter. Otherwise reads all records between `from` and `to`, or with the label, so the caller
+   * must limit the span.
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
   /** The total of the requests that match a filter. */
   total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
   /** The number of matching requests by time bucket and outcome. */
   counts(accountId: Uuid, filter: Filter, options: { nowMs: number; recordsMax: number }): Promise<Counts>;
-  /** The number of requests with a label on the days of a span; the last few seconds may be missing. */
+  /** The number of requests with a label on the days of a span. Requests of the last few seconds may be missing. */
   labelled(accountId: Uuid, label: string, span: Pick<Filter, "from" | "to">): Promise<number>;
-  /** Creates the coming months' partitions. */
+  /** Creates the partitions of the coming months. */
   makePartitions(): Promise<void>;
 }
 
@@ -107,7 +108,10 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** The owner's requests or those with a label, which have their own index; `look-back.ts` explains the list of one owner. */
+/**
+ * The condition for an account's requests, or those with a label, which have an index of their own. See `ownPage` in
+ * `look-back.ts`.
+ */
 const owned = (oldestFirst: boolean, label: string | undefined) => {
   const order = oldestFirst ? "asc" : "desc";
   if (label !== undefined) return { own: "account_id = $1", order: `id ${order}` };
@@ -122,7 +126,7 @@ function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bin
     order by ${order} limit $3`;
 }
 
-/** The last of the next `$3` records. */
+/** Finds the last of the next `$3` records, as the end of a search step. */
 function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): string {
   const { own, order } = owned(oldestFirst, label);
   return `select id from request where ${own} and ${inSpan(oldestFirst)} and ${recorded({ label }, bind)}
@@ -130,10 +134,10 @@ function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): s
 }
 
 /**
- * With a filter, the hourly rollup shows which hours contain matching requests and how many, so that only the hours of the page are read.
- * (Summaries share a record, so their count does not equal records.) The rollup has no labels: with one, every hour with requests is looked
- * up in the label's index. `$6`: days to look back or ahead. The rollup is kept longer than records: records start at `$7`, refusals at
- * `$8`.
+ * With a filter, the hourly rollup shows which hours contain matching requests and how many, so that only the hours of
+ * the page are read. (Summarized refusals share a record, so that their count is not the number of records.) The rollup
+ * has no labels: with a label, every hour with requests is looked up in the label's index. `$6`: days to look back or
+ * ahead. The rollup is kept longer than records: records start at `$7`, refusals at `$8`.
  */
 function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: Bind): string {
   const labelled = filter.label !== undefined;
@@ -174,12 +178,14 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
   }`;
 }
 
-/** Selects as many hours as a page needs. The first may be partly beyond the cursor, so its count is not used. */
+/**
+ * Selects as many hours as a page needs. Ignores the first hour's count, because the cursor may be inside that hour.
+ */
 const enough = (order: "asc" | "desc"): string =>
   `select hour as start, hour + interval '1 hour' as "end", there from hours
      where nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`;
 
-/** All hours, with adjacent ones joined: a new range costs as much as reading another hour or two. */
+/** Joins adjacent hours of all hours into ranges, because a new range costs as much as reading another hour or two. */
 const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "end", case when count(there) = count(*) then sum(there) end as there
       from (select hour, there, hour - interval '1 hour' * row_number() over (order by hour) as stretch from hours) numbered
      group by stretch`;
@@ -192,8 +198,9 @@ const SIZES = {
 };
 
 /**
- * `$4` from, `$5` to, `$2` and `$6` the ID and size of the last record. IDs are selected first: every compared value is in an index (of
- * requests by cost, or of those with a label), so whole records are read only for the page.
+ * `$4`: from. `$5`: to. `$2` and `$6`: the ID and size of the last record. IDs are selected first, because indexes
+ * contain every compared value (requests by cost, or requests with a label). So whole records are read only for the
+ * page.
  */
 const largestText = (by: LargestPage["by"], filter: Filter, bind: Bind): string =>
   `select record.* from (
@@ -215,7 +222,7 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
   to ?? null,
 ];
 
-/** `schema`: the database's migrations; undefined: all. */
+/** `schema`: the migrations that the database has. Undefined: all. */
 export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
   const { pool, schema } = options;
   const keptFrom = openKeptFrom({ pool });

@@ -1,4 +1,4 @@
-/** Sums from the hourly rollups, without scanning requests. */
+/** Sums from the hourly rollups, without reading request records. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -7,20 +7,23 @@ import { ownHours } from "../db/own-hours.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const HourlySum = row({
-  /** The key's or node's id, the model, the outcome, or when it begins, in UTC, as text that sorts. */
+  /** The ID of the key or node, the model, the outcome, or the start time in UTC, as text that sorts. */
   bucket: z.string(),
-  /** The part by which the sums are split; null without a split. */
+  /** The value by which sums are split further. Null without a split. */
   part: z.string().nullable(),
   requests: column.count,
   promptTokens: column.count,
   completionTokens: column.count,
   amount: column.pico,
-  /** For earnings: the part paid by the host's own owners. Null for usage. */
+  /** For earnings: the part that the host's own owners paid. For usage: null. */
   own: column.pico.nullable(),
 });
 export type HourlySum = z.infer<typeof HourlySum>;
 
-/** The grouping of rows, and its text form, which sorts like the bucket. Only sums are converted to text. */
+/**
+ * For each grouping: the SQL expression, and its text form, which sorts in the same order. Only the sums' values are
+ * converted to text.
+ */
 const BUCKETS = {
   key: { of: "key_id", text: (key: string) => `${key}::text` },
   node: { of: "node_id", text: (node: string) => `${node}::text` },
@@ -39,13 +42,13 @@ interface HourlySumsQuery {
   split?: Bucket | undefined;
   from: Date;
   to: Date;
-  /** Only this node's; for earnings. */
+  /** For earnings: only this node's. */
   nodeId?: Uuid | undefined;
-  /** Only this key's; for usage. */
+  /** For usage: only this key's. */
   keyId?: Uuid | undefined;
 }
 
-/** The most sums in an answer; one more is read to detect more. */
+/** The most sums in an answer. One more is read to detect that there are more. */
 export const SUMS_MAX = 100_000;
 
 const ROLLUPS = {
@@ -53,14 +56,16 @@ const ROLLUPS = {
   earnings: { amount: "host_pico", own: "sum(own_pico)" },
 };
 
-/** `$1` account, `$2` from, `$3` to. Sums by hour need the hourly rollup; others can use days. */
+/**
+ * The rows to sum. `$1`: account, `$2`: from, `$3`: to. Sums by hour need the hourly rollup; other sums can use days.
+ */
 async function rowsOf(pool: pg.Pool, rollup: keyof typeof ROLLUPS, buckets: (Bucket | undefined)[]): Promise<string> {
   const [from, to] = ["date_trunc('hour', $2::timestamptz)", "$3::timestamptz"];
   if (rollup === "earnings") return `(select * from earning_hour where ${ownHours("host_account_id", from, to)})`;
   return usageRows("own", { from, to }, !buckets.includes("hour") && (await hasClosedDays(pool)));
 }
 
-/** Covers whole hours from the one that contains `from`. */
+/** Sums over whole hours, starting with the hour that contains `from`. */
 export async function hourlySums(
   pool: pg.Pool,
   rollup: keyof typeof ROLLUPS,

@@ -1,4 +1,4 @@
-/** A host's nodes over time, from rollups and samples, without scanning requests. */
+/** The figures of a host's nodes over time, from rollups and samples, without reading request records. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -10,11 +10,11 @@ import type { Performance, PerformanceSum, Slots } from "./performance.ts";
 import type { Presence, PresenceSum } from "./presence.ts";
 
 export interface InsightFigures {
-  /** Without percentiles of durations. Undefined without requests. */
+  /** Counts and speeds, without percentiles of durations. Undefined without requests. */
   performed: PerformanceSum | undefined;
-  /** Busy time as a share of slots × connected time, from 0 to 1; null if no node was connected. */
+  /** Busy time as a share of slots × connected time, from 0 to 1. Null if no node was connected. */
   utilisation: number | null;
-  /** The mean share of time that the nodes were connected; null without samples. */
+  /** The mean share of time in which the nodes were connected. Null without samples. */
   connected: number | null;
 }
 
@@ -23,9 +23,9 @@ interface Insight {
   total: InsightFigures & { earned: Pico };
   series: (InsightFigures & { at: Date })[];
   earningsSlotMs: number;
-  /** By whole hours or days, starting with the one that contains the range's start. */
+  /** Earnings by whole hours or days, starting with the one that contains the range's start. */
   earnings: { at: Date; earned: Pico }[];
-  /** In the requested order. */
+  /** One entry for each requested node, in the requested order. */
   nodes: { id: Uuid; total: Insight["total"]; utilisation: (number | null)[] }[];
 }
 
@@ -52,7 +52,7 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
       const only = nodeIds.length === 1 ? { nodeId: nodeIds[0] as Uuid } : {};
       const [{ all, bySlot }, byNode, busy, seen, looked, earned] = await Promise.all([
         performance.each(query, { all: [], bySlot: ["slot"] }),
-        // A separate query, because slot and node together would need a row for every pair.
+        // Grouped by node separately, because grouping by slot and node would need a row for every pair.
         performance.sums({ ...query, by: ["subject"] }),
         queryRows(
           pool,
@@ -120,7 +120,7 @@ interface TimeFacts {
   looked: PresenceSum[];
 }
 
-/** The busy share and connected time of these nodes in these time slots. */
+/** Computes the busy share and connected time of these nodes in these time slots. */
 function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
   const keyOf = (id: Uuid, at: number): string => `${id} ${at}`;
   const busyMs = new Map(busy.map((each) => [keyOf(each.subject, each.slot.getTime()), each.busyMs]));
@@ -130,7 +130,7 @@ function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
     let [worked, available, connected, elapsed] = [0, 0, 0, 0];
     for (const at of moments) {
       if (!lookedAt.has(at)) continue;
-      // The current slot is not over.
+      // The current time slot counts only up to now.
       const length = Math.max(0, Math.min(slotMs, now - at));
       for (const id of ids) {
         elapsed += length;
@@ -143,7 +143,7 @@ function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
       }
     }
     return {
-      // A request counts where it began, so a long one can exceed its slot.
+      // A request counts in the slot in which it began, so a long one can exceed its slot.
       utilisation: available === 0 ? null : Math.min(1, worked / available),
       connected: elapsed === 0 ? null : Math.min(1, connected / elapsed),
     };

@@ -28,7 +28,7 @@ interface JobsQuery {
   outcome?: RequestOutcome | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
-  /** Continues a page. */
+  /** The last job of the previous page. */
   before?: Uuid | undefined;
   limit: number;
 }
@@ -44,9 +44,10 @@ const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion
 
 const PLAIN = ownPage(COLUMNS, "node_id");
 /**
- * With a filter (`$6` model, `$7` outcome) the rollup shows the hours with matches, and the days beyond the hours that it keeps, so that
- * only those of the page are read. It counts failures together whatever their outcome, so single outcomes are searched by day. The last two
- * hours or days are always read, because the rollup lags by a few seconds. `$8`: days to look back.
+ * With a filter (`$6` model, `$7` outcome), the rollup shows the hours with matches, so that records are read only for
+ * those. Beyond the retention of hours it shows days. It counts all failures together, so a single failure outcome is
+ * searched by day. The last two hours or days are always read, because the rollup lags by a few seconds. `$8`: days to
+ * look back.
  */
 function filteredText(unit: "hour" | "day", table: string): string {
   const counted =
@@ -86,7 +87,7 @@ function filteredText(unit: "hour" | "day", table: string): string {
       order by id desc limit $3`,
   )}`;
 }
-/** The outcomes that the rollup counts, and no filter. */
+/** The outcomes that the rollup counts separately. Undefined: no filter. */
 const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_closed"]);
 
 export function openJobs({ pool }: { pool: pg.Pool }): Jobs {

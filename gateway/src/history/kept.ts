@@ -1,13 +1,13 @@
 /**
- * The oldest moment with request records. Older months were dropped (`retention.ts`): their rollups stay, and a closing in the ledger
- * replaces them. Refusals may be kept for a shorter time.
+ * The time from which request records exist. Older months were dropped (`retention.ts`): their rollups stay, and a
+ * closing entry in the ledger replaces the records. Refusals may be kept for a shorter time.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const Kept = row({ requestsFrom: column.moment.nullable(), refusalsFrom: column.moment.nullable() });
-/** Null: all records were kept. */
+/** Null: no records were dropped. */
 type Kept = z.infer<typeof Kept>;
 
 const There = row({ isThere: z.boolean() });
@@ -15,7 +15,7 @@ const There = row({ isThere: z.boolean() });
 type KeptFrom = () => Promise<Kept>;
 
 export function openKeptFrom({ pool }: { pool: pg.Pool }): KeptFrom {
-  // During an upgrade the tables may not exist yet, and then nothing has been dropped.
+  // During an upgrade the tables may not exist yet. Then nothing was dropped.
   let isThere = false;
   return async () => {
     if (!isThere) {

@@ -6,11 +6,11 @@ import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRows } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
-/** Limits the answer, because a builder may have a label for each user. */
+/** The most labels in an answer, because a builder may use one label per user. */
 const LABELS_MAX = 200;
 
 const LabelSum = row({
-  /** Null: everything without a label or beyond the limit. */
+  /** Null: the sum of requests without a label and of labels beyond the limit. */
   label: z.string().nullable(),
   requests: column.count,
   promptTokens: column.count,
@@ -19,7 +19,10 @@ const LabelSum = row({
 });
 export type LabelSum = z.infer<typeof LabelSum>;
 
-/** For the whole UTC days of the span: labels by cost, then the rest, so that they add up to the total. */
+/**
+ * Sums the whole UTC days of the span: labels by cost, then everything else as one entry, so that the sums add up to
+ * the total.
+ */
 export async function labelSums(
   pool: pg.Pool,
   accountId: Uuid,

@@ -1,4 +1,4 @@
-/** A page finds rare rows however old they are, and reads no more than it needs. */
+/** Tests that a page finds rare rows of any age, and that reading the page reads no more rows than necessary. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seeded(1);
 const newId = newIds(systemClock, random);
 
-test("reads no further range when a page is full", async () => {
+test("looking back reads no further range when a page is full", async () => {
   const asked: (number | null)[] = [];
   const reading = (found: Record<string, number>) => async (days: number | null) => {
     asked.push(days);
@@ -26,7 +26,7 @@ test("reads no further range when a page is full", async () => {
     [{ 1: 2, 15: 3 }, 3, [1, 15]],
     [{ 1: 2, 15: 2, null: 3 }, 3, [1, 15, null]],
     [{ 1: 1, 15: 1, null: 1 }, 1, [1, 15, null]],
-    // With no matches in a day, fifteen days are not expected to have any.
+    // Without a match in one day, fifteen days are unlikely to fill the page and are skipped.
     [{ 1: 0, 15: 1, null: 1 }, 1, [1, null]],
   ] as const) {
     asked.length = 0;
@@ -42,7 +42,7 @@ describe("looking back in a database", () => {
   });
   after(() => db.close());
 
-  /** Days ago. Between them, every half day, are requests that do not match. */
+  /** The ages of matching requests in days. Requests that do not match are between them, every half day. */
   const RARE = [0.01, 0.02, 0.9, 1.1, 3, 14.9, 15.1, 16, 40, 40.01, 70];
 
   test("finds rare requests and earnings page by page, up to 70 days back", async () => {
@@ -73,7 +73,7 @@ describe("looking back in a database", () => {
          from made group by 2, 3, 4`,
       [account, host, ...(["id", "model", "node", "label"] as const).map((name) => all.map((each) => each[name]))],
     );
-    // Unpaid jobs, which other queries ignore.
+    // Unpaid jobs, which the earnings query must skip.
     await db.pool.query(
       `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, node_id, created_at)
        select o.id, $1, $1, 'k', 'chat', 'common', false, 'upstream_failed', 502, $2, uuid_time(o.id) from unnest($3::uuid[]) as o (id)`,

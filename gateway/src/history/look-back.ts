@@ -1,13 +1,13 @@
 /**
- * Reads a page of possibly rare rows: first the last day, then a longer span, then everything. Common rows are found at once in any
- * history; rare ones cost little more than one full query. A step is skipped when the rows found so far make it unlikely to fill the
- * page.
+ * Reads a page of possibly rare rows: first the last day, then a longer span, then everything. Common rows are found at
+ * once in any history. Rare rows cost little more than one full query. A step is skipped when the number of rows found
+ * makes it unlikely to fill the page.
  */
 const LOOK_BACK_DAYS = [1, 15, null];
-/** Ascending from the first record. */
+/** Steps for lists in ascending order, which start at the first record. */
 export const LOOK_AHEAD_DAYS = [1 / 8, null];
 
-/** `read` gets the number of days from the page's start; null: everything. */
+/** `read` gets the number of days to read from the page's start. Null: everything. */
 export async function lookBack<Row>(
   limit: number,
   read: (days: number | null) => Promise<Row[]>,
@@ -25,8 +25,9 @@ export async function lookBack<Row>(
 }
 
 /**
- * In SQL, after a `with` that has the time ranges `needed` for a page of `$3`: its records, if `ids` selects those of one range. Ids come
- * first: if an index covers the selection, only the page's records are read.
+ * SQL that reads the records of a page of `$3`. It follows a `with` that defines the time ranges `needed`; `ids`
+ * selects the IDs of one range. IDs are selected first: if an index covers the selection, only the page's records are
+ * read.
  */
 export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = "desc"): string => `
   select record.* from (
@@ -37,14 +38,17 @@ export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = 
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** In SQL: `$2` before (or after, oldest first), `$4` from, `$5` to. Ids contain the time, so a time span is an index range. */
+/**
+ * An SQL condition for IDs in a span. `$2`: before (or after, if oldest first), `$4`: from, `$5`: to. IDs contain the
+ * time, so a time span is an index range.
+ */
 export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
   and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and id < coalesce(uuid_floor($5::timestamptz), '${LAST_ID}')`;
 
 /**
- * In SQL: a page of all that `$1` has. The owner is compared as a one-element array and comes first in the order, so that only the index on
- * both columns fits. Otherwise the planner would read everyone's records by ID until it finds the owner's, which takes long for an owner
- * without recent requests.
+ * SQL for a page of the records of owner `$1`. The owner is compared as a one-element array and comes first in the
+ * order, so that only the index on both columns fits. Otherwise the planner would read everyone's records by ID until
+ * it finds the owner's, which takes long for an owner without recent requests.
  */
 export const ownPage = (columns: string, owner: string): string =>
   `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan()} order by ${owner} desc, id desc limit $3`;

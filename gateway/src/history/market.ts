@@ -14,23 +14,25 @@ export interface ModelWork {
 }
 
 interface ModelMarket {
-  /** Input and output tokens per hour. */
+  /** Input and output tokens in the last 24 hours, per hour. */
   hourTokens24h: number;
   hourTokens7d: number;
-  /** All nodes' work in the last 7 days. */
+  /** The work of all nodes with the model in the last 7 days. */
   work: ModelWork | undefined;
-  /** By host account: the last 24 hours' earnings of its nodes that elected the model, and their connected time. */
+  /**
+   * By host account: the last 24 hours' earnings of the nodes that elected (chose) the model, and their connected time.
+   */
   hosts: { accountId: Uuid; earned: Pico; connectedMs: number }[];
 }
 
 export interface Market {
-  /** For all hosts, at most a minute old. */
+  /** The market of each model over all hosts. At most a minute old. */
   models(): Promise<Map<string, ModelMarket>>;
-  /** A node's work in the last 7 days by model. */
+  /** The work of one node in the last 7 days, by model. */
   workOf(nodeId: Uuid): Promise<ModelWork[]>;
 }
 
-/** Cached, because many hosts ask and a whole day's rollups are read. */
+/** How long results are cached, because many hosts ask and each result reads the rollups of a whole day. */
 const KEPT_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
@@ -41,7 +43,7 @@ const Served = row({
   connectedHours: z.number(),
 });
 
-/** By nodes that elected the model, each found by its own rows: no more is read than they did in a day. */
+/** The earnings of nodes that elected the model. Looks up each node's own rows, so that no other rows are read. */
 const SERVED = `
   with hours as (
     select n.id, n.account_id, e.model,
@@ -91,7 +93,7 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
         const models = look();
         const fresh = { at: now(), models };
         kept = fresh;
-        // After a failure the next call reads again.
+        // After a failure the next call reads again instead of using the cache.
         models.catch(() => {
           if (kept === fresh) kept = undefined;
         });
@@ -114,8 +116,8 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
 const HOSTS_MIN = 3;
 
 /**
- * A node's mean earnings per connected hour with a model. Null when fewer than three hosts have nodes with it and `asker` is not one of
- * them: with two, each could compute the other's earnings.
+ * The mean earnings of a node per connected hour with a model. Null when fewer than three hosts have nodes with the
+ * model and `asker` is not one of them: with two hosts, each could compute the other's earnings.
  */
 export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
   const there = hosts.filter(({ connectedMs }) => connectedMs > 0);
@@ -126,7 +128,7 @@ export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pi
   return inMicro((earned * 1000n) / BigInt(Math.max(1, Math.round(hours * 1000))));
 }
 
-/** A slot's earnings per busy hour at these prices: the host's share. Null without work. */
+/** The host's earnings per busy hour of a slot at these prices. Null without work. */
 export function slotHour(
   { promptTokens, completionTokens, busyMs }: ModelWork,
   prices: { in: bigint; out: bigint; sharePercent: number },
@@ -136,5 +138,5 @@ export function slotHour(
   return inMicro((cost * BigInt(prices.sharePercent) * BigInt(HOUR_MS)) / (100n * BigInt(Math.round(busyMs))));
 }
 
-/** Rounded, because it is an estimate. */
+/** Rounded down to microdollars, because it is an estimate. */
 const inMicro = (amount: bigint): Pico => pico(amount - (amount % PICO_PER_MICRO));

@@ -14,7 +14,7 @@ import { type Columns, csvHeader, csvLines } from "../base/csv.ts";
 import { publicId } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-/** Small enough not to delay the gateway's requests while the rows are converted to text. */
+/** The rows per fetch: few, so that converting them to text does not delay the gateway's requests. */
 const FETCH_ROWS = 250;
 
 const Exported = row({
@@ -60,7 +60,7 @@ const SELECTED = `id, account_id as "accountId", key_id as "keyId", key_name as 
   node_id as "nodeId", own, attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests as count, created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** The columns of the console's export, plus those that the ledger needs: account, payee and picodollars. */
+/** The columns of the console's export, and those that the ledger needs: account, payee and picodollars. */
 const COLUMNS: Columns<Exported> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),
@@ -104,7 +104,7 @@ const Sums = row({
 });
 
 interface MonthExport extends z.infer<typeof Sums> {
-  /** The file's name in its folder. */
+  /** The name of the file in its folder. */
   file: string;
   sha256: string;
 }
@@ -122,7 +122,7 @@ export async function openExportFolder(directory: string): Promise<void> {
   await access(directory, constants.W_OK);
 }
 
-/** Reads one snapshot on its own connection. Throws the abort reason of `signal`. */
+/** Exports one month from a single snapshot on its own connection. Throws the abort reason of `signal`. */
 export async function exportMonth(client: pg.PoolClient, options: ExportOptions): Promise<MonthExport> {
   const { month, directory, signal } = options;
   const file = `requests-${month}.csv.gz`;
@@ -167,7 +167,7 @@ async function* linesOf(client: pg.PoolClient, month: string, signal: AbortSigna
   }
 }
 
-/** Writes to a temporary name until the file is complete and synced. Returns its checksum. */
+/** Writes the file under a temporary name until it is complete and synced. Returns its checksum. */
 async function writeWhole(
   path: string,
   text: Iterable<string> | AsyncIterable<string>,
@@ -191,7 +191,7 @@ async function writeWhole(
     await file.close();
   }
   await rename(partial, path);
-  // The directory entry must be synced too.
+  // Syncs the folder too, so that the new name survives a crash.
   const folder = await open(join(path, ".."), "r");
   await folder.sync().finally(() => folder.close());
   return hash.digest("hex");

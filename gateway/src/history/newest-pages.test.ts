@@ -1,4 +1,7 @@
-/** The newest page of an account with most of the records reads only itself, however many other records are newer. */
+/**
+ * Tests that the newest page of an account with most of the records reads only that page, however many records of
+ * others are newer.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -22,13 +25,16 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** All rows that the plan read. */
+/** The number of rows that a query plan read. */
 const rowsRead = ({ Plans = [], ...node }: PlanNode): number =>
   Plans.length === 0
     ? node["Actual Loops"] * (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0))
     : Plans.reduce((sum, child) => sum + rowsRead(child), 0);
 
-/** First only of `owner`, so that the planner sees nine tenths; then only of others. */
+/**
+ * Records of `owner` first, so that the planner's statistics give this account nine tenths; then newer ones only of
+ * others.
+ */
 const RECORDS = `
   insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, hold_pico, charge_pico, host_pico,
                        host_account_id, node_id, created_at)
@@ -37,7 +43,7 @@ const RECORDS = `
     from generate_series(1, $3) i, lateral (select $2::timestamptz + i * interval '1 second' as at) t,
          lateral (select case when i % 10 = 0 then $4::uuid else $1::uuid end as owner) o`;
 
-describe("the newest page after many records of others", () => {
+describe("the newest page of an account after many newer records of others", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();

@@ -1,6 +1,6 @@
 /**
- * Counts of matching requests per time bucket and outcome: from rollups when the filter allows it and buckets are whole hours,
- * otherwise from records.
+ * Counts matching requests per time bucket and outcome. Uses rollups if the filter allows it and buckets are whole
+ * hours, otherwise records.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -24,9 +24,9 @@ const BUCKETS_MS = [
   7 * DAY_MS,
   28 * DAY_MS,
 ];
-/** A span that begins within a bucket has one more. */
+/** The most buckets. A span that begins within a bucket has one more. */
 const BUCKETS_MAX = 120;
-/** Where buckets are counted from: a Monday. */
+/** The start of the first bucket of all: a Monday, so that weeks begin on Mondays. */
 const ORIGIN = "1970-01-05T00:00:00Z";
 
 const OutcomeCount = row({ at: column.moment, outcome: z.enum(REQUEST_OUTCOMES), requests: column.count });
@@ -37,7 +37,7 @@ export interface Counts {
   from: Date;
   to: Date;
   bucketMs: number;
-  /** Undefined: more records would have to be read than allowed. */
+  /** Undefined: the query would have to read more records than allowed. */
   counts: OutcomeCount[] | undefined;
 }
 
@@ -98,14 +98,14 @@ async function ofRecords(
   );
 }
 
-/** Whole hours from rollups, and partial ones from records. `isOpen`: the span ends now. */
+/** Counts whole hours from rollups and partial hours from records. `isOpen`: the span ends now. */
 async function ofRollups(
   pool: pg.Pool,
   accountId: Uuid,
   filter: Filter & Span,
   { bucketMs, isOpen }: { bucketMs: number; isOpen: boolean },
 ): Promise<OutcomeCount[]> {
-  // The current hour is complete in the rollup.
+  // An open span needs no records at its end, because the rollup includes the current hour.
   const { whole, edges } = parted({ from: filter.from, to: isOpen ? undefined : filter.to }, HOUR_MS);
   const rest = edges.map((edge) => ofRecords(pool, accountId, { ...filter, ...edge }, bucketMs));
   const hours =
@@ -129,7 +129,7 @@ async function ofHours(
   const values: unknown[] = [accountId, filter.from, filter.to];
   const bind = binderOf(values);
   const at = begins("hour", bind(bucketMs));
-  // A closed day is one row, usable when buckets are whole days.
+  // If buckets are whole days, closed days can be used: a day is one row instead of 24.
   const hasDays = bucketMs % DAY_MS === 0 && (await hasClosedDays(pool));
   const used = usageRows("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
   return await queryRows(

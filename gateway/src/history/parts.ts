@@ -1,4 +1,4 @@
-/** Records, rollups and receipts, for routes. */
+/** Everything that routes read about past requests: records, rollups and receipts. */
 import type pg from "pg";
 import { type Availability, openAvailability } from "./availability.ts";
 import { type Earnings, openEarnings } from "./earnings.ts";
@@ -17,17 +17,17 @@ export interface HistoryParts {
   history: History;
   usage: Usage;
   earnings: Earnings;
-  /** Counts, percentiles and speeds of a query. */
+  /** Counts, percentiles and speeds of requests. */
   performance: Performance;
-  /** When nodes were connected, and their load. */
+  /** The nodes' connected time and load. */
   presence: Presence;
-  /** How a host's nodes did over time. */
+  /** The figures of a host's nodes over time. */
   insights: Insights;
   jobs: Jobs;
   market: Market;
-  /** Requests refused for missing credit. */
+  /** Counts of requests that were refused for missing credit. */
   unfunded: Unfunded;
-  /** All 4xx responses of the last week. */
+  /** Counts of all 4xx responses in the last week. */
   refusedCalls: RefusedCalls;
   receipts: Receipts;
   availability: Availability;
@@ -35,15 +35,15 @@ export interface HistoryParts {
 
 interface HistoryPartsOptions {
   pool: pg.Pool;
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   now: () => number;
   unfunded: Unfunded;
   refusedCalls: RefusedCalls;
-  /** The database's migrations. */
+  /** The migrations that the database has. */
   schema: { readonly number: number };
-  /** Signs receipts: 32 bytes in base64url. */
+  /** The seed that signs receipts: 32 bytes in base64url. */
   receiptSeed: string;
-  /** How often models and nodes are sampled. */
+  /** The interval at which models and nodes are sampled. */
   sampleEveryMs: number;
 }
 

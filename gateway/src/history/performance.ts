@@ -14,7 +14,7 @@ import { type Histogram, percentiles, readHistograms, readPacked } from "./histo
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
 
-/** The ranges, as numbers of slots including the current one. A week is seven UTC days, as in sums of usage. */
+/** The number of time slots of each range, including the current one. A week is seven UTC days, as in sums of usage. */
 const RANGES = {
   "1h": { grain: "5min", slots: 12 },
   "6h": { grain: "5min", slots: 72 },
@@ -32,7 +32,7 @@ export interface Slots {
   to: Date;
 }
 
-/** Ends now, or at an earlier time (exclusive). */
+/** The time slots of a range that ends now or at `end` (exclusive). */
 export function slotsOf(range: Range, clock: number, end?: Date): Slots {
   const { grain, slots } = RANGES[range];
   const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
@@ -45,21 +45,24 @@ export function slotsOf(range: Range, clock: number, end?: Date): Slots {
 
 interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
   scope: (typeof PERFORMANCE_SCOPES)[number];
-  /** Account or node ids; none for the platform. */
+  /** The IDs of accounts or nodes. Absent: the whole platform. */
   subjects?: Uuid[];
   model?: string | undefined;
   /** Requests with any of these keys. */
   keyIds?: Uuid[] | undefined;
-  /** Keys summed as one, under the first one's id. */
+  /** Keys that are summed as one key, under the ID of the first. */
   asOne?: Uuid[];
-  /** The measures with percentiles; both by default. Histograms are most of the data, and unneeded ones are not read. */
+  /**
+   * The measures whose percentiles are needed; both by default. Histograms are most of the data, so unneeded ones are
+   * not read.
+   */
   percentilesOf?: readonly Measured[];
 }
 
 const MEASURED = ["ttft", "duration"] as const;
 type Measured = (typeof MEASURED)[number];
 
-/** The grouping of sums. Empty: one total, or none without requests. */
+/** The grouping of sums. Empty: a single total, or no sum if there are no requests. */
 type By = ("slot" | "subject" | "key" | "model")[];
 
 const Sum = row({
@@ -78,7 +81,7 @@ const Sum = row({
   busyMs: column.count,
   ttft: column.bytes,
   duration: column.bytes,
-  /** Which of the two forms the histograms have. */
+  /** Whether the histograms are in the packed form of closed days. */
   packed: z.boolean(),
 });
 
@@ -88,28 +91,28 @@ interface Percentiles {
   p99: number | null;
 }
 
-/** `slot`, `subject`, `key` and `model` are null when the sum is not grouped by them. */
+/** A sum. `slot`, `subject`, `key` and `model` are null when the sum is not grouped by them. */
 export interface PerformanceSum
   extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed" | "flowTokens" | "flowMs"> {
-  /** Failed requests as a share of all except client disconnects. Null without requests. */
+  /** Failed requests as a share of all requests except client disconnects. Null without requests. */
   errorShare: number | null;
   /** In milliseconds, over successful answers. Null when not requested. */
   ttft: Percentiles;
   duration: Percentiles;
-  /** After the first token; null without output. */
+  /** The speed after the first token. Null without output. */
   tokensPerSecond: number | null;
 }
 
 export interface Performance {
   sums(query: PerformanceQuery & { by: By }): Promise<PerformanceSum[]>;
-  /** Several sums of the same rows, read once. */
+  /** Groups the same rows in several ways, but reads them only once. */
   each<Name extends string>(query: PerformanceQuery, by: Record<Name, By>): Promise<Record<Name, PerformanceSum[]>>;
 }
 
 const DIMENSIONS = { slot: "slot", subject: "subject", key: "key_id", model: "model" } as const;
 const TYPES = { slot: "timestamptz", subject: "uuid", key: "uuid", model: "text" } as const;
 const NAMES = ["slot", "subject", "key", "model"] as const;
-/** Above this length most of the days are closed. */
+/** The span above which most of its days are closed. */
 const LONG_MS = 3 * GRAIN_MS.day;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
@@ -137,7 +140,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     ]);
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
-      // Closed days have no hours by model or by key.
+      // Closed days contain no hours by model and no hours by key.
       const text = isClosed && (span.grain === "day" || !(isByModel || perKey)) ? closedSumsText : sumsText;
       return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf, table }), values);
     });
@@ -149,8 +152,9 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   };
   const each: Performance["each"] = async <Name extends string>(query: PerformanceQuery, by: Record<Name, By>) => {
     const asked = Object.entries(by) as [Name, By][];
-    // Those by key are read apart: the others have rows of all keys together. Of many hours those by model too: they are read by the
-    // day, and the others have the closed days' rows of all models together.
+    // Groupings by key are read separately, because other groupings can use rows of all keys together. In long spans
+    // groupings by model are separate too, because other groupings can use the closed days' rows of all models
+    // together.
     const isLong = query.grain === "hour" && query.to.getTime() - query.from.getTime() > LONG_MS;
     const apart = (one: By): string => `${one.includes("key")} ${isLong && one.includes("model")}`;
     const readings = [...Map.groupBy(asked, ([, one]) => apart(one)).values()];
@@ -165,7 +169,10 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
 
 type Span = Pick<Slots, "grain" | "from" | "to">;
 
-/** The span with whole UTC days in place of hours where possible: a week by the hour is six days and a day's hours. */
+/**
+ * Splits the span so that whole UTC days are read instead of their hours: a week by the hour becomes six days and some
+ * hours.
+ */
 function coarsest(span: Span): Span[] {
   if (span.grain !== "hour") return [span];
   const first = new Date(Math.ceil(span.from.getTime() / GRAIN_MS.day) * GRAIN_MS.day);
@@ -181,17 +188,17 @@ function coarsest(span: Span): Span[] {
 
 interface Reading {
   by: By;
-  /** Rows of single keys instead of all keys together. */
+  /** Whether to read rows of single keys instead of rows of all keys together. */
   perKey: boolean;
   isByModel: boolean;
   percentilesOf: readonly Measured[];
-  /** `performance`, or the view of it that includes parts. */
+  /** `performance`, or the view of it that also contains parts that are not merged yet. */
   table: string;
 }
 
 /**
- * Histograms are sent unmerged, because merging them on the server costs ten times as much as reading them. Queries that do not group by
- * key read the rows of all keys together, which are fewer.
+ * Returns histograms unmerged, because merging them in the database costs ten times as much as reading them. Without
+ * grouping by key, reads the rows of all keys together, which are fewer.
  */
 function sumsText({ perKey, table, ...sums }: Reading): string {
   return summed(
@@ -201,7 +208,10 @@ function sumsText({ perKey, table, ...sums }: Reading): string {
   );
 }
 
-/** The same from closed days, in the form that is sent as it is kept: of all models together there is a row, or one of each. */
+/**
+ * The same sums from closed days, whose histograms are sent as they are stored. There is a row of all models together,
+ * and one of each.
+ */
 function closedSumsText({ perKey, isByModel, table, ...sums }: Reading): string {
   const open = among("grain = $3 and slot >= open.begins and slot < open.ends", perKey);
   const whole = isByModel
@@ -218,7 +228,7 @@ const among = (slots: string, perKey: boolean): string =>
   `scope = $1 and subject = any ($2::uuid[]) and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
        and ($7::uuid[] is null or key_id = any ($7))`;
 
-/** `form`: the function that converts a histogram to bytes if it is stored differently. */
+/** `form`: the SQL function that converts a stored histogram to bytes. */
 function summed({ by, percentilesOf }: Pick<Reading, "by" | "percentilesOf">, form: string, from: string): string {
   const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
@@ -237,7 +247,7 @@ function summed({ by, percentilesOf }: Pick<Reading, "by" | "percentilesOf">, fo
      group by ${groups.length === 0 ? "()" : groups.join(", ")} having sum(requests) > 0`;
 }
 
-/** Counts and unmerged histograms of some requests. */
+/** The counts and unmerged histograms of some requests. */
 interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed"> {
   ttft: Histogram[];
   duration: Histogram[];
@@ -260,7 +270,7 @@ const COUNTS = [
   "busyMs",
 ] as const;
 
-/** Combines parts that are finer than requested, in the order of the grouping. */
+/** Combines parts that are finer than the requested grouping, in the order of the grouping. */
 function gathered(parts: Part[], by: By): Part[] {
   const groups = Map.groupBy(parts, (part) => by.map((name) => String(part[name]?.valueOf())).join(" "));
   return [...groups.values()].map((group) => sumOf(group, by)).sort(inOrder);

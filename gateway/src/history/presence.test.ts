@@ -4,10 +4,10 @@ import { openTestDatabase } from "../db/testing.ts";
 import { newId } from "../ledger/testing.ts";
 import { openPresence } from "./presence.ts";
 
-test("each node and slot is counted once per sample, whichever gateway samples", async (t) => {
+test("presence counts each node and slot once per sample, whichever gateway samples", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
-  // Two gateways.
+  // Two gateways on one database.
   const [here, there] = [openPresence({ pool, everyMs: 60_000 }), openPresence({ pool, everyMs: 60_000 })];
   const [a, b] = [newId(), newId()];
   const at = (minute: number, second: number): Date => new Date(Date.UTC(2026, 5, 15, 12, minute, second));

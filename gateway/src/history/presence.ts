@@ -1,7 +1,7 @@
 /**
- * Samples when nodes were connected and how many slots were in use: every gateway samples, each sample counts once
- * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a time slot. A disconnected node has no samples, so the
- * ratio to the platform's samples is the time it was connected.
+ * Samples which nodes are connected and how many slots are in use. Every gateway samples, but each sample counts once
+ * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a time slot. A disconnected node has
+ * no samples, so the node's share of the platform's samples is the share of time in which it was connected.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { plainArray } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Slots } from "./performance.ts";
 
-/** A connected node at one time. */
+/** A connected node as one gateway sees it. */
 export interface SeenNode {
   id: Uuid;
   slots: number;
@@ -21,7 +21,7 @@ const Sum = row({
   slot: column.moment,
   nodeId: column.uuid,
   samples: column.count,
-  /** The samples that any gateway took in the time slot. */
+  /** The number of samples that any gateway took in the time slot. */
   samplesTaken: column.count,
   nodes: z.number(),
   slots: z.number(),
@@ -30,9 +30,9 @@ const Sum = row({
 export type PresenceSum = z.infer<typeof Sum>;
 
 export interface Presence {
-  /** Records the connected nodes; `at` replaces the database's clock in tests. */
+  /** Records the connected nodes. Tests replace the database's clock by `at`. */
   sample(seen: SeenNode[], at?: Date): Promise<void>;
-  /** For these nodes or the whole platform, without time slots that have no sample. */
+  /** Sums for these nodes or the whole platform. Leaves out time slots without a sample. */
   sums(span: Pick<Slots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
   forget(): Promise<void>;
 }

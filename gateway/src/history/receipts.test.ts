@@ -103,7 +103,7 @@ describe("usage receipts", () => {
     assert.notEqual(facts.created_at, facts.finished_at);
   });
 
-  test("fail verification when any field changes", async () => {
+  test("fail verification if any field is changed", async () => {
     const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const receipt = receipts.of(record());
     const keys = await receipts.keys();
@@ -115,7 +115,7 @@ describe("usage receipts", () => {
     for (const nothing of [null, 7, [], {}, "x"]) assert.equal(verifyReceipt(nothing, keys).valid, false);
   });
 
-  test("verify with an old key after a new one is set, and not with another platform's key", async () => {
+  test("verify with an old key after a new one is configured, and not with another platform's key", async () => {
     const before = (await openReceipts({ pool: db.pool, seed: randomBytes(32) })).of(record());
     const rotated = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const keys = await rotated.keys();

@@ -10,7 +10,7 @@ import type { EndpointName, FinishReason, RequestOutcome } from "../base/states.
 import { column, queryRows, row } from "../db/rows.ts";
 import type { RequestRecord } from "./history.ts";
 
-/** The fixed DER prefixes of Ed25519 keys, before the 32 bytes of the key. */
+/** The fixed DER bytes before the 32 bytes of an Ed25519 key. */
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
 
@@ -28,32 +28,32 @@ interface Receipt {
   completion_tokens: number;
   reasoning_tokens: number;
   price_version: number | null;
-  /** Picodollars as decimal strings, because they exceed JSON numbers. */
+  /** Picodollars as decimal strings, because they exceed the precision of JSON numbers. */
   hold_pico: string;
   charge_pico: string;
   host_share_pico: string;
   created_at: string;
   finished_at: string;
   key_id: string;
-  /** Ed25519 over every other field, as canonical JSON; base64url. */
+  /** The Ed25519 signature of all other fields as canonical JSON, in base64url. */
   signature: string;
 }
 
 interface ReceiptKey {
   id: string;
-  /** 32 bytes, base64url. */
+  /** 32 bytes in base64url. */
   public_key: string;
 }
 
 export interface Receipts {
   of(record: RequestRecord): Receipt;
-  /** Every key ever used, for offline verification. */
+  /** Every key that was ever used, so that old receipts can be verified offline. */
   keys(): Promise<ReceiptKey[]>;
 }
 
 const StoredKey = row({ id: z.string(), publicKey: column.bytes });
 
-/** `seed`: 32 secret bytes. The key's public half is published permanently. */
+/** `seed`: 32 secret bytes. The public key is published permanently. */
 export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
   const { pool, seed } = options;
   const { privateKey, publicKey, keyId } = receiptKeyOf(seed);
@@ -67,7 +67,7 @@ export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Pr
   };
 }
 
-/** The key of this seed, published or not. */
+/** The key of this seed, whether published or not. */
 export function receiptKeyOf(seed: Buffer): { privateKey: KeyObject; publicKey: Buffer; keyId: string } {
   const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: "der", type: "pkcs8" });
   const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
@@ -105,7 +105,7 @@ function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Re
   return { ...facts, signature: sign(null, canonical(facts), privateKey).toString("base64url") };
 }
 
-/** For checking a seed; gateways use `openReceipts`. */
+/** Signs a receipt with a seed, to check the seed. Gateways use `openReceipts`. */
 export function signReceipt(record: RequestRecord, seed: Buffer): Receipt {
   const { keyId, privateKey } = receiptKeyOf(seed);
   return signed(record, keyId, privateKey);
@@ -131,7 +131,7 @@ export function verifyReceipt(receipt: unknown, keys: ReceiptKey[]): Verdict {
 
 const no = (why: string): Verdict => ({ valid: false, why });
 
-/** Canonical JSON, with sorted keys and no spaces: the same bytes for the same facts. */
+/** Canonical JSON, with sorted keys and without spaces: equal facts give equal bytes. */
 function canonical(facts: Record<string, unknown> | Omit<Receipt, "signature">): Buffer {
   return Buffer.from(JSON.stringify(Object.fromEntries(Object.entries(facts).sort(([a], [b]) => (a < b ? -1 : 1)))));
 }

@@ -1,4 +1,4 @@
-/** Migrating a database with records: new columns are unknown for old records, the rest stays. */
+/** Tests the migration of a database with records: new columns are null in old records, all other columns stay. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ import { openUsage } from "./usage.ts";
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 
-test("migrating from before 0015 keeps records, leaves their new fields unknown, and adds refusals to them", async (t) => {
+test("migrating from before 0015 keeps records, leaves their new columns empty, and allows records of refusals", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(close);
 
@@ -47,7 +47,7 @@ test("migrating from before 0015 keeps records, leaves their new fields unknown,
   assert.equal(records.length, 1_202);
   assert.ok(records.every(({ count }) => count === 1));
 
-  // That hour is over its limit, so later refusals are summarised, unless a new hour has begun.
+  // The key is over its limit in that hour, so later refusals share a record, unless a new hour has begun.
   const more = Array.from({ length: 10 }, () => newId());
   const refusals = openRefusals({ pool, clock: patientClock });
   const what = { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" } as const;

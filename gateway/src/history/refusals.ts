@@ -1,6 +1,7 @@
 /**
- * Records requests refused with 429. They come in floods, so they are written in batches, and a refusal is answered only when it is
- * written, which limits a flood to the database's speed. Above 1,000 an hour of a key, similar refusals share a record with a count.
+ * Records requests that were refused with 429. They come in floods, so they are written in batches. A refusal is
+ * answered only when it is written, which limits a flood to the database's speed. Above 1,000 refusals an hour of a
+ * key, similar ones share a record with a count.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -16,9 +17,9 @@ export interface Refusal {
   keyId: Uuid;
   keyName: string;
   endpoint: EndpointName;
-  /** Null when the body was not read. */
+  /** Null when the request's body was not read. */
   model: string | null;
-  /** Null likewise. */
+  /** Null when the request's body was not read. */
   stream: boolean | null;
   outcome: LimitOutcome;
   httpStatus: number;

@@ -1,4 +1,4 @@
-/** Refused calls: the cost of a flood, what is kept, and what is lost while the database is unreachable. */
+/** Tests what a flood of refused calls costs, what is stored, and what is lost while the database is unreachable. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type pg from "pg";
@@ -52,7 +52,7 @@ const sums = async (calls = refused, account = ACCOUNT) =>
 const rows = async (table: string): Promise<number> =>
   Number((await db.pool.query(`select count(*)::int as n from ${table}`)).rows[0].n);
 
-test("counts a flood in one row per key, code and hour, and stores its last 20 calls", async () => {
+test("refused calls of a flood are counted in one row per key, code and hour, and the last 20 calls are stored", async () => {
   const by = { id: KEY, accountId: ACCOUNT };
   for (let i = 0; i < 1_000; i++) {
     clock.advance(1);
@@ -69,7 +69,7 @@ test("counts a flood in one row per key, code and hour, and stores its last 20 c
   );
 });
 
-test("counts accounts, keys, codes and hours separately", async () => {
+test("refused calls are counted separately by account, key, code and hour", async () => {
   refused.note({ id: KEY, accountId: ACCOUNT }, NO_MODEL);
   refused.note({ id: SECOND, accountId: ACCOUNT }, NO_MODEL);
   refused.note({ id: SECOND, accountId: ACCOUNT }, { ...NO_MODEL, code: "insufficient_credits", status: 402 });
@@ -86,7 +86,7 @@ test("counts accounts, keys, codes and hours separately", async () => {
   assert.deepEqual(await sums(refused, OTHER), [[THIRD, "model_not_found", 1]]);
 });
 
-test("finds the owner of an invalid secret by its reference, with the reason, and drops unknown references", async () => {
+test("refused calls with an invalid secret count for the owner of its reference; unknown references are ignored", async () => {
   await db.pool.query("update api_key set revoked_at = now() where id = $1", [SECOND]);
   refused.note({ reference: "aaaaaaaaaaaa" }, BAD_KEY);
   refused.note({ reference: "bbbbbbbbbbbb" }, BAD_KEY);
@@ -104,14 +104,14 @@ test("finds the owner of an invalid secret by its reference, with the reason, an
   ]);
 });
 
-test("stores a model's name only if it is a valid model name", async () => {
+test("refused calls are stored with the model's name only if it is a valid name", async () => {
   refused.note({ id: KEY, accountId: ACCOUNT }, { ...NO_MODEL, model: "Write me a letter, please." });
   await refused.flush();
   const [last] = await refused.examples(ACCOUNT);
   assert.equal(last?.examples[0]?.model, null);
 });
 
-test("deletes counts and calls that are older than 7 days", async () => {
+test("refused calls and their counts are deleted after 7 days", async () => {
   refused.note({ id: KEY, accountId: ACCOUNT }, NO_MODEL);
   refused.note({ id: KEY, accountId: ACCOUNT }, BAD_KEY);
   await refused.flush();
@@ -127,7 +127,7 @@ test("deletes counts and calls that are older than 7 days", async () => {
   );
 });
 
-test("counts calls refused during an outage of the database once the database is back", async () => {
+test("refused calls of a database outage are written when the database is back", async () => {
   let isAway = true;
   const pool = {
     query: (text: string, values: unknown[]) =>
@@ -142,7 +142,7 @@ test("counts calls refused during an outage of the database once the database is
   assert.deepEqual(await sums(), [[KEY, "model_not_found", 2]]);
 });
 
-test("keeps a limited number of calls during an outage of the database, and logs how many were dropped", async () => {
+test("refused calls of a database outage are kept up to a limit, and the number of dropped ones is logged", async () => {
   const lines: Record<string, unknown>[] = [];
   const telling = createLog("warn", { write: (text: string) => void lines.push(JSON.parse(text)) });
   let isThere = false;
@@ -153,6 +153,6 @@ test("keeps a limited number of calls during an outage of the database, and logs
   await calls.flush();
   assert.deepEqual(
     lines.map(({ msg, calls }) => [msg, calls]),
-    [["too many refused calls to count all of them", 100]],
+    [["too many refused calls; some are not counted", 100]],
   );
 });

@@ -1,6 +1,7 @@
 /**
- * Calls refused with a 4xx, counted per account, key, code and hour, with the last 20 examples. Counted in memory and written every few
- * seconds, so a flood is cheap; a killed gateway loses unwritten counts.
+ * Counts calls that were refused with a 4xx status, per account, key, code and hour, with the last 20 as examples.
+ * Counts are kept in memory and written every few seconds, so a flood is cheap. A killed gateway loses unwritten
+ * counts.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -12,30 +13,30 @@ import { isAway } from "../db/errors.ts";
 import { queryRows } from "../db/rows.ts";
 import { RefusedExamples, RefusedSum } from "./refused-rows.ts";
 
-/** The migration with the tables. */
+/** The migration that creates the tables. */
 export const REFUSED_CALLS_SINCE = 45;
 export const KEPT_MS = 7 * DAY_MS;
 
 const WRITE_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
 const EXAMPLES_MAX = 20;
-/** Above this number in memory they are written early. */
+/** The number of counts in memory above which they are written early. */
 const TALLIES_DUE = 2_000;
-/** The limit in memory without a database; further calls are not counted. */
+/** The most counts in memory while the database is unreachable. Further calls are not counted. */
 const TALLIES_MAX = 20_000;
 const EXAMPLES_HELD_MAX = 10_000;
 const MESSAGE_CHARS_MAX = 300;
-/** The form of model names. Anything else that a call names is not stored. */
+/** The form of valid model names. Other names are not stored, because a client may send anything. */
 const MODEL_NAME = /^[\w.:/-]{1,100}$/;
 
-/** The key of a call, or only the reference in an invalid secret, whose account the database may know. */
+/** The key of a call. For an invalid secret only its reference, from which the database may find the account. */
 type RefusedBy = { id: Uuid; accountId: Uuid } | { reference: string };
 
 export interface RefusedCall {
   code: string;
   status: number;
   model: string | null;
-  /** Contains nothing that the client sent. */
+  /** Contains no text from the client. */
   message: string;
 }
 
@@ -57,11 +58,11 @@ interface Tally {
 }
 
 export interface RefusedCalls {
-  /** Returns without waiting. */
+  /** Counts a refused call. Returns without waiting for the database. */
   note(by: RefusedBy, call: RefusedCall): void;
-  /** Covers whole hours from the one that contains `from`. */
+  /** Sums over whole hours, starting with the hour that contains `from`. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedSum[]>;
-  /** The last 20 of each code, newest first. */
+  /** The last 20 calls of each code, newest first. */
   examples(accountId: Uuid): Promise<RefusedExamples[]>;
   flush(): Promise<void>;
   /** Deletes records older than 7 days. */
@@ -114,7 +115,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
     try {
       await writeBatch(pool, batch, clock.now() - KEPT_MS);
     } catch (error) {
-      // Kept for the next write, before newer ones.
+      // The write failed: keeps the counts for the next write, before newer ones.
       const newer = [...tallies.values()];
       tallies = new Map();
       held = 0;
@@ -122,9 +123,12 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
       uncounted += missed;
       throw error;
     }
-    if (missed > 0) log.warn({ calls: missed }, "too many refused calls to count all of them");
+    if (missed > 0) log.warn({ calls: missed }, "too many refused calls; some are not counted");
   };
-  /** One batch at a time: rows are then locked in one order, and memory holds a single batch beside the counts. */
+  /**
+   * Writes one batch at a time, so that rows are locked in one order and memory holds a single batch besides the
+   * counts.
+   */
   const flush = (): Promise<void> => {
     const turn = (writing ?? Promise.resolve()).then(write, write).finally(() => {
       if (writing === turn) writing = undefined;
@@ -188,13 +192,15 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
   };
 }
 
-/** The latest 20 examples since `$1`. */
+/** Selects the latest 20 examples since `$1`. */
 const newest = (examples: string): string =>
   `(select coalesce(jsonb_agg(e), '[]')
       from (select e from jsonb_array_elements(${examples}) e where (e ->> 'at')::float8 >= $1
              order by (e ->> 'at')::float8 desc limit ${EXAMPLES_MAX}) last)`;
 
-/** Looks up the account of a reference and the reason for its refusal, so that requests need not. */
+/**
+ * Looks up the account of a reference and the reason for its refusal here, so that refusing a request needs no query.
+ */
 async function writeBatch(pool: pg.Pool, batch: Tally[], keptFrom: number): Promise<void> {
   const values = [
     keptFrom,

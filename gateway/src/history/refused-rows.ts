@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { column, row } from "../db/rows.ts";
 
-/** By key and code. */
+/** The sum of refused calls by key and code. */
 export const RefusedSum = row({
   keyId: column.uuid,
   keyName: z.string(),
@@ -17,7 +17,7 @@ export const RefusedExamples = row({
   code: z.string(),
   /** Newest first. */
   examples: z.array(
-    // In Unix milliseconds.
+    // `at`: Unix milliseconds.
     row({ at: z.number(), key: column.uuid, model: z.string().nullable(), message: z.string() }),
   ),
 });

@@ -6,11 +6,16 @@ import { isAway, isStorageTrouble } from "../db/errors.ts";
 import type { Retention } from "./retention.ts";
 
 const LOOK_EVERY_MS = 60 * 60 * 1000;
-/** The time until an unfinished statement is cancelled again: it may have just begun. */
+/**
+ * The interval at which a running statement is cancelled until it ends. A first attempt may come before the statement
+ * has begun.
+ */
 const ENDS_MS = 100;
 
 export interface Retaining {
-  /** Months with records and those due for deletion, as of the latest run; undefined before the first. */
+  /**
+   * The number of months with records, and of those due for deletion, at the latest run. Undefined before the first.
+   */
   months(): { kept: number; due: number } | undefined;
   stop(): Promise<void>;
 }
@@ -71,7 +76,7 @@ export function keepRetaining({ retention, pool, clock, log }: RetainingOptions)
         try {
           if (backend !== undefined) await pool.query("select pg_cancel_backend($1)", [backend]);
         } catch (error) {
-          // An unreachable database drops nothing.
+          // An unreachable database drops nothing, so there is nothing to cancel.
           if (isStorageTrouble(error)) return;
           throw error;
         }

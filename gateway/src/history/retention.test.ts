@@ -1,4 +1,6 @@
-/** Months of request records are dropped, exported first if configured, while the ledger check passes throughout. */
+/**
+ * Tests that months of request records are dropped, exported first if configured, while the ledger check always passes.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -37,7 +39,7 @@ let [builder, other, host]: [Uuid, Uuid, Uuid] = ["", "", ""] as unknown as [Uui
 beforeEach(async () => {
   await pastMidnight();
   db = await openTestDatabase();
-  // A lease too long to expire on any machine.
+  // The lease of holds is too long to expire on any machine.
   ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
   await ledger.expire();
   await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -68,7 +70,7 @@ interface Past {
   label?: string;
 }
 
-/** A request with a hold and a settlement. */
+/** Creates a request with a hold and a settlement. */
 async function served({ at, accountId = builder, keyId = accountId, paid = true, label }: Past): Promise<Uuid> {
   const order = { ...holdOf(accountId), id: idAt(at), keyId, ...(label !== undefined && { label }) };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
@@ -78,7 +80,7 @@ async function served({ at, accountId = builder, keyId = accountId, paid = true,
   return order.id;
 }
 
-/** A request of a gateway that died. */
+/** Creates a request whose gateway died before settling it. */
 async function lost(at: Date) {
   const order = { ...holdOf(builder), id: idAt(at), keyId: builder };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
@@ -101,7 +103,10 @@ const refused = (at: Date, accountId = builder): Promise<void> =>
     client: "",
   });
 
-/** Requests of every month: paid, free, of two builders, refused, lost, and settled late; then a set-off. */
+/**
+ * Creates requests in every month: paid, free, of two builders, refused, lost, and settled late. Then a set-off (a
+ * deduction from a payout).
+ */
 async function openPast(): Promise<void> {
   for (let ago = MONTHS; ago >= 0; ago--) {
     const day = (n: number): Date =>
@@ -135,7 +140,7 @@ const retentionOf = (rules: Partial<RetentionRules> = {}) =>
     now: () => systemClock.now(),
   });
 
-/** The retention in days that covers all but the oldest `months` months. */
+/** The retention in days that keeps all but the oldest `months` months. */
 const daysFor = (months: number): number =>
   Math.floor((systemClock.now() - monthsAgo(MONTHS - months).getTime()) / DAY_MS);
 
@@ -143,7 +148,7 @@ async function differing(): Promise<string[]> {
   return (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0).map(({ name }) => name);
 }
 
-/** Everything that users see of the past, except the records. */
+/** All results about the past that users see, except the records themselves. */
 async function told() {
   const { pool } = db;
   const span = { from: monthsAgo(MONTHS + 1), to: new Date(systemClock.now() + DAY_MS) };
@@ -168,8 +173,8 @@ async function newFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("months that reached their maximum age", () => {
-  test("are dropped one by one, and sums, balances, statements and the ledger check stay correct", async () => {
+describe("months of request records that reached their maximum age", () => {
+  test("are dropped one by one; sums, balances, statements and the ledger check stay correct", async () => {
     await openPast();
     assert.deepEqual(await differing(), []);
     const before = await told();
@@ -196,7 +201,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual(await openHistory({ pool: db.pool }).keptFrom(), monthsAgo(2));
   });
 
-  test("are dropped together, and none is dropped if no maximum age is configured", async () => {
+  test("are dropped in one run, and none is dropped if no maximum age is configured", async () => {
     await openPast();
     const all = await partitions();
     assert.deepEqual(await retentionOf().retain(), { refusals: 0n, closed: [], waiting: [] });
@@ -218,7 +223,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual((await retentionOf({ historyDays: days }).kept()).map(({ isDue }) => isDue).indexOf(false), 1);
   });
 
-  test("are closed once when two gateways try concurrently", async () => {
+  test("are dropped once when two gateways try concurrently", async () => {
     await openPast();
     const rules = { historyDays: daysFor(3) };
     const [mine, theirs] = await Promise.all([retentionOf(rules).retain(), retentionOf(rules).retain()]);
@@ -231,7 +236,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("are closed once by concurrent calls of the SQL function", async () => {
+  test("are dropped once by concurrent calls of the SQL function", async () => {
     await openPast();
     const month = monthsAgo(MONTHS);
     const call = () => db.pool.query("select history_close_month($1::date, 0) as code", [`${nameOfMonth(month)}-01`]);
@@ -267,7 +272,7 @@ describe("a month is not dropped", () => {
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
   });
 
-  test("while its earnings are held back, and older months go first", async () => {
+  test("while its earnings are held back, and only after older months", async () => {
     const days = daysFor(1);
     assert.deepEqual(await waits({ payoutHoldDays: days + 2 }), ["some of its earnings are still held back"]);
     const younger = `${nameOfMonth(monthsAgo(MONTHS - 1))}-01`;
@@ -280,13 +285,13 @@ describe("a month is not dropped", () => {
     assert.equal((await retentionOf(due).kept()).at(-1)?.isDue, false);
   });
 
-  test("while a long read of its records runs, without blocking others", async () => {
+  test("while a long query reads its records, and other queries are not blocked", async () => {
     await openPast();
     const reader = await db.pool.connect();
     await reader.query("begin");
     await reader.query("select count(*) from request");
     const before = await partitions();
-    assert.deepEqual(await waits(), ["a query is reading its records"]);
+    assert.deepEqual(await waits(), ["a query is still reading the month's records"]);
     assert.deepEqual(await partitions(), before);
     assert.deepEqual((await db.pool.query("select count(*)::int as count from ledger_closing")).rows, [{ count: 0 }]);
     await reader.query("commit");
@@ -295,7 +300,7 @@ describe("a month is not dropped", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("when its records do not match the rollups, and the error names the account", async () => {
+  test("when its records do not match the rollups; the error names the account", async () => {
     await openPast();
     const before = await partitions();
     const change = (by: number) =>
@@ -319,7 +324,7 @@ describe("a month is not dropped", () => {
 });
 
 describe("closed months", () => {
-  test("are checked forever: a changed or missing closing or rollup is found", async () => {
+  test("are checked forever: the ledger check finds a changed or missing closing entry or rollup", async () => {
     await openPast();
     await retentionOf({ historyDays: daysFor(2) }).retain();
     assert.deepEqual(await differing(), []);
@@ -334,7 +339,7 @@ describe("closed months", () => {
     await assert.rejects(db.pool.query("update ledger_closing set amount = 0"), /append only/);
     await assert.rejects(db.pool.query("delete from ledger_closing"), /append only/);
     await assert.rejects(db.pool.query("update history_closing set rows = 0"), /append only/);
-    // The tables' owner may still do it; every case is rolled back by a savepoint.
+    // Only the tables' owner can do this. A savepoint rolls every case back.
     for (const table of ["ledger_closing", "history_closing"]) {
       await db.pool.query(`alter table ${table} disable trigger user`);
       await db.pool.query(`create table copy_of_${table} as select * from ${table}`);
@@ -389,7 +394,7 @@ describe("closed months", () => {
       assert.deepEqual((await differing()).toSorted(), found.toSorted(), what);
       await undo(table);
     }
-    // Deleting a whole month's closing leaves its rollups without records.
+    // Without the month's closing entry, its rollups have no records that support them.
     await db.pool.query(`delete from ledger_closing where month = '${second}'`);
     assert.ok((await differing()).includes("the usage rollups are the sums of their requests"));
     await undo("ledger_closing");
@@ -400,7 +405,7 @@ describe("closed months", () => {
     assert.deepEqual(await differing(), [ROLLUPS]);
   });
 
-  test("do not change during a ledger check, which reads one snapshot", async () => {
+  test("do not change during a ledger check, because the check reads one snapshot", async () => {
     await openPast();
     const client = await db.pool.connect();
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -419,11 +424,11 @@ describe("closed months", () => {
     );
     assert.deepEqual(
       done?.waiting.map(({ why }) => why),
-      ["a query is reading its records"],
+      ["a query is still reading the month's records"],
     );
   });
 
-  test("refuse a late settlement: it is given up and recorded, and no money moves", async (t) => {
+  test("refuse a late settlement: the gateway gives it up and records it, and no money moves", async (t) => {
     const order = await lost(new Date(monthsAgo(MONTHS).getTime() + DAY_MS));
     await rollUp();
     await retentionOf({ historyDays: daysFor(1) }).retain();
@@ -457,7 +462,7 @@ describe("closed months", () => {
 });
 
 describe("lists at the boundary of dropped months", () => {
-  test("start at the oldest record, with filters and in both directions, and have no short page", async () => {
+  test("start at the oldest record, with filters and in both directions, and fill every page", async () => {
     const key = newId();
     const ids: Uuid[] = [];
     for (let ago = MONTHS; ago > 0; ago--) {
@@ -495,7 +500,7 @@ describe("lists at the boundary of dropped months", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("show one statement line for a closed month, between the lines before and after it", async () => {
+  test("show one statement line for a closed month, between the lines before and after that month", async () => {
     await openPast();
     const statement = openStatement({ pool: db.pool });
     const before = await statement.lines(builder, { limit: 1000 });
@@ -522,7 +527,7 @@ describe("lists at the boundary of dropped months", () => {
   });
 });
 
-describe("an export", () => {
+describe("the export of a month", () => {
   const linesOf = async (folder: string, file: string): Promise<string[]> =>
     gunzipSync(await readFile(join(folder, file)))
       .toString()
@@ -584,7 +589,7 @@ describe("an export", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("is repeated identically when its gateway died after completing it, and then the month is dropped", async (t) => {
+  test("is repeated with equal bytes if the gateway died after completing it, and then the month is dropped", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
     const month = nameOfMonth(monthsAgo(MONTHS));
@@ -601,7 +606,7 @@ describe("an export", () => {
     assert.equal((await readdir(exportDir)).length, 2);
   });
 
-  test("is written again if an existing one contains outdated records", async (t) => {
+  test("is written again if the existing file contains outdated records", async (t) => {
     const exportDir = await newFolder(t);
     const at = new Date(monthsAgo(MONTHS).getTime() + DAY_MS);
     const order = await lost(at);
@@ -619,19 +624,19 @@ describe("an export", () => {
     assert.match(lines.join(), /,ok,200,/);
   });
 
-  test("keeps the month if it cannot be written", async (t) => {
+  test("prevents the drop of the month if it cannot be written", async (t) => {
     const folder = await newFolder(t);
     const exportDir = join(folder, "a file");
     await writeFile(exportDir, "");
     const before = await partitions();
     await assert.rejects(retentionOf({ historyDays: daysFor(1), exportDir }).retain(), /EEXIST|ENOTDIR/);
     assert.deepEqual(await partitions(), before);
-    // No locks remain.
+    // The failed export leaves no lock behind.
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
   });
 });
 
-describe("refused requests", () => {
+describe("records of refused requests", () => {
   test("are dropped by their own retention, while served requests, sums and checks stay", async () => {
     await openPast();
     const before = await told();
@@ -648,7 +653,7 @@ describe("refused requests", () => {
     assert.deepEqual(await differing(), []);
     assert.deepEqual(await told(), before);
     assert.equal((await retentionOf({ refusalsDays: days }).retain())?.refusals, 0n);
-    // A rollup of refusals that are still there is proved as before.
+    // The ledger check still covers the rollup of refusals that were not dropped.
     await db.pool.query(
       "update usage_hour set requests = requests + 1 where outcome = 'rate_limit_requests' and hour >= $1",
       [monthsAgo(0)],
@@ -663,14 +668,14 @@ describe("refused requests", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("are the only records that can be deleted, by any role", async () => {
+  test("are the only records that any database role can delete", async () => {
     const id = await served({ at: monthsAgo(1) });
     await assert.rejects(db.pool.query("delete from request where id = $1", [id]), /append only/);
   });
 });
 
-describe("a gateway", () => {
-  test("drops months that are old enough on its own schedule, and reports how many months exist", async () => {
+describe("a gateway with retention", () => {
+  test("drops months that are old enough on its own schedule, and reports the number of remaining months", async () => {
     await openPast();
     const clock = manualClock();
     const retention = retentionOf({ historyDays: daysFor(2) });
@@ -684,7 +689,7 @@ describe("a gateway", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("cancels a drop that is in progress when it stops, and leaves everything unchanged", async () => {
+  test("cancels a running drop when it stops, and leaves the month unchanged", async () => {
     await openPast();
     const before = await partitions();
     const reader = await db.pool.connect();

@@ -1,7 +1,7 @@
 /**
- * Drops old records: requests by whole months, exported before if configured, and refusals by the hour. Rollups stay, and for every
- * dropped month the ledger gets a closing that replaces its records (gateway/sql/functions/history_close_month.sql). One gateway runs
- * it at a time; an interrupted run starts again.
+ * Drops old records: requests by whole months (exported first if configured), and refusals by the hour. Rollups stay.
+ * For every dropped month the ledger gets a closing entry that replaces the records
+ * (gateway/sql/functions/history_close_month.sql). One gateway runs this at a time. An interrupted run starts again.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -10,24 +10,24 @@ import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { exportMonth } from "./month-export.ts";
 
-/** Undefined days: forever. */
+/** Undefined days: records are kept forever. */
 export interface RetentionRules {
   historyDays: number | undefined;
   refusalsDays: number | undefined;
-  /** The folder for months that are exported before they are dropped. Undefined: no export. */
+  /** The folder to which months are exported before they are dropped. Undefined: no export. */
   exportDir: string | undefined;
-  /** The hold-back of hosts' earnings; their records stay at least as long. */
+  /** How long hosts' earnings are held back, in days. Their records are kept at least as long. */
   payoutHoldDays: number;
 }
 
 const KeptMonth = row({
-  /** `2026-03`, in UTC. */
+  /** The month in UTC, such as `2026-03`. */
   month: z.string(),
-  /** What prevents it from being dropped now, due or not. */
+  /** The reason that prevents a drop of this month now, whether the month is due or not. */
   waits: z.string().nullable(),
 });
 interface KeptMonth extends z.infer<typeof KeptMonth> {
-  /** All its records are past their retention. */
+  /** Whether all records of the month are past their retention. */
   isDue: boolean;
 }
 
@@ -46,26 +46,26 @@ export interface Retained {
   /** The number of deleted refusal records. */
   refusals: bigint;
   closed: ClosedMonth[];
-  /** Due months that could not be dropped yet. */
+  /** Due months that could not be dropped yet, with the reason. */
   waiting: { month: string; why: string }[];
 }
 
 export interface Retention {
   /** The months that have records, oldest first. */
   kept(): Promise<KeptMonth[]>;
-  /** Counts the month's records, by reading all of them. */
+  /** Counts a month's records. Reads all of them. */
   rowsOf(month: string): Promise<bigint>;
   /** The months whose records were dropped, oldest first. */
   closed(): Promise<ClosedMonth[]>;
-  /** Counts the refusals past their retention, by reading all of them. */
+  /** Counts the refusals past their retention. Reads all of them. */
   refusalsDue(): Promise<bigint>;
-  /** Undefined when another gateway is running it. */
+  /** Drops everything that is due. Returns undefined when another gateway is doing so. */
   retain(stoppable?: Stoppable): Promise<Retained | undefined>;
 }
 
 interface Stoppable {
   signal: AbortSignal;
-  /** The database process that runs it, which the signal cancels. */
+  /** Gets the ID of the database process that runs the statements, so that the caller can cancel them. */
   onBackend: (pid: number) => void;
 }
 
@@ -130,7 +130,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
   const retainOn = async (client: pg.PoolClient, signal: AbortSignal): Promise<Retained> => {
     const done: Retained = { refusals: await forgetRefusals(client, signal), closed: [], waiting: [] };
     for (;;) {
-      // Months are dropped in order, so each step asks again.
+      // Months are dropped in order, so after each month the list is read again.
       const [next] = (await kept()).filter((one) => one.isDue);
       if (next === undefined) return done;
       if (next.waits !== null) return { ...done, waiting: [{ month: next.month, why: next.waits }] };
@@ -138,7 +138,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
         done.closed.push(await close(client, next.month, signal));
       } catch (error) {
         if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-        return { ...done, waiting: [{ month: next.month, why: "a query is reading its records" }] };
+        return { ...done, waiting: [{ month: next.month, why: "a query is still reading the month's records" }] };
       }
     }
   };
@@ -167,7 +167,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
         const { isFree } = await queryOne(client, Free, lock, [LOCK_CLASS, LOCK.retention]);
         return isFree ? await retainOn(client, signal) : undefined;
       } finally {
-        // A connection that still has the lock, or is being cancelled, must not be reused.
+        // A connection that still has the lock, or whose statement is being cancelled, is not reused.
         const isGood = !signal.aborted && (await client.query("select pg_advisory_unlock_all()").then(yes, no));
         client.release(!isGood);
       }
@@ -180,7 +180,7 @@ const no = (): boolean => false;
 
 const partitionOf = (month: string): string => `request_${month.replace("-", "_")}`;
 
-/** The first moment after the month. */
+/** The end of the month (exclusive). */
 function endOf(month: string): number {
   const [year, ordinal] = month.split("-").map(Number) as [number, number];
   return Date.UTC(year, ordinal, 1);

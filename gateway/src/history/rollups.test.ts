@@ -14,13 +14,13 @@ import { bucketOf, middleOf } from "./histogram.ts";
 import { openPerformance, slotsOf } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
-test("a week has seven UTC days, as in sums of usage", () => {
+test("a range of a week has seven UTC days, as in sums of usage", () => {
   const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
 
 const anHourAgo = (): number => Date.now() - 3_600_000;
-/** A request ID whose time is in a slot that has not begun, whenever the test runs. */
+/** An ID in a time slot that has not begun, at any time of the test run. */
 const idInFuture = (): Uuid => newIds({ ...systemClock, now: () => Date.now() + 600_000 }, systemRandom())();
 
 describe("performance rollups", () => {
@@ -31,7 +31,7 @@ describe("performance rollups", () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
-    // The test triggers all runs: a timer's run during another would change the result.
+    // The test triggers all runs itself, because a run of the timer would change the result.
     rollups = openRollups({ pool: db.pool, clock: manualClock(Date.now()), log: createLog("silent") });
   });
   after(async () => {
@@ -189,7 +189,7 @@ describe("performance rollups", () => {
     };
     await settleOne();
     clock.advance(3_000);
-    // Already read by the run, so a request that ends now is not included.
+    // The run has read its requests, so it does not include a request that ends from now on.
     await turns[0]?.found;
     await settleOne();
     clock.advance(3_000);
@@ -221,7 +221,7 @@ describe("performance rollups", () => {
     );
   });
 
-  test("add their counts as rows and rewrite none, however much was counted before", async () => {
+  test("are written as additional rows and rewrite none, however much was counted before", async () => {
     const account = await openAccount();
     const rewritten: number[] = [];
     const served = async (): Promise<void> => {
@@ -249,7 +249,7 @@ describe("performance rollups", () => {
     assert.deepEqual(rewritten, [0, 0, 0]);
   });
 
-  test("show the same figures before, during and after a merge that another breaks off, with several gateways", async () => {
+  test("show the same figures before, during and after a merge, also if another gateway's merge breaks off", async () => {
     const account = await openAccount();
     const keys = [newId(), newId()];
     const serve = async (): Promise<void> => {
@@ -283,7 +283,7 @@ describe("performance rollups", () => {
       await serve();
       const was = await figures();
       assert.ok((await parts()) > 0);
-      // A gateway that dies in the middle of a merge.
+      // A gateway that dies during a merge.
       const dying = await db.pool.connect();
       dying.on("error", () => {});
       await dying.query("begin");
@@ -315,7 +315,7 @@ describe("performance rollups", () => {
     );
   });
 
-  test("merge counts of slots that have ended every five minutes, and all where too many have piled up", async (t) => {
+  test("merge parts of finished slots every five minutes, and of all slots if too many have piled up", async (t) => {
     const clock = manualClock(Date.now());
     const asked: Promise<unknown>[] = [];
     const query = (text: string, values: unknown[]) => {
@@ -337,7 +337,7 @@ describe("performance rollups", () => {
       return (await db.pool.query(text, [account])).rows.map(({ ahead }) => ahead);
     };
     assert.deepEqual(await parts(), [false, true]);
-    /** Until the merge that the clock starts, if it starts one, is over. */
+    /** Moves time and waits for all queries of a merge that this may start. */
     const ticks = async (ms: number): Promise<void> => {
       clock.advance(ms);
       for (let seen = -1; seen < asked.length; await turn()) {
@@ -350,7 +350,7 @@ describe("performance rollups", () => {
     assert.deepEqual(await parts(), [false, true]);
     await ticks(30_000);
     assert.deepEqual(await parts(), [true]);
-    // More than readers should have to add up.
+    // More parts than readers should have to add up.
     const { rows } = await db.pool.query(
       `insert into performance_part
        select 'account', $1, now(), $1, 'many', 1, 1, 0, 0, 1, 1, 1, 1, 1, '{}', '{}' from generate_series(1, 50000) returning 1`,
@@ -386,7 +386,7 @@ describe("performance rollups", () => {
       await ledger.hold(hold);
       await ledger.settle(settlementOf(hold, null));
     }
-    // A run of its own that goes on would have the turn that the next run needs.
+    // Moves time by a minute and waits for the run, which would otherwise block the next one.
     const look = async (): Promise<void> => {
       clock.advance(60_000);
       await Promise.all(asked);

@@ -1,4 +1,7 @@
-/** Counts ended requests into the rollups of performance and labels, a few seconds later so that requests do not wait for it. */
+/**
+ * Adds ended requests to the rollups of performance and labels. Runs a few seconds later, so that requests do not wait
+ * for it.
+ */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -7,14 +10,14 @@ import { isAway } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const RUN_AFTER_MS = 3_000;
-/** For requests that a gateway left when it died. */
+/** How often to check for requests that a gateway left behind when it died. */
 const LOOK_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const AT_ONCE_MAX = 20_000;
-/** The length of the finest slot. A merge at this interval writes each row of such a slot only once or twice. */
+/** The interval of merges. It equals the finest time slot, so that each row of a slot is written only once or twice. */
 const MERGE_EVERY_MS = 300_000;
 const PARTS_AT_ONCE_MAX = 20_000;
-/** Parts cost their readers: above this number those of the running slot are merged too. */
+/** The most parts that readers should add up. Above this number, parts of the current slot are merged too. */
 const PARTS_MAX = 50_000;
 const COUNT_PARTS_EVERY_MS = 30_000;
 const PARTS = `select count(*)::int as parts from performance_part`;
@@ -27,24 +30,24 @@ const Merged = row({ merged: column.count.nullable() });
 const Parts = row({ parts: column.count });
 const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
 
-/** Ended requests that are in no rollup yet. */
+/** Ended requests that are not in the rollups yet. */
 interface Backlog {
   requests: number;
-  /** The creation time of the oldest; null without any. */
+  /** The creation time of the oldest one. Null without any. */
   oldest: Date | null;
 }
 
 export interface Rollups {
-  /** A request was settled; it is counted soon. */
+  /** Called when a request is settled. It is counted within seconds. */
   soon(): void;
-  /** Counts all ended requests and returns their number. One gateway at a time; another's run counts as done. */
+  /** Counts all ended requests and returns their number. Only one gateway at a time does so; others return 0. */
   run(): Promise<number>;
   /**
-   * Merges parts of slots that have ended, or all parts where too many have piled up, and returns how many they were. It waits for no other
-   * gateway.
+   * Merges the parts of slots that have ended, or of all slots if too many parts have piled up. Returns the number of
+   * merged parts. Does not wait for other gateways.
    */
   merge(): Promise<number>;
-  /** The backlog at the latest check, which runs every minute; undefined before the first. */
+  /** The backlog at the latest check, which runs every minute. Undefined before the first. */
   backlog(): Backlog | undefined;
   stop(): Promise<void>;
 }
@@ -61,7 +64,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     let total = 0;
     for (;;) {
       const { rolled } = await queryOne(pool, Rolled, "select history_roll_up($1) as rolled", [AT_ONCE_MAX]);
-      // The other gateway's run may have missed requests that ended since it began.
+      // Another gateway is running. Its run may miss requests that ended since it began, so this one runs again later.
       if (rolled === null) isDue = true;
       total += rolled ?? 0;
       if (rolled !== AT_ONCE_MAX) return total;
@@ -98,7 +101,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
   const stops = [
     clock.every(RUN_AFTER_MS, () => {
-      // Requests that end during a run may be too late for it.
+      // A run in progress may miss requests that end during it, so `isDue` stays set and another run follows.
       if (!isDue || running !== undefined) return;
       isDue = false;
       trying("adding requests to the rollups", () =>
@@ -133,7 +136,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
 }
 
-/** Deletes slots older than every range, as in history_merge_performance.sql. Days stay. */
+/** Deletes slots older than every range, as in history_merge_performance.sql. Daily slots stay. */
 async function forget(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from performance

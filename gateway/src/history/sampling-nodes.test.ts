@@ -9,7 +9,7 @@ import { keepSamplingNodes } from "./sampling-nodes.ts";
 
 const EVERY_MS = 60_000;
 
-test("every gateway samples, each time slot counts once, and a gateway that sees no nodes skips its sample", async (t) => {
+test("node samples count once per time slot for several gateways, and a gateway that sees no nodes skips its sample", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const seen: SeenNode[] = [
@@ -20,7 +20,7 @@ test("every gateway samples, each time slot counts once, and a gateway that sees
   const gateways = [true, false].map((isFirst) => {
     const clock = manualClock();
     const presence = openPresence({ pool, everyMs: EVERY_MS });
-    // The database's clock stands still while both sample.
+    // Both gateways sample at the same time of the database's clock.
     const at = new Date("2026-11-15T06:30:20Z");
     const look = () => (isFirst && !sees ? undefined : seen);
     const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };
@@ -40,6 +40,6 @@ test("every gateway samples, each time slot counts once, and a gateway that sees
     [1, 2, 6, 3],
     "one sample of two nodes, however many looked",
   );
-  // No samples after it was stopped.
+  // No further samples arrive after sampling has stopped.
   for (const { clock } of gateways) clock.advance(10 * EVERY_MS);
 });

@@ -9,7 +9,9 @@ const FORGET_EVERY_MS = 3_600_000;
 interface SamplingOptions {
   presence: Presence;
   everyMs: number;
-  /** Undefined while this gateway cannot see the nodes: another gateway's sample counts then. */
+  /**
+   * Returns the connected nodes. Undefined while this gateway cannot see them; another gateway's sample counts then.
+   */
   look: () => SeenNode[] | undefined;
   clock: Clock;
   log: Log;

@@ -4,7 +4,10 @@ import type { Log } from "../base/log.ts";
 import { isAway } from "../db/errors.ts";
 import type { Availability, SeenModel } from "./availability.ts";
 
-/** Samples this far into a slot, so that nodes can connect after a start and a late timer misses no slot. */
+/**
+ * The point within a slot at which it is sampled. Nodes have time to connect after a start, and a late timer misses no
+ * slot.
+ */
 const INTO_SLOT = 1 / 6;
 const FORGET_EVERY_MS = 3_600_000;
 

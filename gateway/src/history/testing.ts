@@ -1,4 +1,4 @@
-/** For retention tests: past months, with the partitions that a gateway would have created. */
+/** For retention tests: creates past months with the partitions that a gateway would have created. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
@@ -6,12 +6,12 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { DAY_MS } from "../base/time.ts";
 
-/** Longer than any of these tests takes, and shorter than the hang limit. */
+/** Longer than any of these tests takes, but shorter than the limit for hanging tests. */
 const BEFORE_MIDNIGHT_MS = 240_000;
 
 /**
- * Waits for the next UTC day if this one is about to end. For tests that compare days and months by the database's clock, which they cannot
- * move.
+ * Waits for the next UTC day if the current day is about to end. For tests that compare days and months by the
+ * database's clock, which tests cannot move.
  */
 export const pastMidnight = (): Promise<unknown> =>
   eventually("the next day has begun", () => DAY_MS - (systemClock.now() % DAY_MS) > BEFORE_MIDNIGHT_MS);
@@ -22,7 +22,7 @@ export function monthsAgo(months: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
 }
 
-/** `2026-03`. */
+/** A month's name, such as `2026-03`. */
 export const nameOfMonth = (begins: Date): string => begins.toISOString().slice(0, 7);
 
 /** Creates the partitions of the last `months` months, as if the platform were that old. */
@@ -37,5 +37,5 @@ export async function makePastMonths(pool: pg.Pool, months: number): Promise<voi
   }
 }
 
-/** An id with this time. */
+/** Creates an ID with this time. */
 export const idAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

@@ -1,6 +1,6 @@
 /**
- * Exact sums of the requests that match a filter: from rollups for whole hours and days, or days of a label, and from records at the
- * edges.
+ * Exact sums of the requests that match a filter. Whole hours and days, or days of a label, are read from rollups, and
+ * the rest of the span from records.
  */
 import type pg from "pg";
 import type { z } from "zod";
@@ -44,7 +44,8 @@ export async function totalOf(
     ]);
   }
   if (isNamed(filter)) return await ofRecords(pool, accountId, filter);
-  // The day's rollup may lack recent requests, so the last day is read from records.
+  // The end of the days that are read from the rollup. The latest day is read from records, because its rollup may lack
+  // recent requests.
   const settled = new Date(Math.floor((nowMs - HOUR_MS) / DAY_MS) * DAY_MS);
   const { whole, edges } = parted({ from, to: to !== undefined && to < settled ? to : settled }, DAY_MS);
   const rest = to === undefined || to > settled ? [{ from: later(from, settled), to }] : [];
@@ -68,7 +69,7 @@ async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promis
   return await queryOne(pool, Total, `select ${SUMS} from request where ${inFilter(filter, binderOf(values))}`, values);
 }
 
-/** In SQL: the records of `$1` that match a filter. */
+/** An SQL condition for the records of account `$1` that match a filter. */
 export function inFilter(filter: Filter, bind: Bind): string {
   const { from, to } = filter;
   return `account_id = $1 and ${from === undefined ? "true" : `id >= uuid_floor(${bind(from)})`}
@@ -97,7 +98,7 @@ const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>
     [accountId, from ?? null, to ?? null, label],
   );
 
-/** The whole units within a span, if any, and the rest on both sides. */
+/** Splits a span into its whole units, if any, and the remaining parts before and after them. */
 export function parted({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
   if (from !== undefined && to !== undefined && from >= to) return { whole: undefined, edges: [] };
   const first = from && new Date(Math.ceil(from.getTime() / unitMs) * unitMs);

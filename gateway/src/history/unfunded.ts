@@ -1,6 +1,6 @@
 /**
- * Counts requests refused for insufficient credit, which have no records. Counts are written every few seconds; a killed gateway loses
- * unwritten ones.
+ * Counts requests that were refused for missing credit; they have no records. Counts are written every few seconds. A
+ * killed gateway loses unwritten ones.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -24,7 +24,7 @@ type Lost = z.infer<typeof Lost>;
 
 export interface Unfunded {
   count(key: { id: Uuid; accountId: Uuid }, why: Why): void;
-  /** Covers whole hours from the one that contains `from`. */
+  /** Sums over whole hours, starting with the hour that contains `from`. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<Lost[]>;
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export function openUnfunded({ pool, clock, log }: { pool: pg.Pool; clock: Clock
       ],
     );
     await write.catch((error) => {
-      // Kept for the next write.
+      // The write failed: keeps the counts for the next write.
       for (const tally of batch) add(tally);
       throw error;
     });

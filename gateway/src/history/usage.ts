@@ -23,19 +23,22 @@ interface UsageQuery {
 const KeyName = row({ id: column.uuid, name: z.string() });
 const Burn = row({ day: column.pico, week: column.pico });
 
-/** Recent spending, and its rate per day: the week's mean, or the last day if it is higher. */
+/**
+ * The spending of the last day and week, and the spending per day: the week's mean, or the last day's if that is
+ * higher.
+ */
 type Burn = z.infer<typeof Burn> & { perDay: Pico };
 
 const DAYS_OF_WEEK = 7n;
 
 export interface Usage {
-  /** The 24 hours and the seven days up to now, by whole hours. */
+  /** The spending in the 24 hours and the seven days up to now, by whole hours. */
   burn(accountId: Uuid, now: number): Promise<Burn>;
   sums(accountId: Uuid, query: UsageQuery): Promise<HourlySum[]>;
   byLabel(accountId: Uuid, span: { from: Date; to: Date }): Promise<LabelSum[]>;
   /** The names of all keys that the account ever had. */
   keyNames(accountId: Uuid): Promise<Map<Uuid, string>>;
-  /** Spend per key since a moment. */
+  /** The spending per key since this time. */
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, HourlySum>>;
 }
 
@@ -52,7 +55,7 @@ export function openUsage({ pool }: { pool: pg.Pool }): Usage {
            from usage_hour where ${ownHours("account_id", "date_trunc('hour', $3::timestamptz)", "'infinity'")}`,
         [accountId, new Date(now - DAY_MS), new Date(now - Number(DAYS_OF_WEEK) * DAY_MS)],
       );
-      // Rounded up, so that credit does not seem to last longer than it does.
+      // Rounded up, so that credit does not seem to last longer than it will.
       const mean = (week + DAYS_OF_WEEK - 1n) / DAYS_OF_WEEK;
       return { day, week, perDay: pico(day > mean ? day : mean) };
     },

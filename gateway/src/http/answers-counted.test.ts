@@ -1,4 +1,4 @@
-/** Every answer of the public port is counted once, under its declared route, and every error under its code. */
+/** The public port counts each response once under its declared route, and each error under its code. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
-test("responses are counted by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
+test("the server counts responses by method, route and status, with 499 for disconnected clients and no route for malformed requests", async (t) => {
   const answers: string[] = [];
   const refusals: string[] = [];
   let counted = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openBodyBudget } from "./body-budget.ts";
 
-test("limits the memory of each payer and of all payers together, and reuses released memory", () => {
+test("the body budget limits memory per payer and in total, and released memory becomes available again", () => {
   const budget = openBodyBudget({ gatewayBytesMax: 100, payerBytesMax: 60 });
   const [a, more, b] = [budget.open("a"), budget.open("a"), budget.open("b")];
   assert.equal(a.resize(50), true);

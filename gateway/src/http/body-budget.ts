@@ -1,6 +1,6 @@
 /**
- * Limits the memory of large bodies, per gateway and per payer. A body reserves its share before it is read and releases it when
- * nothing of it is held.
+ * Limits the memory for large request bodies, per gateway and per payer. A request reserves memory before its body is
+ * read, and releases it when the body is no longer needed.
  */
 interface BodyBudgetOptions {
   gatewayBytesMax: number;
@@ -8,14 +8,14 @@ interface BodyBudgetOptions {
 }
 
 export interface BodyBudget {
-  /** An empty share. `payer` is the account or identity responsible for the body. */
+  /** Opens a share of 0 bytes. `payer` is the account or identity that sent the body. */
   open(payer: string): BudgetShare;
-  /** The reserved bytes. */
+  /** The number of reserved bytes. */
   readonly bytes: number;
 }
 
 export interface BudgetShare {
-  /** Resizes the share, or returns false and leaves it when there is no room. Shrinking always succeeds. */
+  /** Resizes the share. Returns false and changes nothing if there is not enough memory; shrinking always succeeds. */
   resize(bytes: number): boolean;
 }
 

@@ -14,13 +14,13 @@ import { bareServer } from "./server.ts";
 
 const door = testDoor();
 
-/** Memory for one large body of a payer, and for two in all. */
+/** Memory for one large body per payer, and for two in total. */
 const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
 
 describe("memory for large bodies", () => {
   const budget = openBodyBudget({ gatewayBytesMax: GATEWAY_BYTES, payerBytesMax: PAYER_BYTES });
   const tight = { ...door, bodies: { ...testBodies(), budget } };
-  /** Requests that were read and wait for the test to answer them. */
+  /** Requests whose body was read, and which the test will answer. */
   const read: { payer: string; answer: () => void }[] = [];
   const server = createServer((request, response) =>
     answer(openCall(tight, { request, response }), async (call) => {
@@ -61,7 +61,7 @@ describe("memory for large bodies", () => {
   };
 
   for (const chunked of [false, true]) {
-    test(`is limited per payer and in total, and small bodies use none: ${chunked ? "chunked" : "declared"}`, async () => {
+    test(`is limited per payer and in total, and not reserved for small bodies: ${chunked ? "chunked" : "declared"}`, async () => {
       const one = send("a", 100_000, { chunked });
       await untilRead(1);
       assert.equal(budget.bytes, 100_000);
@@ -92,7 +92,7 @@ describe("memory for large bodies", () => {
     await eventually("the room is free", () => budget.bytes === 0);
   });
 
-  test("is available to others once a body is released, while its request continues", async () => {
+  test("is available to other requests once a body is released, even if its request continues", async () => {
     const one = send("a", 100_000, { keeps: "10000" });
     await untilRead(1);
     assert.equal(budget.bytes, 10_000);
@@ -103,7 +103,7 @@ describe("memory for large bodies", () => {
 });
 
 describe("a slow body", () => {
-  /** Sends a number of bytes per second of the clock, in a body of a given size, and returns the result. */
+  /** Sends a body of `bytes` with `perSecond` bytes per second of the test's clock, and returns the response. */
   async function arrive(t: TestContext, { bytes, perSecond, seconds }: Record<string, number>) {
     const clock = manualClock();
     const served = Promise.withResolvers<IncomingMessage>();
@@ -186,7 +186,7 @@ describe("a request body", () => {
     headers: Record<string, string> = {},
   ): Promise<Response> =>
     fetch(`http://127.0.0.1:${port}/`, { method: "POST", body, headers, duplex: "half" } as RequestInit);
-  /** Everything the server answers to raw bytes, until it closes or stops answering. */
+  /** Sends raw bytes, and returns all that the server answers until it closes the connection or stops answering. */
   const raw = (head: string, chunks: Iterable<Buffer | string>): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect(port, "127.0.0.1");
@@ -204,7 +204,7 @@ describe("a request body", () => {
     });
   const status = (answer: string): number => Number(answer.split(" ")[1]);
 
-  test("of exactly the limit is read, and one byte more is refused", async () => {
+  test("of exactly the maximum size is read, and with one more byte is refused", async () => {
     const exact = JSON.stringify("x".repeat(BODY_BYTES_MAX - 2));
     assert.equal((await post(exact)).status, 200);
     const response = await post(`${exact} `);
@@ -212,12 +212,12 @@ describe("a request body", () => {
     assert.deepEqual(((await response.json()) as { error: { code: string } }).error.code, "request_too_large");
   });
 
-  test("with a declared length over the limit is refused before any byte arrives", async () => {
+  test("with a declared length above the maximum is refused before any byte arrives", async () => {
     const answer = await raw(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${BODY_BYTES_MAX + 1}\r\n\r\n`, []);
     assert.equal(status(answer), 413);
   });
 
-  test("over the limit in chunks returns 413 to a client that is still sending", async () => {
+  test("that exceeds the maximum in chunks gets 413, while the client is still sending", async () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
     const chunk = Buffer.concat([Buffer.from("100000\r\n"), megabyte, Buffer.from("\r\n")]);
     const answer = await raw("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n", Array(14).fill(chunk));
@@ -233,7 +233,7 @@ describe("a request body", () => {
     assert.equal((await post(stream)).status, 413);
   });
 
-  test("of a client that never stops sending closes the connection", async () => {
+  test("that never ends makes the gateway close the connection", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.on("error", () => socket.destroy());
     socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${1e12}\r\n\r\n`);
@@ -267,7 +267,7 @@ describe("a request body", () => {
   }
 });
 
-test("the count of values ignores the contents of strings, for any quotes and backslashes", () => {
+test("the limit on values ignores the contents of strings, with any quotes and backslashes in them", () => {
   const parts = ['"', "\\", ",", "[", "{", "é", "x".repeat(15), "y".repeat(40), '\\"'];
   let state = 1;
   const below = (max: number): number => {
@@ -279,7 +279,7 @@ test("the count of values ignores the contents of strings, for any quotes and ba
       Array.from({ length: below(9) }, () => parts[below(parts.length)]).join(""),
     );
     const bytes = Buffer.from(JSON.stringify(texts));
-    // The list itself, and each text after the first, count as a value.
+    // The list counts as one value, and so does each comma, thus each text after the first.
     const values = 1 + texts.length;
     assert.deepEqual(parseJson(bytes, values), texts);
     assert.throws(() => parseJson(bytes, values - 1), /values/, bytes.toString());
@@ -301,7 +301,7 @@ describe("a client that disconnects before its body is read", () => {
     ["in the middle of the body", "12345"],
     ["after the whole body arrived", "1234567890"],
   ]) {
-    test(`${name}: the gateway does not wait for the rest`, async (t) => {
+    test(`${name}: the gateway fails the read instead of waiting`, async (t) => {
       const ended = Promise.withResolvers<string>();
       const server = createServer((request, response) => {
         const call = openCall(door, { request, response });

@@ -1,6 +1,6 @@
 /**
- * Reads a request's body: limited in size, uncompressed, strict UTF-8, JSON. A declared length over the limit is refused before any
- * byte is read, and received bytes are counted in any case. A large body must reserve memory first.
+ * Reads a request's body: limited in size, uncompressed, strict UTF-8, JSON. A declared length above the limit is
+ * refused before any byte is read, and received bytes are counted too. A large body must reserve memory first.
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
@@ -10,24 +10,30 @@ import { takePiece } from "./shared-pieces.ts";
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 /** Bodies up to this size are parsed immediately; larger ones use the budget and are parsed in a worker thread. */
 export const SMALL_BYTES_MAX = 64 * 1024;
-/** Maximum size for callers without credentials. */
+/** The maximum size of a body for callers without credentials. */
 export const STRANGER_BYTES_MAX = SMALL_BYTES_MAX;
-/** A body may take any total time, but not pause this long, nor be slower than this rate after a grace period. */
+/**
+ * A body may take any time in total. But it is refused after a pause of `IDLE_MS_MAX`, or if it is slower than
+ * `BYTES_PER_S_MIN` after `BEGIN_MS`.
+ */
 const IDLE_MS_MAX = 15_000;
 const BYTES_PER_S_MIN = 8 * 1024;
 const BEGIN_MS = 30_000;
 const LOOK_EVERY_MS = 1_000;
-/** Bytes read from one connection before others get their turn. */
+/** How many bytes are read from one connection before other connections get their turn. */
 const TURN_BYTES = 256 * 1024;
 /**
- * Deeper nesting or more values than any valid request has would block the event loop for too long. A schema may have 100 levels; one
- * that is deeper is refused by its own rule, which names the field.
+ * Bodies with deeper nesting or more values than any valid request would block the event loop for too long. A JSON
+ * schema may have 100 levels; a deeper one is refused by its own rule, which names the field.
  */
 const NESTING_MAX = 1_024;
 export const VALUES_MAX = 100_000;
-/** For everything except inference. */
+/** The maximum number of values in a body of any route except inference. */
 export const FORM_VALUES_MAX = 10_000;
-/** A refused client that is still sending reads the answer only afterwards: how long it may continue. */
+/**
+ * How much and how long a refused client may continue to send. Clients read the error only after sending the whole
+ * body.
+ */
 const DISCARD_BYTES_MAX = 16 * 1024 * 1024;
 const DISCARD_MS_MAX = 2_000;
 
@@ -43,7 +49,7 @@ function tooLarge(bytesMax: number): Error {
   return fault("request_too_large", { message: `The request body is larger than ${size}.` });
 }
 
-/** Parses a body, on any thread. */
+/** Parses a body, on the main thread or on a worker thread. */
 export function parseJson(bytes: Uint8Array, valuesMax = VALUES_MAX): unknown {
   const excess = excessOf(bytes, valuesMax);
   if (excess !== null) throw invalidRequest(null, excess);
@@ -60,7 +66,7 @@ export function parseJson(bytes: Uint8Array, valuesMax = VALUES_MAX): unknown {
   }
 }
 
-/** Content encodings and transfer encodings. */
+/** Refuses a body with a content encoding, or with a transfer encoding other than chunked. */
 function refuseEncoded({ headers }: IncomingMessage): void {
   const { "content-encoding": encoding = "identity", "transfer-encoding": transfer = "chunked" } = headers;
   if (encoding.toLowerCase() !== "identity") throw unsupportedEncoding(encoding);
@@ -68,8 +74,8 @@ function refuseEncoded({ headers }: IncomingMessage): void {
 }
 
 /**
- * The body if it is small and arrived completely with the headers, as most do. Null: wait for it. Fault: 415. Node has not reported the
- * end yet, but all declared bytes are here.
+ * The whole body, if it is small and arrived together with the headers, as most bodies do. Null: the caller must wait
+ * for it. Node has not emitted the end of the request yet, but all declared bytes are here.
  */
 export function receivedPieces(request: IncomingMessage, bytesMax: number): Buffer<ArrayBuffer> | null {
   const { destroyed, headers, readableLength: bytes } = request;
@@ -77,7 +83,7 @@ export function receivedPieces(request: IncomingMessage, bytesMax: number): Buff
   if (Number(headers["content-length"]) !== bytes) return null;
   refuseEncoded(request);
   const whole = request.read();
-  // Otherwise Node would never report its end.
+  // Without this, Node would never emit the end of the request.
   request.resume();
   return whole;
 }
@@ -85,19 +91,19 @@ export function receivedPieces(request: IncomingMessage, bytesMax: number): Buff
 interface ReadOptions {
   clock: Clock;
   bytesMax: number;
-  /** Called before the body is read, so that 100 Continue is sent only now. */
+  /** Called just before the body is read, to send 100 Continue only then. */
   begin: () => void;
-  /** Reserves memory for a large body, by its declared or received size. False when there is none. */
+  /** Reserves memory for a large body, by its declared or received size. Returns false if there is not enough. */
   room: (bytes: number) => boolean;
 }
 
-/** The raw bytes: one buffer if small, otherwise pieces of shared memory for a worker thread. */
+/** The bytes of the body: one buffer if small, otherwise pieces of shared memory for a worker thread. */
 export async function readPieces(request: IncomingMessage, options: ReadOptions): Promise<Uint8Array[]> {
   const { clock, bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
-  // The end was already reported and will not be reported again.
-  if (request.destroyed) throw brokeOff(new Error("the connection closed before"));
+  // The request has already closed, so its events will not be emitted again.
+  if (request.destroyed) throw brokeOff(new Error("the connection closed before the body was read"));
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
   begin();
@@ -124,7 +130,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   });
 }
 
-/** Reports a body that paused too long or is too slow overall. */
+/** Calls `onSlow` when a body pauses for too long or is too slow overall. */
 function lookAtPace(clock: Clock, came: { readonly bytes: number }, onSlow: () => void): () => void {
   const beganAt = clock.monotonic();
   let last = { bytes: 0, at: beganAt };
@@ -139,7 +145,7 @@ function lookAtPace(clock: Clock, came: { readonly bytes: number }, onSlow: () =
 const brokeOff = (cause: Error): Error =>
   invalidRequest(null, "The connection closed before the whole body arrived.", cause);
 
-/** Connections with much data are read in turns, so that one does not block the event loop. */
+/** Pauses a connection with much data after each turn, so that it does not block the event loop. */
 function inTurns(request: IncomingMessage): (bytes: number) => void {
   let bytes = 0;
   return (more) => {
@@ -156,7 +162,10 @@ const noRoom = (): Error =>
     message: "Too many large request bodies are being read. Nothing was billed; it is safe to retry.",
   });
 
-/** Collects a body. A large one is copied into pieces as it arrives, because joining 10 MiB at the end would block the event loop. */
+/**
+ * Collects a body's bytes. A large body is copied into pieces as it arrives, because joining 10 MiB at the end would
+ * block the event loop.
+ */
 class Pieces {
   bytes = 0;
   readonly #declared: number;
@@ -202,10 +211,13 @@ class Pieces {
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** Within this distance a quote is found faster byte by byte. */
+/** Up to this distance, finding a quote byte by byte is faster than the native search. */
 const NEAR_BYTES = 32;
 
-/** Counts levels and values in one pass over the bytes, before parsing. */
+/**
+ * Counts the levels and values of JSON before it is parsed, in one pass over the bytes. Returns the exceeded limit, or
+ * null.
+ */
 function excessOf(bytes: Uint8Array, valuesMax: number): string | null {
   let depth = 0;
   let values = 1;
@@ -228,8 +240,8 @@ function excessOf(bytes: Uint8Array, valuesMax: number): string | null {
 }
 
 /**
- * The end of the string that starts at `from`: its closing quote or the end of the bytes. A native search is many times faster for long
- * strings without quotes.
+ * The index of the quote that closes the string starting at `from`, or the end of the bytes. In long strings without
+ * quotes, the native search is many times faster.
  */
 function stringEnd(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; ) {
@@ -248,7 +260,10 @@ function stringEnd(bytes: Uint8Array, from: number): number {
   return bytes.length;
 }
 
-/** Discards what a refused client still sends, up to a limit, so that it can read the answer; then closes the connection. */
+/**
+ * Discards what a refused client still sends, up to a limit, so that the client can read the error. Then closes the
+ * connection.
+ */
 export function discardRest(request: IncomingMessage, clock: Clock): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
@@ -258,7 +273,7 @@ export function discardRest(request: IncomingMessage, clock: Clock): void {
   const stopTimer = clock.after(DISCARD_MS_MAX, cut);
   request.once("close", stopTimer).once("end", stopTimer);
   request.on("error", () => {
-    // The client closed the connection.
+    // The client closed the connection, which needs no further action.
   });
   const takeTurns = inTurns(request);
   request.on("data", (chunk: Buffer) => {

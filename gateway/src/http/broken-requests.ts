@@ -1,6 +1,6 @@
 /**
- * Answers malformed, slow or oversized HTTP with the error envelope and closes the connection. A running answer on that connection is
- * finished first.
+ * Answers malformed, slow or oversized HTTP with the error envelope and closes the connection. If another answer is
+ * still being sent on the connection, it is completed first.
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -9,11 +9,11 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
 import type { HttpWatch } from "./call.ts";
 
-/** How long a refused client may read the answer before the connection is closed. */
+/** How long a refused client has to read the answer before the connection is closed. */
 const LINGER_MS = 2_000;
 
 interface BrokenRequests {
-  /** For the server's `clientError`. */
+  /** A listener for the server's `clientError` event. */
   refuse(error: NodeJS.ErrnoException, socket: Duplex): void;
   watch(server: Server): void;
 }
@@ -36,7 +36,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
   };
 
   const answer = (socket: Duplex, [status = "", text, ...headers]: string[]): void => {
-    // Neither method nor route could be parsed.
+    // The method and route are empty, because neither could be parsed.
     watch?.answered({ method: "", route: "", status: Number.parseInt(status, 10) });
     const body = JSON.stringify({ error: { message: text, type: "invalid_request_error" } });
     const head = [
@@ -71,7 +71,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
         while (asked[0] !== undefined && isSettled(asked[0])) asked.shift();
         asked.push(response);
       });
-      // Without this handler Node closes CONNECT connections without an answer.
+      // Without this listener, Node would close CONNECT connections without an answer.
       server.on("connect", (_request, socket) => {
         answer(socket, ["405 Method Not Allowed", "CONNECT is not supported.", "allow: GET, POST"]);
       });
@@ -80,7 +80,9 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
 }
 
 const isSettled = ({ writableFinished, req }: ServerResponse): boolean => writableFinished && req.complete;
-/** The request is complete or its answer has started, so that answer belongs to it. */
+/**
+ * True if the client gets an answer to this request itself, because the request is complete or its answer has started.
+ */
 const isDue = ({ headersSent, req }: ServerResponse): boolean => headersSent || req.complete;
 
 function refusalOf({ code }: NodeJS.ErrnoException): string[] {

@@ -1,4 +1,7 @@
-/** Cacheable answers: five minutes by default, then revalidated with an ETag. */
+/**
+ * Sends cacheable answers. Clients may reuse them for five minutes by default, and then check with the ETag whether
+ * they changed.
+ */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
@@ -9,18 +12,18 @@ export function etagOf(body: string | Buffer): string {
 }
 
 interface Cached {
-  /** The body is built only for clients without a current copy. */
+  /** The body, or a function that builds it, which is called only for clients without a current copy. */
   body: string | Buffer | (() => string);
   etag?: string;
   type?: string;
-  /** `private`: not cacheable by shared proxies. */
+  /** `private`: shared proxies must not cache the answer. */
   keep?: "public" | "private";
   keepS?: number;
 }
 
 const made = (body: Cached["body"]): string | Buffer => (typeof body === "function" ? body() : body);
 
-/** Returns 200 with the body, or 304 for a current copy. */
+/** Sends 200 with the body, or 304 if the client's copy is current. */
 export function sendCached(
   { headers }: FastifyRequest,
   reply: FastifyReply,

@@ -1,6 +1,6 @@
 /**
- * A request as its handler sees it: caller, body, reply, and a signal for a disconnected client. A small class, because one is created
- * per request.
+ * A request for its handler: the caller, the body, the reply, and a cancel signal for a disconnected client. It is a
+ * small class for speed, because each request creates one.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CancelSource } from "../base/cancel.ts";
@@ -32,11 +32,14 @@ import { watchHalfClose } from "./half-close.ts";
 import { HttpReply } from "./reply.ts";
 import { type Scheme, schemeOf, transportHeaders } from "./scheme.ts";
 
-/** Counts every answer. */
+/** Counts every response and every error. */
 export interface HttpWatch {
-  /** `route` as declared (`/v1/models/:id`), empty for unknown paths. 499: the client disconnected before the answer. */
+  /**
+   * `route` is the declared path, such as `/v1/models/:id`, and empty for unknown paths. Status 499: the client
+   * disconnected before the answer.
+   */
   answered(answer: { method: string; route: string; status: number }): void;
-  /** An error on its way to the client, as a status or as a stream's last event. */
+  /** Called for each error sent to a client, as a status or as a stream's last event. */
   refused(known: Pick<Fault, "code" | "type" | "status">): void;
 }
 
@@ -44,64 +47,67 @@ export interface DoorOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
-  /** For database failures, which come in floods. */
+  /** A rate-limited log for database failures, which come in large numbers. */
   troubles: RateLimitedLog;
   bodies: Bodies;
-  /** The origins that may call the public API; none by default. */
+  /** The origins whose pages may call the public API; none by default. */
   cors?: CorsOrigins;
-  /** The number of trusted proxies that append to X-Forwarded-For. */
+  /** The number of trusted proxies, each of which appends to X-Forwarded-For. */
   trustedProxies?: number;
   watch?: HttpWatch;
-  /** Refuses requests before file descriptors run out. Undefined: not counted. */
+  /** Says when file descriptors run out, so that requests are refused before. Undefined: not counted. */
   files?: FileWatch | undefined;
-  /** The public URL: with HTTPS, answers carry Strict-Transport-Security. */
+  /** The public URL. If it is HTTPS, answers have the Strict-Transport-Security header. */
   publicUrl?: string | undefined;
-  /** Resolves when what was committed is in the journal. An answer waits for it, so that a failover loses no change that was confirmed. */
+  /**
+   * Resolves when all commits so far are in the journal (recent commits on disk). Answers wait for it, so that a
+   * database failover cannot lose a confirmed change.
+   */
   journaled?: (() => Promise<void>) | undefined;
-  /** In tests: an undeclared answer or error throws. */
+  /** In tests: throws for an answer or error that the API does not declare. */
   checkAnswers?: boolean;
 }
 
-/** Memory and a worker thread for large bodies. */
+/** Memory for large bodies, and a worker thread that parses them. */
 export interface Bodies {
   budget: BodyBudget;
-  /** Passes the body's memory on. Rejects with the error for the client. */
+  /** Parses a form on a worker thread, which takes over the body's memory. Rejects with the error for the client. */
   parseForm(body: Body, payer: string): Promise<unknown>;
 }
 
 export interface OpenCall extends Call {
   request: IncomingMessage;
   reply: HttpReply;
-  /** The scheme, as far as it is known. */
+  /** HTTP or HTTPS, by the connection or according to trusted proxies. */
   scheme: Scheme;
   /**
-   * Reads and parses the body of everything except inference. A caller without credentials (null) is limited to a small body. Faults:
-   * 413, 415, 503, 400.
+   * Reads and parses the body of any route except inference. The body of a caller without credentials (null) must be
+   * small. Throws the errors 400, 413, 415 and 503.
    */
   readForm(payer: string | null): Promise<unknown>;
-  /** The raw bytes, for signature checks. */
+  /** The bytes of the body, to verify a signature over them. */
   readBytes(payer: string, bytesMax: number): Promise<Uint8Array>;
-  /** The caller's address, according to trusted proxies. */
+  /** The caller's network address, according to trusted proxies. */
   address(): string;
   /**
-   * The error for the client. Anything that is neither a fault nor an outage is a bug: logged with its cause, and answered with the
-   * request ID only.
+   * Converts a thrown error to the error for the client. Anything except a fault or an outage is a bug: it is logged
+   * with its cause, and the client only gets the request ID.
    */
   faultOf(error: unknown): Fault;
-  /** Called when the answer is sent: releases the body. */
+  /** Releases the body's memory. Called when the answer is sent. */
   close(): void;
 }
 
 interface Sockets {
   request: IncomingMessage;
   response: ServerResponse;
-  /** The declared route; empty for unknown paths. */
+  /** The path of the declared route; empty for unknown paths. */
   route?: string | undefined;
 }
 
 export const openCall = (door: DoorOptions, sockets: Sockets): OpenCall => new HttpCall(door, sockets);
 
-/** A status that is recorded but never sent. */
+/** A status for metrics and records, which is never sent. */
 const CLIENT_CLOSED = 499;
 
 class HttpCall implements OpenCall {
@@ -115,9 +121,12 @@ class HttpCall implements OpenCall {
   readonly #response: ServerResponse;
   readonly #route: string;
   readonly #stopWatching: () => void;
-  /** How many bytes a client may send after 100 Continue; null without Expect. */
+  /**
+   * For a request with Expect: 100-continue, whether its connection can be reused once the body is read. Null without
+   * Expect.
+   */
   readonly #keptAfterAsking: boolean | null;
-  /** The body's share of the budget, if any. */
+  /** The memory reserved for the body, if any. */
   #share: BudgetShare | undefined;
 
   constructor(door: DoorOptions, { request, response, route = "" }: Sockets) {
@@ -136,7 +145,8 @@ class HttpCall implements OpenCall {
     this.#stopWatching = watchHalfClose(request, clock, () => reply.probe());
     response.on("close", () => this.#closed());
     this.#keptAfterAsking = expectsContinue(request) ? response.shouldKeepAlive : null;
-    // The client may or may not send its body after a refusal, so the connection cannot be reused.
+    // After a refusal, the client may send the body or leave it out. The connection cannot be reused, because both look
+    // the same.
     if (this.#keptAfterAsking !== null) response.shouldKeepAlive = false;
   }
 
@@ -171,7 +181,7 @@ class HttpCall implements OpenCall {
 
   async readBytes(payer: string, bytesMax: number): Promise<Uint8Array> {
     const { pieces } = await this.#read(payer, bytesMax);
-    // Copies of a large body, because the shared memory is reused.
+    // Copies the bytes, because the shared memory of a large body is reused.
     return Buffer.concat(pieces);
   }
 
@@ -191,7 +201,7 @@ class HttpCall implements OpenCall {
     discardRest(this.request, this.#door.clock);
   }
 
-  /** Reads the body at most once, and holds its memory until it is released. */
+  /** Reads the body. May be called once; the memory stays reserved until it is released. */
   #read(payer: string, bytesMax: number): HttpBody | Promise<HttpBody> {
     const whole = this.#keptAfterAsking === null ? receivedPieces(this.request, bytesMax) : null;
     return whole === null ? this.#gather(payer, bytesMax) : new HttpBody([whole], undefined);
@@ -249,7 +259,7 @@ class HttpBody implements Body {
   }
 }
 
-/** Expect may have several values. HTTP/1.0 clients do not know it. */
+/** Expect may have several values. HTTP/1.0 clients do not support it. */
 const expectsContinue = ({ headers, httpVersionMinor }: IncomingMessage): boolean =>
   headers.expect !== undefined && httpVersionMinor > 0 && /(^|\W)100-continue($|\W)/i.test(headers.expect);
 
@@ -261,7 +271,7 @@ interface Asked {
 function faultOf({ log, troubles }: DoorOptions, { id, path }: Asked, error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!(error instanceof Away) && !isStorageTrouble(error)) return unexpected(log, id, error);
-  // The guard logs outages of the database.
+  // Outages that are already known (`Away`) are not logged here, because the database's guard logs them.
   if (!(error instanceof Away) && !isAway(error)) {
     const { message, code = "" } = error as Error & { code?: string };
     const fields = { request: publicId("req", id), code, reason: message };
@@ -282,7 +292,10 @@ function unexpected(log: Log, id: Uuid, error: unknown): Fault {
   });
 }
 
-/** `OpenAI/JS 7.53.0` → `openai-js`: distinguishes clients without identifying people. */
+/**
+ * Shortens a User-Agent such as `OpenAI/JS 7.53.0` to `openai-js`: it names the client library without identifying
+ * people.
+ */
 function clientFamily(userAgent: string | undefined): string {
   const match = /^([A-Za-z][A-Za-z0-9._-]{0,23})(?:\/([A-Za-z]{1,16}))?/.exec(userAgent ?? "");
   if (match === null) return "";
@@ -290,7 +303,7 @@ function clientFamily(userAgent: string | undefined): string {
   return (language === undefined ? name : `${name}-${language}`).toLowerCase();
 }
 
-/** OpenAI's libraries identify themselves in their own headers. */
+/** The name and version of the OpenAI library, which it sends in headers of its own. */
 function sdkOf({ headers }: IncomingMessage): Sdk | null {
   const [language, version] = [headers["x-stainless-lang"], headers["x-stainless-package-version"]];
   return typeof language === "string" && typeof version === "string" ? { language, version } : null;

@@ -27,7 +27,7 @@ const ROWS: Row[] = [
   { trusted: 0, socket: "::ffff:10.0.0.1", address: "10.0.0.1" },
 ];
 
-test("uses the address that the trusted proxies report, or the socket's without proxies", () => {
+test("the client address is the one that trusted proxies report, or the socket's if there are no trusted proxies", () => {
   for (const { socket = "10.0.0.1", forwarded, trusted, address } of ROWS) {
     const request = { socket: { remoteAddress: socket }, headers: { "x-forwarded-for": forwarded } };
     const got = clientAddress(request as unknown as IncomingMessage, trusted);

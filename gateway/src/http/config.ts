@@ -4,14 +4,14 @@ import type { CertificateFiles } from "../base/certificate.ts";
 import { bothOrNeither, domain, number, parsed, port, text, webAddress } from "../base/settings.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** At least one body must fit. */
+/** The minimum for the memory settings: one body of the maximum size must fit. */
 const BODY_MB_MAX = 10;
 
-/** An origin in the browsers' form: scheme, host, and a port other than the scheme's default. */
+/** Whether this is an origin as browsers send it: a scheme, a host, and a port other than the scheme's default. */
 function isOrigin(origin: string): boolean {
   const url = URL.parse(origin);
   if (url === null || origin.includes("*")) return false;
-  // URL returns no origin for other schemes, such as those of browser extensions.
+  // URL has no origin for other schemes, such as those of browser extensions.
   if (url.protocol !== "http:" && url.protocol !== "https:") return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(origin);
   return url.origin === origin;
 }
@@ -30,16 +30,16 @@ const CorsOrigins = z.string().transform((origins, context): "any" | string[] =>
 interface HttpConfig {
   host: string;
   port: number;
-  /** The host for health and metrics: loopback by default. */
+  /** The host name or address for health and metrics; loopback by default. */
   internalHost: string;
   internalPort: number;
-  /** The certificate files for the API and the console. Undefined: plain HTTP. */
+  /** The TLS certificate files for the API and the console. Undefined: plain HTTP. */
   tls: CertificateFiles | undefined;
-  /** The public URL. Undefined: the name that the client used. */
+  /** The public URL. Undefined: the host name of each request is used. */
   publicUrl: string | undefined;
-  /** The number of trusted proxies that append to X-Forwarded-For. */
+  /** The number of trusted proxies, each of which appends to X-Forwarded-For. */
   trustedProxies: number;
-  /** The origins that may call the public API; none: an empty list. */
+  /** The origins whose pages may call the public API. An empty list allows none. */
   corsOrigins: "any" | string[];
   /** The memory for large bodies, in total and per account. */
   bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
@@ -88,7 +88,7 @@ this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the re
   retired: { BODY_BUDGET_ACCOUNT_MB: `one account gets a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB` },
   mistakes: (variables) => {
     const mistakes = bothOrNeither(variables, "TLS_CERT", "TLS_KEY");
-    // Cookies and links depend on it, and without TLS nothing would answer at an https URL.
+    // Cookies and links use the public URL. An https URL works only if something serves TLS.
     if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
       mistakes.push("PUBLIC_URL must begin with https:// when TLS_CERT is set");
     }

@@ -17,7 +17,10 @@ const ASK = "GET /now HTTP/1.1\r\nhost: x\r\n\r\n";
 interface Opened {
   app: FastifyInstance;
   clock: ManualClock;
-  /** Completes the response of `GET /later`, whose headers are sent, or of `GET /whole`, of which nothing is sent. */
+  /**
+   * Completes the pending response of `GET /later`, whose headers are already sent, or of `GET /whole`, of which
+   * nothing is sent.
+   */
   finish: () => void;
 }
 
@@ -49,10 +52,10 @@ async function open(t: TestContext, listener = {}): Promise<Opened> {
 interface Client {
   socket: Socket;
   text: () => string;
-  /** Resolves after this many response headers. */
+  /** Resolves once the client has received this number of response headers. */
   told: (answers: number) => Promise<void>;
   closed: Promise<void>;
-  /** The server's side of the connection. */
+  /** The server's socket of this connection. */
   peer: Socket;
 }
 
@@ -97,7 +100,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
     });
 
-    test("adds Connection: close to an answer that has not started", async (t) => {
+    test("adds Connection: close to a pending answer whose headers are not sent yet", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, closed } = await client(t, opened);
       const asked = once(opened.app.server, "request");
@@ -109,7 +112,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["close"]);
     });
 
-    test("keeps an idle connection open for the grace period, even one without any request", async (t) => {
+    test("keeps idle connections open for the grace period, even if they never sent a request", async (t) => {
       const opened = await open(t, listener);
       const [used, fresh] = [await client(t, opened), await client(t, opened)];
       used.socket.write(ASK);
@@ -117,7 +120,7 @@ for (const [name, listener] of [
       const left = opened.app.connections.leave(QUIET_MS);
       opened.clock.advance(QUIET_MS - 1);
       await turn();
-      // The last moment in which it can ask.
+      // Sends a request in the last moment of the grace period.
       used.socket.write(ASK);
       await used.told(2);
       opened.clock.advance(1);
@@ -125,13 +128,14 @@ for (const [name, listener] of [
       assert.equal(fresh.text(), "");
     });
 
-    test("reads a request that arrived by the end of the grace period before closing", async (t) => {
+    test("answers a request that arrived before the end of the grace period, even if it was not read yet", async (t) => {
       const opened = await open(t, listener);
       const [{ socket, told, closed, peer }, other] = [await client(t, opened), await client(t, opened)];
       const left = opened.app.connections.leave(QUIET_MS);
       peer.pause();
       socket.write(ASK);
-      // When a later request on another connection is answered, this one has reached the server's socket.
+      // The other connection's request was sent later. Once it is answered, this request has arrived at the server's
+      // socket.
       other.socket.write(ASK);
       await other.told(1);
       await turn();
@@ -141,7 +145,7 @@ for (const [name, listener] of [
       await Promise.all([closed, left]);
     });
 
-    test("waits for the rest of a partial request", async (t) => {
+    test("waits for the rest of a request that arrived in part", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed, peer } = await client(t, opened);
       const left = opened.app.connections.leave(QUIET_MS);
@@ -156,7 +160,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["close"]);
     });
 
-    test("keeps a connection open for the grace period after an answer that promised it", async (t) => {
+    test("keeps a connection open for the grace period after an answer that was sent with keep-alive", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed } = await client(t, opened);
       socket.write("GET /later HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -181,7 +185,7 @@ for (const [name, listener] of [
   });
 }
 
-test("closes a connection without a TLS handshake when the server stops", async (t) => {
+test("the stopping server closes a connection that has not completed its TLS handshake", async (t) => {
   const opened = await open(t, underTls);
   const accepted = once(opened.app.server, "connection");
   const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
@@ -193,7 +197,7 @@ test("closes a connection without a TLS handshake when the server stops", async 
   await Promise.all([left, closed]);
 });
 
-test("closes a connection that does not speak TLS, and serves other connections", async (t) => {
+test("the TLS server closes a connection that does not speak TLS, and serves other connections", async (t) => {
   const opened = await open(t, underTls);
   const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
   silent.write(ASK);
@@ -204,7 +208,7 @@ test("closes a connection that does not speak TLS, and serves other connections"
   await opened.app.close();
 });
 
-test("answers a TLS client that half-closed its connection after the request", async (t) => {
+test("the TLS server answers a client that half-closed its connection after the request", async (t) => {
   const opened = await open(t, underTls);
   const { socket, text, closed } = await client(t, opened);
   socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -1,7 +1,7 @@
 /**
- * Closes a server's connections without losing requests. A client learns that its idle connection was closed only after sending the
- * next request, and cannot know whether that ran. Therefore the server accepts no new connections, sends `Connection: close` with every
- * answer, and closes a kept connection only after it was idle for a while longer.
+ * Closes a server's connections without losing requests. A client notices that an idle connection was closed only after
+ * sending the next request, and cannot find out whether it ran. Therefore the server accepts no new connections, sends
+ * `Connection: close` with every answer, and closes an idle connection only after a grace period.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
@@ -10,7 +10,10 @@ import type { FastifyInstance } from "fastify";
 import type { Clock } from "../base/clock.ts";
 
 interface Connections {
-  /** Accepts no more connections and closes existing ones, idle ones after `quietMs`. Resolves when all are closed. */
+  /**
+   * Accepts no more connections, and closes existing ones once they were idle for `quietMs`. Resolves when all are
+   * closed.
+   */
   leave(quietMs: number): Promise<void>;
 }
 
@@ -20,21 +23,24 @@ declare module "fastify" {
   }
 }
 
-/** Node's `closeIdleConnections` skips connections that never sent a request, and `close` ends idle ones before received data is read. */
+/**
+ * Tracks connections itself: Node's `closeIdleConnections` skips those that never sent a request, and `close` closes
+ * idle ones before received data is read.
+ */
 export function watchConnections(app: FastifyInstance, clock: Clock): void {
   const { server } = app;
-  /** Pending answers per connection; none while it is idle. */
+  /** The pending answers of each connection; none while it is idle. */
   const open = new Map<Socket, ServerResponse[]>();
-  /** How long idle connections are kept; undefined while the server is running. */
+  /** How long idle connections stay open; undefined while the server is running. */
   let quietMs: number | undefined;
 
   const closeWhenQuiet = (socket: Socket, afterMs: number): void => {
     const { bytesRead } = socket;
     const look = (): void => {
-      // Part of a request has arrived, so its rest is awaited.
+      // If more bytes arrived, they are part of a request, so the connection stays open for the rest.
       if (open.get(socket)?.length === 0 && socket.bytesRead === bytesRead) socket.destroySoon();
     };
-    // Sockets are read between these two steps, so that received data is handled first.
+    // The event loop reads sockets between these two steps, so that received data is handled first.
     const lookSoon = (): void => clock.soon(() => clock.soon(look));
     if (afterMs === 0) lookSoon();
     else socket.once("close", clock.after(afterMs, lookSoon));
@@ -46,7 +52,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
   };
   server.on("connection", watch);
   if (server instanceof TlsServer) {
-    // Under TLS another socket replaces the accepted one, which is only tracked during the handshake.
+    // After the TLS handshake, another socket object replaces the accepted one, which is tracked only until then.
     const greeting = new Map<string, Socket>();
     server.on("connection", (socket: Socket) => {
       const end = endOf(socket);
@@ -59,7 +65,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
       watch(socket);
     });
   }
-  // First, because the next listener may answer a refused request.
+  // Runs before other listeners, because the next one may already answer a refused request.
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     const due = open.get(socket) ?? [];
     due.push(response);
@@ -80,15 +86,15 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
   app.decorate("connections", {
     leave(stayMs: number) {
       begin(stayMs);
-      // Calls the TCP server's `close` instead of the HTTP server's, for the reason above.
+      // Calls `close` of the TCP server, because `close` of the HTTP server would end idle connections at once.
       return new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
     },
   });
-  // Remaining connections are closed now.
+  // Fastify is closing: idle connections are closed without a grace period, unless the drain began before.
   app.addHook("preClose", async () => {
     if (quietMs === undefined) begin(0);
   });
 }
 
-/** The peer's address, unique among a listener's connections. */
+/** The remote address and port, which identify one of the listener's connections. */
 const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

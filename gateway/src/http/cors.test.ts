@@ -1,4 +1,4 @@
-/** The CORS headers of the public API, from a server that only the test can reach. */
+/** The CORS headers of the public API, with a server that is reached without a network. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
@@ -57,7 +57,7 @@ describe("CORS", () => {
     }
   });
 
-  test("applies to the public API only", async () => {
+  test("sends headers for the public API only", async () => {
     const app = serverFor("any");
     for (const url of ["/console/things", "/v1x", "/V1/things", "/docs?/v1/things", "/"]) {
       assert.deepEqual(corsOf(await ask(app, url, APP)), {}, url);
@@ -67,7 +67,7 @@ describe("CORS", () => {
     }
   });
 
-  test("with a list of origins allows only those, and makes caches vary by origin", async () => {
+  test("allows only listed origins, and sends Vary: Origin to caches", async () => {
     const app = serverFor([APP, "http://localhost:5173"]);
     for (const origin of [APP, "http://localhost:5173"]) {
       for (const method of ["GET", "OPTIONS"] as const) {
@@ -82,7 +82,7 @@ describe("CORS", () => {
     }
   });
 
-  test("sends no headers by default", async () => {
+  test("sends no headers if no origins are configured", async () => {
     for (const app of [serverFor([]), serverFor()]) {
       assert.deepEqual(corsOf(await ask(app, "/v1/things", APP)), {});
       const asked = await ask(app, "/v1/things", APP, "OPTIONS");

@@ -49,7 +49,7 @@ const ROWS: Row[] = [
 ];
 
 for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-  test(`refuses ${method} unless the request came from the console's own pages`, () => {
+  test(`refuses ${method} unless the request came from one of the console's own pages`, () => {
     for (const { why, site, origin, host = "gate.test:8080", publicUrl, scheme = "http", refused } of ROWS) {
       assert.equal(isCrossSite({ method, site, origin, host, scheme }, publicUrl), refused, why);
     }
@@ -63,7 +63,7 @@ test("refuses a request without a Host, which cannot match an Origin", () => {
   );
 });
 
-test("allows requests that only read", () => {
+test("allows requests that only read, from any site", () => {
   for (const method of ["GET", "HEAD", "OPTIONS"]) {
     const arrival = {
       method,

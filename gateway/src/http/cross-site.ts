@@ -1,16 +1,17 @@
 /**
- * Detects whether a state-changing request came from our own pages. Browsers send Sec-Fetch-Site, which pages cannot forge; without it
- * the Origin must match. Without both the request is refused.
+ * Detects whether a request that changes state came from the console's own pages. Browsers send Sec-Fetch-Site, which
+ * pages cannot forge. Without that header, the Origin must match the gateway's address. Without both, the request is
+ * refused.
  */
 import type { Scheme } from "./scheme.ts";
 
 interface Arrival {
   method: string;
-  /** The request's Sec-Fetch-Site, Origin and Host headers. */
+  /** The value of the request's Sec-Fetch-Site header. */
   site: string | undefined;
   origin: string | undefined;
   host: string | undefined;
-  /** The scheme, as far as it is known. */
+  /** HTTP or HTTPS, by the connection or according to trusted proxies. */
   scheme: Scheme;
 }
 
@@ -26,9 +27,9 @@ function isOurs({ origin, host, scheme }: Arrival, publicUrl: string | undefined
   const from = URL.parse(origin ?? "");
   if (from === null || from.origin !== origin) return false;
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
-  // A proxy may have replaced the Host that the browser used.
+  // The configured URL is compared first, because a proxy may have replaced the Host header.
   if (from.origin === known?.origin) return true;
-  // TLS may end at a proxy unknown to us. If the scheme is known, it must match.
+  // The Origin's scheme must match if the gateway's is certain: a proxy may terminate TLS without reporting it.
   if (scheme === "https" && from.protocol !== "https:") return false;
   if (known !== undefined && from.protocol !== known.protocol) return false;
   return host !== undefined && URL.parse(`${from.protocol}//${host}`)?.host === from.host;

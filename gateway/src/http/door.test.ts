@@ -1,4 +1,4 @@
-/** The error responses of a failed request. */
+/** The error responses to requests whose handler fails. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -43,7 +43,7 @@ describe("errors in a handler", () => {
     ["a lock was held too long", coded("55P03"), 1],
     ["a table is missing, as during a restore", coded("42P01"), 1],
   ] as const) {
-    test(`${what}: returns a retryable 503 without the cause, and logs a flood of them once`, async () => {
+    test(`${what}: returns a retryable 503 without the cause, and logs repeated errors at most once`, async () => {
       const { ask, lines } = serve(error);
       for (let i = 0; i < 20; i++) {
         const { status, headers, text, error: told } = await ask("/v1/thing");
@@ -57,14 +57,14 @@ describe("errors in a handler", () => {
     });
   }
 
-  test("omits the billing note on routes that never bill", async () => {
+  test("do not mention billing on routes that never bill", async () => {
     const { ask } = serve(new Away("database", "x"));
     const { status, error } = await ask("/console/api/thing");
     assert.equal(status, 503);
     assert.doesNotMatch(String(error.message), /billed/);
   });
 
-  test("closes the connection after a 503 when file descriptors run out, on every listener", async (t) => {
+  test("are sent as 503 with Connection: close for every route when file descriptors run out", async (t) => {
     const clock = manualClock();
     const files = { count: () => 4, max: 64 };
     const watch = watchOpenFiles({ files, clock, log: createLog("silent") });
@@ -96,7 +96,7 @@ describe("errors in a handler", () => {
     }
   });
 
-  test("answers a connection with 503 and closes it before its request when almost no file descriptors are left", async (t) => {
+  test("a new connection gets 503 and is closed before its request when almost no file descriptors are left", async (t) => {
     const watch = watchOpenFiles({
       files: { count: () => 63, max: 64 },
       clock: manualClock(),
@@ -118,7 +118,7 @@ describe("errors in a handler", () => {
   });
 
   for (const error of [coded("23505"), coded("42601"), new TypeError("secret words")]) {
-    test(`returns 500 for a bug: ${error.name} ${"code" in error ? error.code : ""}`, async () => {
+    test(`return 500 for a bug: ${error.name} ${"code" in error ? error.code : ""}`, async () => {
       const { ask, lines } = serve(error);
       const { status, headers, text } = await ask("/v1/thing");
       assert.deepEqual([status, headers["x-should-retry"]], [500, "false"]);

@@ -1,6 +1,7 @@
 /**
- * Wraps handlers: every response has the request ID, and every thrown fault becomes the error envelope, also a database failure (as a
- * retryable 503). Anything else is a bug: logged with its cause, and answered with the ID only.
+ * Wraps handlers: every response has the request ID, and every thrown fault becomes the error envelope. A database
+ * failure becomes a retryable 503. Anything else is a bug: it is logged with its cause, and the client only gets the
+ * ID.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -11,19 +12,19 @@ import { refuseConnections } from "./turn-away.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before any other hook sees the request. */
+    /** The request's call object, created before any other hook runs. */
     call: OpenCall;
   }
   interface FastifyInstance {
-    /** Handlers of POST requests by exact path, called without Fastify's lifecycle. */
+    /** Handlers for POST requests by exact path, which skip Fastify's lifecycle. */
     direct: Map<string, Handler>;
   }
 }
 
-/** Writes its own response. */
+/** A handler that writes its own response. */
 type Handler = (call: OpenCall) => Promise<void> | void;
 
-/** Turns every request into a call, and errors into the envelope. */
+/** Creates a call object for every request, and converts errors to the error envelope. */
 export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   const { files } = door;
   if (files !== undefined) {
@@ -37,7 +38,7 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   app.addHook("onRequest", (request, reply, done) => {
     request.call = openCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });
     if (door.files?.refuses() !== true) return done();
-    // The connection is one of those above the limit.
+    // This connection uses one of the last file descriptors, so it is closed after the answer.
     reply.raw.shouldKeepAlive = false;
     done(fault("no_capacity"));
   });
@@ -54,8 +55,9 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
 }
 
 /**
- * Hot paths skip Fastify's lifecycle, whose hooks are some fifty function calls. They are found by their exact path; a request with a
- * query, escapes or anything that a hook would refuse takes Fastify's way to the same handler.
+ * Frequent requests skip Fastify's lifecycle, whose hooks are some fifty function calls. They are recognized by their
+ * exact path. A request with a query, with escapes, or that a hook would refuse gets to the same handler through
+ * Fastify.
  */
 export function openDirect(app: FastifyInstance, door: DoorOptions): void {
   const direct = new Map<string, Handler>();
@@ -69,21 +71,23 @@ export function openDirect(app: FastifyInstance, door: DoorOptions): void {
     else answer(openCall(door, { request, response, route }), handle).catch(unanswered);
   });
   app.decorate("direct", direct);
-  // Fastify refuses the rest.
+  // While the server closes, Fastify handles and refuses all requests.
   app.addHook("preClose", async () => direct.clear());
 }
 
-/** HTTP/1.1 requires a Host. */
+/** HTTP/1.1 requires a Host header. */
 export const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.1" && headers.host === undefined;
 
-/** For streamed responses: the handler owns the socket, and errors become a final event or a closed connection. */
+/**
+ * For streamed responses: the handler writes to the socket itself. Errors become a final event or a closed connection.
+ */
 export async function takeOver({ call }: FastifyRequest, reply: FastifyReply, handle: Handler): Promise<void> {
   reply.hijack();
   await answer(call, handle);
 }
 
-/** Runs a handler that writes its own response. */
+/** Runs a handler that writes its own response, and answers errors. */
 export async function answer(call: OpenCall, handle: Handler): Promise<void> {
   try {
     await handle(call);

@@ -1,4 +1,4 @@
-/** Parses a request's fields by their schema, or throws the 400 that names the field and the rule. */
+/** Parses a request's fields by their schema, or throws the 400 that names the invalid field and its rule. */
 import { checkFields } from "@tollgate/api/fields.ts";
 import type { z } from "zod";
 import { Fault } from "../faults.ts";
@@ -9,7 +9,7 @@ export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.ou
   return checked.fields;
 }
 
-/** Returns which of these fields the parsed body has. */
+/** Returns those of the names that are fields of the body, unless null. */
 export function presentOf(body: unknown, names: readonly string[]): string[] {
   const sent = body as Record<string, unknown>;
   return names.filter((name) => sent[name] != null);

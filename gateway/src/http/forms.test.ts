@@ -1,4 +1,4 @@
-/** The bodies of the console and of the node API are bounded, whether or not they say how long they are. */
+/** Request bodies of the console and of the node API have a maximum size, with or without a declared length. */
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
@@ -34,13 +34,13 @@ const forms = () =>
     ["POST", `/node/v1/nodes/${node}/try`, token],
   ] as const;
 
-/** JSON of an exact size; every route ignores the field that fills it. */
+/** JSON of exactly this length. The field `filler` pads it, and every route ignores that field. */
 const body = (bytes: number): string => {
   const fields = { models: ["tiny-3b"], name: "a name", model: "tiny-3b", filler: "" };
   return JSON.stringify({ ...fields, filler: "x".repeat(bytes - JSON.stringify(fields).length) });
 };
 
-test("a body without credentials is read up to 64 KiB, then refused with 413", async () => {
+test("a body without credentials is accepted up to 64 KiB; a longer one is refused with 413", async () => {
   const strangers = { host: "console.test", "sec-fetch-site": "same-origin" };
   for (const path of ["sign-in/email", "sign-up/email", "sign-in/code", "reset-password", "verify-email"]) {
     const url = `/console/api/auth/${path}`;
@@ -69,7 +69,7 @@ test("a request without a session or token returns 401 before its body is read",
   }
 });
 
-test("a form with too many values is refused, small or large", async () => {
+test("a form with too many values is refused, whether it is small or large", async () => {
   const [method, url, headers] = forms()[0] as readonly [string, string, Record<string, string>];
   for (const filler of ["", "x".repeat(STRANGER_BYTES_MAX)]) {
     const payload = JSON.stringify({ models: Array(FORM_VALUES_MAX).fill(0), filler });
@@ -81,12 +81,12 @@ test("a form with too many values is refused, small or large", async () => {
   }
 });
 
-describe("413 for bodies above the limit", () => {
+describe("a body above the size limit gets 413", () => {
   for (const [how, payload] of [
     ["declared", (bytes: number) => body(bytes)],
     ["chunked, without a length", (bytes: number) => Readable.from([Buffer.from(body(bytes))])],
   ] as const) {
-    test(`refuses one byte over the limit, and accepts the limit itself: ${how}`, async () => {
+    test(`at one byte above the limit, and not at the limit itself: ${how}`, async () => {
       for (const [method, url, headers] of forms()) {
         const send = (bytes: number) => platform.app.inject({ method, url, headers, payload: payload(bytes) });
         assert.notEqual((await send(BODY_BYTES_MAX)).statusCode, 413, url);
@@ -99,7 +99,7 @@ describe("413 for bodies above the limit", () => {
   }
 });
 
-test("returns 408, which its route declares, when a body stops arriving", async () => {
+test("when a body stops arriving, each route returns a 408 that it declares", async () => {
   const clock = manualClock();
   const app = platform.serve({ door: { ...platform.parts.door, clock } });
   for (const [method, url, headers] of forms()) {

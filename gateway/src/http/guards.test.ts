@@ -9,7 +9,7 @@ import { consoleGuards } from "./guards.ts";
 import { bareServer } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
-/** One route behind each guard, on the same identities. */
+/** A server with one route behind each guard, and the test platform's identities. */
 let platform: TestPlatform;
 let app: TestPlatform["app"];
 before(async () => {
@@ -156,7 +156,7 @@ for (const { who, accounts, operator = false, outcome } of ROWS) {
   });
 }
 
-test("a header names the account, and is required for identities with several accounts", async () => {
+test("a header selects the account, and is required for identities with several accounts", async () => {
   const { browser, accountIds } = await browserOf([builder, builder, host, { ...host, ...suspended }], false);
   const stranger = await platform.person([builder]);
   const [first, second, farm, closed] = accountIds.map((id) => publicId("acc", id));
@@ -181,7 +181,7 @@ test("a header names the account, and is required for identities with several ac
   }
 });
 
-test("a request from another site is refused before the session is read", async () => {
+test("a request from another site is refused before its session is read", async () => {
   const { browser } = await browserOf(undefined, false);
   const answer = await browser.send("POST", "/console/api/builder", { headers: { origin: "http://evil.test" } });
   assert.equal(answer.body.error?.code, "cross_site_blocked");
@@ -189,7 +189,7 @@ test("a request from another site is refused before the session is read", async 
   assert.equal(ours.body.error?.code, "not_authenticated");
 });
 
-test("a 405 lists all methods of a path", async () => {
+test("a 405 lists all allowed methods of a path", async () => {
   const { browser } = await browserOf(undefined, false);
   const answer = await browser.send("DELETE", "/console/api/builder");
   assert.equal(answer.status, 405);

@@ -1,7 +1,7 @@
 /**
- * Guards decide who may call a route, before its body is read. The order of checks is fixed: route, method, other site (403), session
- * or token (401), account (403), role (403). A route names its guard and the permission it needs; the handler gets what the guard
- * found.
+ * Guards decide who may call a route, before its body is read. The order of checks is fixed: route, method, other site
+ * (403), session or token (401), account (403), role (403). A route declares its guard and the required permission. The
+ * guard passes the caller's identity and account to the handler.
  */
 import type { Guard } from "@tollgate/api/guards.ts";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
@@ -19,16 +19,16 @@ import { isCrossSite } from "./cross-site.ts";
 
 interface Person {
   who: SignedIn;
-  /** A script's session: what it may do. */
+  /** The access of a script's session: read, or read and write. */
   script?: ScriptAccess;
-  /** The payer of a large body's memory. */
+  /** The payer that a large body's memory is counted for. */
   payer: string;
 }
 interface Acting extends Person {
   account: Membership;
 }
 
-/** What each guard passes to the handler. */
+/** The data that each guard passes to the handler. */
 export interface Found extends Record<Guard, object> {
   anyone: Record<never, never>;
   signedIn: Person;
@@ -40,7 +40,10 @@ export interface Found extends Record<Guard, object> {
   hostToken: { accountId: Uuid; payer: string };
 }
 
-/** Inference authenticates by itself, because a key's limits are counted in the same step (inference/serve.ts). */
+/**
+ * The guards checked here. The public API's handlers check API keys themselves, together with the key's limits
+ * (inference/serve.ts).
+ */
 export type CheckedGuard = Exclude<Guard, "apiKey">;
 export type Checks = { [G in CheckedGuard]: (call: OpenCall, need?: Need) => Promise<Found[G]> };
 
@@ -67,7 +70,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     if (who === undefined) throw fault("not_authenticated");
     return { who, payer: who.identityId };
   };
-  // No browser sends such a token by itself, so it is no other site's either.
+  // Needs no check for other sites, because browsers never send a script's token by themselves.
   const byScript = async (token: string): Promise<Person> => {
     const session = await identities.scripts.session(token);
     if (session === undefined) throw fault("not_authenticated");
@@ -97,7 +100,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     },
     async signedIn(call) {
       const found = await person(call);
-      // Scripts may not change how the person signs in, or which accounts they have.
+      // A script may read, but not change how the person signs in or which accounts they have.
       if (found.script !== undefined && !isReading(call)) throw fault("browser_required");
       return found;
     },
@@ -115,7 +118,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
 
 const isReading = ({ request }: OpenCall): boolean => request.method === "GET" || request.method === "HEAD";
 
-/** Refuses callers whose role lacks the permission. */
+/** Throws if the caller's role lacks the permission. */
 export function requireRole({ role }: Membership, need: Need): void {
   if (!mayDo(role, need)) throw roleRequired(need);
 }
@@ -140,7 +143,7 @@ function namedAccount({ request }: OpenCall): Uuid | undefined {
   return id;
 }
 
-/** The same answer for a foreign account and an unknown one. */
+/** The same error for another person's account and for an unknown account. */
 const notYours = (): Fault =>
   invalidRequest(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`);
 

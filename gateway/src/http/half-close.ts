@@ -1,21 +1,22 @@
 /**
- * Tells a client that half-closed its connection and still waits from one that disconnected: only writing distinguishes them. Harmless
- * bytes are written until the answer starts, several times at first, because most such clients have disconnected and pay for output
- * until it is noticed, then every second.
+ * Distinguishes a client that half-closed its connection and still waits from a client that disconnected. Only writing
+ * to the connection tells them apart. Harmless bytes are written until the answer starts. The first writes follow each
+ * other quickly, because most such clients have disconnected, and tokens are generated and charged until this is
+ * noticed.
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
 
-/** The first write provokes a reset from a closed peer; the following ones see it. */
+/** The first write makes a disconnected client's system reset the connection; the next writes notice the reset. */
 const FIRST_LOOKS_MS = [0, 10, 50, 250];
 const LOOK_EVERY_MS = 1_000;
 
-/** Calls `probe` after the client closed its side. Returns how to stop. */
+/** Calls `probe` repeatedly once the client has closed its side. Returns a function that stops this. */
 export function watchHalfClose({ socket }: IncomingMessage, clock: Clock, probe: () => void): () => void {
   let isOver = false;
   let stopTimer: (() => void) | undefined;
   const look = (nth: number): void => {
-    // The write may have found the connection closed.
+    // The previous write may have found the connection closed.
     if (isOver) return;
     stopTimer = clock.after(FIRST_LOOKS_MS[nth] ?? LOOK_EVERY_MS, () => {
       probe();

@@ -4,7 +4,7 @@ import { type Metrics, SETTING_DIFFERS } from "./metrics/metrics.ts";
 import type { Health, Readiness } from "./server.ts";
 
 interface HealthFacts {
-  /** `isNeeded`: without it no request can be served. */
+  /** `isNeeded`: the gateway can serve no request without this dependency. */
   dependencies: readonly { of: Dependency; isNeeded: boolean }[];
   /** Other reasons why the gateway is not ready, by name. */
   obstacles: () => Record<string, string>;
@@ -13,7 +13,7 @@ interface HealthFacts {
 
 interface OpenHealth extends Health {
   ready(): Readiness;
-  /** Marks the gateway as not ready, because it is about to stop. */
+  /** Marks the gateway as not ready, because it will stop soon. */
   drain(): void;
 }
 
@@ -26,11 +26,11 @@ function reasonsOf(dependencies: Dependency[], obstacles: Record<string, string>
 interface Missing {
   name: string;
   reason: string;
-  /** The shared settings that differ. */
+  /** The names of settings whose value differs from that of the other gateways. */
   settings?: readonly string[];
 }
 
-/** For a gateway that is starting and waits for a dependency. It has few metrics yet. */
+/** The health of a gateway that is starting and waits for a dependency. */
 export const startingHealth = (missing: () => Missing | undefined): Health => ({
   ready() {
     const { name, reason, settings } = missing() ?? { name: "gateway", reason: "it is starting" };
@@ -43,7 +43,7 @@ export const startingHealth = (missing: () => Missing | undefined): Health => ({
   },
 });
 
-/** Queries nothing: every adapter knows its dependency's state, so the answer never hangs. */
+/** Sends no query: each dependency's last recorded state is used, so that the answer is never delayed. */
 export function healthOf({ dependencies, obstacles, metrics }: HealthFacts): OpenHealth {
   let draining = false;
   return {

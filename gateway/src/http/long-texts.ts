@@ -1,5 +1,5 @@
 /**
- * Truncates texts that exceed every form field's limit to slightly more than that limit, so that the field's own rule refuses them
+ * Truncates texts far above any form field's limit to slightly above it. The field's own rule still refuses them, but
  * quickly.
  */
 import { SMALL_BYTES_MAX } from "./body.ts";

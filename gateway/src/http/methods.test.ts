@@ -1,4 +1,7 @@
-/** The served routes equal the declared ones; a wrong method gets the allowed ones, and an unknown path a 404. */
+/**
+ * The served routes are exactly the declared routes. A wrong method gets 405 with the allowed methods, an unknown path
+ * gets 404.
+ */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -22,7 +25,7 @@ let platform: TestPlatform;
 let internal: FastifyInstance;
 before(async () => {
   platform = await openTestPlatform({
-    // Needed only so that the payment routes are served.
+    // Without a payment provider, the payment routes would not be served.
     payments: stripeProvider({
       secretKey: "sk_test_methods",
       webhookSecrets: ["whsec_methods"],
@@ -41,10 +44,10 @@ after(async () => {
   await platform.close();
 });
 
-/** HEAD is answered wherever GET is. */
+/** The methods of a route that reads: HEAD is allowed wherever GET is. */
 const READ = ["GET", "HEAD"];
 
-/** The methods of every path of a declared API. */
+/** The paths of a declared API, each with its methods. */
 function declared(api: Api): [string, string[]][] {
   const routes = operationsOf(api).map(methodAndUrl);
   return [...Map.groupBy(routes, ({ url }) => url)].map(([url, list]) => [
@@ -53,7 +56,7 @@ function declared(api: Api): [string, string[]][] {
   ]);
 }
 
-/** Every path of the router, parsed from its printed tree, which is indented by depth. */
+/** All paths of the router, parsed from its printed tree, in which indentation shows depth. */
 function pathsOf(app: FastifyInstance): string[] {
   const parts: string[] = [];
   const lines = app.printRoutes({ commonPrefix: false }).split("\n");
@@ -71,7 +74,7 @@ test("every route of the console and the node API is declared, and every declare
   await app.ready();
   const served: [string, string[]][] = [];
   for (const url of pathsOf(app).filter((path) => ROOTS.some((root) => root.test(path)))) {
-    // The router reports the methods of a path.
+    // OPTIONS makes the router return the methods of the path.
     const { statusCode, headers } = await app.inject({ method: "OPTIONS", url });
     if (url === "/console/api" || url === "/console/api/*") assert.equal(statusCode, 404, url);
     else served.push([url, String(headers.allow).split(", ")]);
@@ -113,14 +116,14 @@ test("an unknown path of the node API returns 404 for any method and token", asy
   }
 });
 
-test("a path with percent-encoded characters equals the decoded path", async () => {
+test("a path with percent-encoded characters is routed like the decoded path", async () => {
   for (const url of ["/v1/%6dodels", "/v1/models"]) {
     const { statusCode, headers } = await platform.app.inject({ method: "POST", url });
     assert.deepEqual([statusCode, headers.allow], [405, "GET, HEAD"], url);
   }
 });
 
-test("HEAD returns the headers of GET", async () => {
+test("HEAD returns the same headers as GET", async () => {
   const { accountIds } = await platform.person([{ kind: "builder" }]);
   const { token } = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "a key");
   const keyed = { authorization: `Bearer ${token}` };
@@ -139,7 +142,7 @@ test("HEAD returns the headers of GET", async () => {
     [platform.app, "/v1/nothing"],
   ];
   const own = /^(x-request-id|date|x-ratelimit-(remaining|reset)-.*)$/;
-  // These responses change with every call.
+  // The responses of these paths change with every call.
   const ofTheMoment = ["/metrics", "/status", "/status.json"];
   const isOwn = (name: string, url: string): boolean =>
     own.test(name) || (ofTheMoment.includes(url) && /^(content-length|etag)$/.test(name));
@@ -174,7 +177,7 @@ test("GET /health succeeds while the process runs, and other methods return 405"
   assert.equal((await platform.app.inject({ method: "POST", url: "/health" })).statusCode, 405);
 });
 
-test("a 401 states how to authenticate", async () => {
+test("a 401 has a WWW-Authenticate header", async () => {
   for (const url of ["/v1/models", "/node/v1/nodes", "/console/api/me"]) {
     const { statusCode, headers } = await platform.app.inject({ method: "GET", url });
     assert.deepEqual([statusCode, headers["www-authenticate"]], [401, "Bearer"], url);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
 import { watchOutages } from "./outages.ts";
 
-test("reports each unreachable dependency with the start of its outage, until the outage ends", () => {
+test("the list of outages has each unreachable dependency with the start of its outage, until the outage ends", () => {
   const clock = manualClock();
   const database = { name: "database" as const, isAway: false, latencyMs: null };
   const outages = watchOutages({ clock, dependencies: [{ of: database, isNeeded: true }] });

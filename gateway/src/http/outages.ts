@@ -1,4 +1,7 @@
-/** Tracks since when dependencies are unreachable, by checking every second: adapters know only their current state. */
+/**
+ * Tracks since when dependencies are unreachable. It checks every second, because each dependency only provides its
+ * current state.
+ */
 import type { Clock } from "../base/clock.ts";
 import type { Dependency, Outage } from "../base/dependency.ts";
 

@@ -10,7 +10,7 @@ import { testDoor } from "../routes/testing/door.ts";
 import { type OpenCall, openCall } from "./call.ts";
 import { answer } from "./door.ts";
 
-/** Sends one request with a raw client to a handler. The client reads only when the test calls `read`. */
+/** Sends one request with a raw socket to a handler. The client reads the answer only when the test calls `read`. */
 async function request(
   t: TestContext,
   clock: typeof systemClock,
@@ -48,7 +48,7 @@ async function request(
   return { socket, read };
 }
 
-test("sends headers immediately, and joins the chunks of one event-loop turn in one write", async (t) => {
+test("a stream sends its headers immediately, and joins the events of one event-loop turn in one write", async (t) => {
   const writes: string[] = [];
   const { read } = await request(t, systemClock, async ({ reply, request: { socket } }) => {
     const write = socket.write.bind(socket) as (chunk: string) => boolean;
@@ -70,7 +70,7 @@ test("sends headers immediately, and joins the chunks of one event-loop turn in 
   assert.ok(writes.some((chunk) => chunk.includes("data: one") && chunk.includes("data: three")));
 });
 
-test("sends the size of a chunk in bytes, and a pipelined answer after the previous one", async (t) => {
+test("a stream declares a chunk's size in bytes, and a pipelined answer is sent after the previous one", async (t) => {
   const calls: OpenCall[] = [];
   const both = Promise.withResolvers<void>();
   const { socket, read } = await request(t, systemClock, async (call) => {
@@ -93,7 +93,7 @@ test("sends the size of a chunk in bytes, and a pipelined answer after the previ
   assert.match(answers, /data: second\n\n\r\n[\s\S]*data: third/);
 });
 
-test("streams without chunked encoding to an HTTP/1.0 client", async (t) => {
+test("a stream to an HTTP/1.0 client has no chunked encoding", async (t) => {
   const handle = async ({ reply }: OpenCall): Promise<void> => {
     reply.openStream();
     reply.event("one");
@@ -103,7 +103,7 @@ test("streams without chunked encoding to an HTTP/1.0 client", async (t) => {
   assert.match(await read("data: one\n\n"), /\r\n\r\ndata: one\n\n$/);
 });
 
-test("sends a comment every 5 s while a stream is idle, and none while it is active", async (t) => {
+test("a stream sends a keep-alive comment every 5 s while it is idle, and none while it is active", async (t) => {
   const clock = manualClock();
   const opened = Promise.withResolvers<OpenCall>();
   const { read } = await request(t, clock, async (call) => {
@@ -130,7 +130,7 @@ test("sends a comment every 5 s while a stream is idle, and none while it is act
   assert.doesNotMatch(answer, /: ping/);
 });
 
-test("keeps no reference to a client that disconnected before its stream opened", async (t) => {
+test("a stream that opens after its client disconnected starts no timer", async (t) => {
   const clock = manualClock();
   let timers = 0;
   const counting = {
@@ -156,7 +156,7 @@ test("keeps no reference to a client that disconnected before its stream opened"
   assert.equal(timers, 0);
 });
 
-test("closes the connection of a client that does not read when its buffer is full", async (t) => {
+test("a stream closes the connection of a client that does not read, once the buffer is full", async (t) => {
   const ended = Promise.withResolvers<number>();
   const { socket } = await request(t, systemClock, async ({ reply, cancelSignal }) => {
     reply.openStream();
@@ -175,14 +175,14 @@ test("closes the connection of a client that does not read when its buffer is fu
   assert.ok(sent * 64 * 1024 > 1024 * 1024, "not before its buffer was full");
 });
 
-test("closes the failed stream of a client that does not read its last event", async (t) => {
+test("a failed stream is closed after 10 s if its client does not read the last event", async (t) => {
   const clock = manualClock();
   const ended = Promise.withResolvers<void>();
   const failed = Promise.withResolvers<void>();
   const { socket } = await request(t, clock, async ({ reply, request }) => {
     request.socket.once("close", () => ended.resolve());
     reply.openStream();
-    // More than the system takes, and less than the client may leave.
+    // More than the system's socket buffer takes, and less than the gateway's own limit for unread data.
     const event = "x".repeat(256 * 1024);
     while (request.socket.writableLength < event.length) {
       reply.event(event);
@@ -197,7 +197,7 @@ test("closes the failed stream of a client that does not read its last event", a
   await ended.promise;
 });
 
-test("sends an error as the stream's last event after the headers, and as a status before", async (t) => {
+test("an error is the last event of a stream that has sent its headers, and a status before that", async (t) => {
   const streamed = await request(t, systemClock, async ({ reply }) => {
     reply.openStream();
     throw fault("upstream_failed");

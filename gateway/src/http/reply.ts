@@ -1,6 +1,7 @@
 /**
- * Writes responses. Stream events of one event-loop turn share a write, which saves most of the cost of relaying. Comments keep an idle
- * stream open through proxies. A client that does not read is limited to a buffer and then closed as if it had disconnected.
+ * Writes responses. Stream events of one event-loop turn share a write, which saves most of the cost of relaying.
+ * Comments keep an idle stream open through proxies. Unread data of a slow client is limited; beyond the limit, the
+ * connection is closed as if the client had disconnected.
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../base/clock.ts";
@@ -10,12 +11,15 @@ import type { Reply } from "../inference/call.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const UNREAD_BYTES_MAX = 1024 * 1024;
-/** How long a client may take to read the end of a failed stream. */
+/** How long a client has to read the end of a failed stream. */
 const LINGER_MS = 10_000;
-/** The longest Retry-After: beyond it, clients should show the error instead of waiting. */
+/**
+ * The longest Retry-After that comes with x-should-retry: true. Beyond it, clients should show the error instead of
+ * waiting.
+ */
 const WAIT_S_MAX = 60;
 
-/** The retry headers of an error. */
+/** The headers of an error, including whether and when to retry. */
 export function faultHeaders(known: Fault): Record<string, string> {
   const headers: Record<string, string> = { ...known.headers };
   if (known.status === 401) headers["www-authenticate"] ??= "Bearer";
@@ -25,7 +29,7 @@ export function faultHeaders(known: Fault): Record<string, string> {
   return headers;
 }
 
-/** The last value of a header wins. */
+/** Sets a header; a later value replaces an earlier one. */
 function put(headers: string[], name: string, value: string): void {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== name) continue;
@@ -38,7 +42,7 @@ function put(headers: string[], name: string, value: string): void {
 export class HttpReply implements Reply {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
-  /** Headers for whatever answer follows. */
+  /** The headers of the answer, as a list of names and values in turn. */
   readonly #headers: string[];
   #pending = "";
   #isStream = false;
@@ -55,7 +59,7 @@ export class HttpReply implements Reply {
     for (const name in headers) put(this.#headers, name, headers[name] as string);
   }
 
-  /** Sets the headers on the response, for handlers that write it themselves. */
+  /** Copies the headers to the response, for handlers that write it themselves. */
   passHeaders(): void {
     for (let i = 0; i < this.#headers.length; i += 2) {
       this.#response.setHeader(this.#headers[i] as string, this.#headers[i + 1] as string);
@@ -79,7 +83,8 @@ export class HttpReply implements Reply {
 
   fault(known: Fault): void {
     if (this.#response.headersSent) {
-      // The status was already sent. Anything but an event stream is cut, so that a partial file is not taken for a complete one.
+      // The status was already sent. A response other than an event stream is aborted, so that a partial file is not
+      // mistaken for a complete one.
       if (!this.#isStream) {
         if (!this.#response.writableEnded) this.#response.destroy();
         return;
@@ -109,7 +114,10 @@ export class HttpReply implements Reply {
     this.#pending += `data: ${data}\n\n`;
   }
 
-  /** Writes an interim response to detect a closed connection. HTTP/1.0 clients do not know those. */
+  /**
+   * Writes harmless bytes to detect a closed connection: a comment, or an interim response, which HTTP/1.0 clients do
+   * not support.
+   */
   probe(): void {
     if (this.#response.writableEnded || this.#response.destroyed) return;
     if (this.#isStream) {
@@ -126,14 +134,17 @@ export class HttpReply implements Reply {
     this.#response.end();
   }
 
-  /** Sends the final error event and closes without the last chunk, so that clients ignoring the event see an incomplete body. */
+  /**
+   * Sends the error as the final event, and closes without the terminating chunk, so that clients that ignore the event
+   * see an incomplete body.
+   */
   failStream(data: string): void {
     this.#stopKeepAlive?.();
     this.event(data);
     this.#flush();
     const { socket } = this.#response;
     if (socket === null) {
-      // Earlier answers on its connection must be sent first.
+      // Earlier answers on the same connection must be sent first.
       this.#response.end();
       return;
     }
@@ -144,7 +155,7 @@ export class HttpReply implements Reply {
     socket.destroySoon();
   }
 
-  /** One timer that re-arms itself, instead of one per write. */
+  /** Schedules a keep-alive comment with one timer that re-arms itself, instead of one timer per write. */
   #keepAliveIn(delayMs: number): void {
     // A client that disconnected before its stream opened emits no close event later.
     if (this.#response.destroyed) return;
@@ -167,8 +178,8 @@ export class HttpReply implements Reply {
   }
 
   /**
-   * Writes each chunk as one string: Node's response would write size, line ends and text separately, at twice the cost (bench/gateway,
-   * `steps-64`). An answer queued behind others still uses the response.
+   * Writes each chunk as one string. Node's response would write size, line ends and text separately, at twice the cost
+   * (bench/gateway, `steps-64`). An answer that waits for an earlier one still uses Node's response.
    */
   #write(text: string): void {
     const { socket, chunkedEncoding } = this.#response;

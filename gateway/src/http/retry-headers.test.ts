@@ -1,4 +1,4 @@
-/** The retry headers of every kind of refusal, as documented. */
+/** The retry headers of every kind of error, as documented. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });
 
-test("sets x-should-retry and Retry-After according to whether and when a retry helps", async (t) => {
+test("each error has x-should-retry and Retry-After according to whether and when a retry helps", async (t) => {
   let thrown: Fault;
   const server = createServer((request, response) => {
     void answer(openCall(door, { request, response }), async () => {

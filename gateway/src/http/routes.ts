@@ -1,7 +1,8 @@
 /**
- * Registers declared routes on Fastify: guards run before the body is read (`onRequest`), input is checked against the declaration
- * (`preValidation`), the handler gets typed input and returns the declared shape, and door.ts turns errors into responses. Example:
- * `serveRoutes(app, { door, guards }, keyRoutes, { changeKey: async ({ account, params, body, refuse }) => … })`.
+ * Registers declared routes on Fastify. Guards run before the body is read (`onRequest`), input is checked against the
+ * declaration (`preValidation`), the handler gets typed input and returns the declared shape, and door.ts turns errors
+ * into responses. Example: `serveRoutes(app, { door, guards }, keyRoutes, { changeKey: async ({ account, params, body,
+ * refuse }) => … })`.
  */
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
@@ -23,28 +24,31 @@ import { takeOver } from "./door.ts";
 import { parseFields } from "./fields.ts";
 import type { CheckedGuard, Checks, Found } from "./guards.ts";
 
-/** Routes whose guards are checked here. */
+/** Routes whose guards `serveRoutes` runs (not the public API's). */
 type Guarded = Record<string, Route & { guard: CheckedGuard }>;
 
-/** The handler's input: the caller, the request, and a function to refuse with. */
+/** The handler's input: the caller, the request, and a function that creates the route's errors. */
 export type Asked<R extends Route> = Found[R["guard"]] & {
   call: OpenCall;
   params: Record<ParamsOf<R["at"]>, string>;
   query: QueryOf<R>;
-  /** The body, checked on call: a handler first checks that the resource belongs to the caller, so that an invalid body reveals nothing. */
+  /**
+   * Parses the body. A handler calls it after checking that the resource belongs to the caller, so that an invalid body
+   * reveals nothing.
+   */
   body(): BodyOf<R>;
-  /** Creates one of the route's declared faults, with the declared message unless another is given. */
+  /** Creates one of the route's declared errors, with the declared message unless another is given. */
   refuse(code: CodesOf<R>, more?: FaultOptions): Fault;
   setHeader(name: string, value: string | string[]): void;
 };
 
-/** A file that is written as it is read, so that it never lies in memory. */
+/** A file that is sent while it is produced, so that it is never in memory as a whole. */
 export interface TextFile {
   name: string;
   text: AsyncIterable<string | Uint8Array>;
 }
 
-/** An answer with figures, without `as_of`, which the gateway adds. */
+/** An answer with figures; the gateway adds their time (`as_of`) if the handler does not. */
 export type Untimed<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
 
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
@@ -52,7 +56,7 @@ type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
   : R extends { answer: { csv: unknown } | { pdf: unknown } | { zip: unknown } | { file: unknown } }
     ? TextFile
     : R extends { answer: { events: unknown } }
-      ? // Given the socket, it writes until it or the client ends it.
+      ? // A stream: a function that writes events to the response until it or the client ends it.
         (response: ServerResponse) => void
       : R extends { answer: { status: 302 } }
         ? { location: string }
@@ -64,7 +68,7 @@ export type Handlers<Table extends Guarded> = { [Id in keyof Table]: Handler<Tab
 interface ServeOptions<Table extends Guarded> {
   door: DoorOptions;
   guards: Pick<Checks, Table[keyof Table]["guard"]>;
-  /** Routes whose handlers read the body themselves from `call`. */
+  /** Routes whose handlers read the body themselves through `call`. */
   ownBody?: readonly (keyof Table)[];
 }
 
@@ -92,7 +96,7 @@ export function serveRoutes<Table extends Guarded>(
       onRequest: async (request) => void found.set(request, await checked(guard(request.call, need))),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);
-        // Before a guard has identified the caller, the body counts as a stranger's.
+        // If no guard identified the caller, the body has the limits for callers without credentials.
         const { payer = null } = (found.get(request) ?? {}) as { payer?: string };
         const form = readsBody ? await checked(request.call.readForm(payer)) : undefined;
         sent.set(request, { query, body: () => route.body && parseFields(route.body.fields, form) });
@@ -117,7 +121,7 @@ export function serveRoutes<Table extends Guarded>(
   }
 }
 
-/** Figures are as they were when reading them began, unless the handler knows better. */
+/** Adds the time of the figures: when reading them began, unless the handler set another time. */
 function timed({ answer: { json } }: Route, answer: unknown, askedAtMs: number): unknown {
   if (!(json instanceof z.ZodObject) || !("as_of" in json.shape)) return answer;
   return { as_of: Math.floor(askedAtMs / 1000), ...(answer as object) };
@@ -127,7 +131,7 @@ function queryOf({ query }: Route, { request }: OpenCall): unknown {
   if (query === undefined) return {};
   const { searchParams } = new URL(request.url ?? "", "http://gateway");
   const asked = parseFields(query, Object.fromEntries(searchParams)) as { from?: unknown; to?: unknown };
-  // A span that ends before it begins is a mistake, not an empty list.
+  // A time span that ends before it begins is an error, not an empty list.
   if (asked.from instanceof Date && asked.to instanceof Date && asked.from > asked.to) {
     throw breaksRule("to", 'must not be before "from"');
   }
@@ -143,7 +147,7 @@ function refuserOf({ faults = [] }: Route) {
 
 function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.code(declared.status ?? 200);
-  // A file and a page's events write their heads themselves.
+  // Files and event streams write their headers themselves.
   const file = fileType(declared);
   if (file !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
   if (file !== undefined) {
@@ -157,7 +161,7 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
   return answer;
 }
 
-/** The content type of an answer that is a file. */
+/** The content type of an answer that is a file; undefined for other answers. */
 function fileType({ csv, pdf, zip, file }: Route["answer"]): string | undefined {
   if (csv !== undefined) return "text/csv; charset=utf-8";
   if (pdf !== undefined) return "application/pdf";
@@ -165,7 +169,7 @@ function fileType({ csv, pdf, zip, file }: Route["answer"]): string | undefined 
   return file && "application/json; charset=utf-8";
 }
 
-/** A slow reader holds the reading back, and one that leaves ends it. */
+/** Sends a file. It is produced only as fast as the client reads, and no further if the client disconnects. */
 async function writeFile(
   { cancelSignal }: OpenCall,
   response: ServerResponse,
@@ -187,7 +191,7 @@ async function writeFile(
   response.end();
 }
 
-/** Resolves when the response can take more data or is closed. */
+/** Resolves when the response accepts more data or is closed. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const goOn = (): void => {
@@ -198,7 +202,7 @@ function drained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Throws for undeclared responses and refusals. */
+/** For tests: throws for answers and errors that the route does not declare. */
 function contractOf(id: string, route: Route) {
   const declared = new Set(faultsOf(route).map(({ status, code }) => `${status} ${code ?? ""}`));
   return {
@@ -206,7 +210,7 @@ function contractOf(id: string, route: Route) {
     refusal(error: unknown): never {
       if (error instanceof Fault && !declared.has(`${error.status} ${error.code ?? ""}`)) {
         const { status, code = "", message } = error;
-        throw new Error(`${id} refuses with ${status} ${code}, which it does not declare: ${message}`);
+        throw new Error(`route ${id} returned the error ${status} ${code}, which it does not declare: ${message}`);
       }
       throw error;
     },

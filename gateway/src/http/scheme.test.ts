@@ -6,7 +6,7 @@ import { schemeOf, transportHeaders } from "./scheme.ts";
 const request = (encrypted: boolean, proto?: string): IncomingMessage =>
   ({ socket: { encrypted }, headers: proto === undefined ? {} : { "x-forwarded-proto": proto } }) as never;
 
-test("a request counts as TLS if its connection is, or if a trusted proxy reports so", () => {
+test("a request counts as HTTPS if its connection uses TLS, or if a trusted proxy reports HTTPS", () => {
   for (const [asked, proxies, scheme] of [
     [request(false), 0, "http"],
     [request(true), 0, "https"],
@@ -20,7 +20,7 @@ test("a request counts as TLS if its connection is, or if a trusted proxy report
   }
 });
 
-test("Strict-Transport-Security is sent only over TLS, and only if the gateway has its own hostname", () => {
+test("Strict-Transport-Security is sent only over TLS, and only if the public URL has the default port", () => {
   const told = (scheme: "http" | "https", publicUrl?: string): boolean =>
     "strict-transport-security" in transportHeaders(scheme, publicUrl);
   assert.ok(told("https", "https://a.test"));

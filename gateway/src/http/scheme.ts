@@ -1,22 +1,22 @@
-/** Whether a request used TLS, according to its connection or to trusted proxies. */
+/** Determines whether a request used TLS, by its connection or according to trusted proxies. */
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 
 export type Scheme = "http" | "https";
 
 export function schemeOf({ headers, socket }: Pick<IncomingMessage, "headers" | "socket">, trustedProxies = 0): Scheme {
-  // The nearest proxy's value is the last one.
+  // Several proxies may have added a value. The last one is from the nearest proxy.
   const told = trustedProxies > 0 ? headers["x-forwarded-proto"] : undefined;
   if (told !== undefined) return String(told).split(",").at(-1)?.trim() === "https" ? "https" : "http";
   return (socket as TLSSocket).encrypted ? "https" : "http";
 }
 
-/** Half a year. Subdomains and preload lists are for the owner of the name to decide. */
+/** Half a year. Subdomains and browsers' preload lists are left to the owner of the domain. */
 const REMEMBERED_S = 180 * 24 * 60 * 60;
 
 /**
- * HSTS is sent only over TLS and when the public URL uses the default port: browsers apply it to all ports of a name, where other
- * services may use plain HTTP.
+ * The HSTS header (browsers then use HTTPS only). It is sent only over TLS, and only if the public URL uses the default
+ * port: browsers apply it to all ports of a host, where other services may use plain HTTP.
  */
 export function transportHeaders(scheme: Scheme, publicUrl: string | undefined): Record<string, string> {
   if (scheme === "http" || publicUrl === undefined) return {};

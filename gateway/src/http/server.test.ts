@@ -1,4 +1,4 @@
-/** The public server's handling of bytes that are not, not yet, or no longer a request. */
+/** How the public server handles malformed or incomplete requests, and clients that disconnect. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -19,28 +19,28 @@ import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
-/** Timeouts longer than any machine needs for these tests. */
+/** Timeouts that are longer than these tests take on any machine. */
 const PATIENT = { headersMs: HANG_LIMIT_MS, everyMs: 10 };
 const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
 
 interface Door {
   clock: ManualClock;
   port: number;
-  /** The call of `GET /stream`. */
+  /** The call object of `GET /stream`. */
   stream: Promise<OpenCall>;
-  /** The call of `GET /whole`, and the function that answers it. */
+  /** The call object of `GET /whole`, and the function that answers it. */
   whole: Promise<{ call: OpenCall; answer: () => void }>;
-  /** The account's credit. */
+  /** Whether the account has credit. */
   credit: { has: boolean };
-  /** Resolves when the headers of another request have come. */
+  /** Resolves when the headers of another request have arrived. */
   next: () => Promise<void>;
-  /** Resolves when bytes came that are no request. */
+  /** Resolves when bytes have arrived that are not a valid request. */
   broken: Promise<void>;
-  /** From now on headers have this long to arrive, also those that have begun to. */
+  /** Sets the time that headers have to arrive, also for headers that are arriving already. */
   giveUpAfter: (ms: number) => void;
 }
 
-/** The server with the public API on it. Its gateway lets one request in at a time, and holds nothing. */
+/** Opens a server with the public API. Its gateway allows one request at a time, and has a ledger without holds. */
 async function open(t: TestContext): Promise<Door> {
   const clock = manualClock();
   const door = testDoor({ clock });
@@ -101,12 +101,12 @@ interface Client {
   socket: Socket;
   /** The data that the client has received. */
   text: () => string;
-  /** Resolves when the server has nothing more to say. */
+  /** Resolves when the server closes its side of the connection. */
   ended: Promise<void>;
   closed: Promise<void>;
 }
 
-/** A client that never closes its side by itself. */
+/** A client that never closes its side of the connection by itself. */
 function client(t: TestContext, port: number): Client {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let text = "";
@@ -115,13 +115,13 @@ function client(t: TestContext, port: number): Client {
   });
   const ended = new Promise<void>((resolve) => socket.once("end", resolve));
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-  // Some tests write to a closed connection.
+  // Ignores errors, because some tests write to a closed connection.
   socket.on("error", () => socket.destroy());
   t.after(() => socket.destroy());
   return { socket, text: () => text, ended, closed };
 }
 
-/** Sends a byte now and then, until `check` holds. */
+/** Sends a byte from time to time, until `check` returns true. */
 const trickle = (what: string, socket: Socket, byte: string, check: () => boolean): Promise<true> =>
   eventually(what, () => {
     if (check()) return true;
@@ -134,7 +134,7 @@ const statuses = (text: string): number[] =>
 const post = async (port: number): Promise<number> =>
   (await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body: "no JSON" })).status;
 
-test("answers an absolute request target and one with a query like a plain path", async (t) => {
+test("a request with an absolute URL or a query gets the same answer as one with a plain path", async (t) => {
   const { port } = await open(t);
   /** The whole response to one request, without the parts that differ between requests. */
   const told = async (address: string, more: string): Promise<string> => {
@@ -160,7 +160,7 @@ test("answers an absolute request target and one with a query like a plain path"
   }
 });
 
-test("refuses headers that arrive too slowly, and closes the connection", async (t) => {
+test("the server refuses headers that arrive too slowly, and closes the connection", async (t) => {
   const { clock, port, giveUpAfter } = await open(t);
   const { socket, text, ended } = client(t, port);
   giveUpAfter(100);
@@ -174,7 +174,7 @@ test("refuses headers that arrive too slowly, and closes the connection", async 
   await trickle("the connection is cut", socket, "a", () => socket.destroyed);
 });
 
-test("refuses a body that arrives too slowly, and frees its slot", async (t) => {
+test("the server refuses a body that arrives too slowly, and no longer counts the request as in flight", async (t) => {
   const { clock, port, next } = await open(t);
   const { socket, text, ended } = client(t, port);
   const arrived = next();
@@ -192,7 +192,7 @@ test("refuses a body that arrives too slowly, and frees its slot", async (t) => 
   assert.equal(await post(port), 400, "its slot is free");
 });
 
-test("frees the slot of a request whose body breaks off or is malformed", async (t) => {
+test("a request whose body breaks off or is malformed no longer counts as in flight", async (t) => {
   const { clock, port, next } = await open(t);
   const leaver = client(t, port).socket;
   let arrived = next();
@@ -219,7 +219,7 @@ test("frees the slot of a request whose body breaks off or is malformed", async 
   assert.equal(await post(port), 400);
 });
 
-test("keeps bytes after a request out of its answer", async (t) => {
+test("malformed bytes after a request do not get into its streamed answer", async (t) => {
   const { port, stream, broken } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -234,7 +234,7 @@ test("keeps bytes after a request out of its answer", async (t) => {
   assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
 });
 
-test("answers a request before the bytes that follow it, and malformed bytes with one error", async (t) => {
+test("a request that is followed by malformed bytes gets its own answer, and a malformed body only one error", async (t) => {
   const { port } = await open(t);
   const pipelined = client(t, port);
   pipelined.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n\0\0");
@@ -248,7 +248,7 @@ test("answers a request before the bytes that follow it, and malformed bytes wit
   assert.deepEqual(statuses(refused.text()), [401]);
 });
 
-test("answers malformed bytes after a request with an error", async (t) => {
+test("malformed bytes after an answered request get an error", async (t) => {
   const { port } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -275,7 +275,7 @@ for (const [name, bytes, status] of [
   });
 }
 
-/** Asks for permission to send its body (Expect: 100-continue) and waits for the answer. */
+/** Sends a request with Expect: 100-continue, and waits for the first bytes of the answer. */
 async function asked(t: TestContext, port: number, line: string, ...headers: string[]): Promise<Client> {
   const one = client(t, port);
   one.socket.write(`${[line, "host: x", "expect: 100-continue", ...headers].join("\r\n")}\r\n\r\n`);
@@ -283,7 +283,7 @@ async function asked(t: TestContext, port: number, line: string, ...headers: str
   return one;
 }
 
-test("refuses Expect: 100-continue when the headers already fail, and closes the connection", async (t) => {
+test("a request with Expect: 100-continue and invalid headers is refused, and its connection closed", async (t) => {
   const { port, credit, next } = await open(t);
   const refused = async (status: number, line: string, ...headers: string[]): Promise<void> => {
     const one = await asked(t, port, line, ...headers);
@@ -307,7 +307,7 @@ test("refuses Expect: 100-continue when the headers already fail, and closes the
   await refused(429, post, "content-length: 5");
 });
 
-test("answers Expect: 100-continue when the body is needed, and keeps the connection", async (t) => {
+test("a request with Expect: 100-continue gets 100 Continue when its body is needed, and keeps its connection", async (t) => {
   const { port } = await open(t);
   const one = await asked(t, port, "POST /v1/chat/completions HTTP/1.1", "content-length: 2");
   assert.equal(one.text(), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -318,7 +318,7 @@ test("answers Expect: 100-continue when the body is needed, and keeps the connec
   assert.deepEqual(statuses(one.text()), [100, 400, 404]);
 });
 
-test("streams to the end to a client that half-closed its connection", async (t) => {
+test("a client that half-closed its connection gets a stream to the end", async (t) => {
   const { port, stream } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.end("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -333,7 +333,7 @@ test("streams to the end to a client that half-closed its connection", async (t)
   assert.equal(cancelSignal.aborted, false);
 });
 
-test("sends a whole answer to a client that half-closed its connection, however long it takes", async (t) => {
+test("a client that half-closed its connection gets a whole answer, however long it takes", async (t) => {
   const { clock, port, whole } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -348,7 +348,7 @@ test("sends a whole answer to a client that half-closed its connection, however 
 });
 
 for (const path of ["/stream", "/whole"]) {
-  test(`notices a disconnected client soon: ${path}`, async (t) => {
+  test(`the server notices a disconnected client soon: ${path}`, async (t) => {
     const { clock, port, stream, whole } = await open(t);
     const { socket } = client(t, port);
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
@@ -358,7 +358,7 @@ for (const path of ["/stream", "/whole"]) {
       "the server has read the end",
       () => call.request.socket.readableEnded || call.cancelSignal.aborted,
     );
-    // Writing to the closed connection causes a reset, which the next write notices.
+    // The first write to the closed connection causes a reset, which the next write notices.
     await eventually("the call is cancelled", () => {
       clock.advance(1_000);
       return call.cancelSignal.aborted;

@@ -1,4 +1,7 @@
-/** The common base of both listeners, and the internal server for health and metrics. `site/public-server.ts` has the public one. */
+/**
+ * The common base of both listeners, and the internal server for health and metrics. The public server is in
+ * `site/public-server.ts`.
+ */
 import { type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { LiveCertificate } from "../base/certificate.ts";
@@ -15,19 +18,22 @@ import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
 import { limitUnread } from "./unread.ts";
 
-/** The deadline for headers. body.ts limits bodies; answers have no limit. */
+/** How long a request's headers may take to arrive. Bodies are limited in body.ts; answers have no time limit. */
 interface Patience {
   headersMs: number;
-  /** How often connections are checked. */
+  /** How often connections are checked for that limit. */
   everyMs: number;
 }
 const PATIENCE: Patience = { headersMs: 15_000, everyMs: 5_000 };
-/** The internal port has no slow attackers, and an idle gateway should not wake up. */
+/** The internal port has no slow attackers, and checking rarely lets an idle gateway sleep. */
 const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
-/** Longer than the idle timeout of common load balancers, so that they close first and no request is lost. */
+/**
+ * Longer than the idle timeout of common load balancers: they must close idle connections first, so that no request is
+ * lost.
+ */
 const KEEP_ALIVE_MS = 72_000;
 
-/** Fastify's own validation and serialisation are not loaded; declarations in api/ are used instead. */
+/** Fastify's own validation and serialization are not loaded, because the declarations in api/ are used instead. */
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 function noCompiler(): never {
   throw new Error("a route must not have a Fastify schema: declare the schema in api/");
@@ -42,7 +48,7 @@ export interface Readiness {
 
 export interface Health {
   ready(): Readiness | Promise<Readiness>;
-  /** The metrics that a worker's primary combines. */
+  /** The metrics of a worker process, which its primary process combines with others'. */
   figures?(): Promise<Figures>;
   metrics(): Promise<{ contentType: string; text: string }>;
 }
@@ -70,19 +76,22 @@ export function internalServer(health: Health): FastifyInstance {
 }
 
 interface Listener {
-  /** Undefined: plain HTTP. */
+  /** The TLS certificate. Undefined: plain HTTP. */
   certificate?: LiveCertificate | undefined;
   patience?: Patience;
 }
 
-/** Fastify must not read bodies: handlers read them after all checks. This also lets every method of a path get a 405. */
+/**
+ * A server without routes. Fastify reads no bodies, because handlers read them after all checks; thus every method of a
+ * path can get a 405.
+ */
 export function bareServer(door?: DoorOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
   const { headersMs, everyMs } = patience;
   const http = {
     headersTimeout: headersMs,
     requestTimeout: 0,
     connectionsCheckingInterval: everyMs,
-    // Node's own 400 for a missing Host has no envelope.
+    // Node's own 400 for a missing Host header would not have the error envelope.
     requireHostHeader: door === undefined,
   };
   const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });
@@ -101,7 +110,8 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     clientErrorHandler: broken.refuse,
     ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
   });
-  // Node omits the body of HEAD. Fastify's HEAD routes would double the number of routes and send a length with a 304.
+  // Adds HEAD to GET routes; Node omits the body. Fastify's own HEAD routes would double the number of routes, and send
+  // a length with a 304.
   app.addHook("onRoute", (route) => {
     if (route.method === "GET") route.method = ["GET", "HEAD"];
   });
@@ -112,11 +122,13 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     answerPreflights(app, door.cors ?? []);
   }
   broken.watch(app.server);
-  // 100 Continue is sent when the body is about to be read, and unknown expectations are not refused.
+  // Handled as normal requests: 100 Continue is sent only when the body is about to be read, and unknown expectations
+  // are ignored.
   for (const asked of ["checkContinue", "checkExpectation"]) {
     app.server.on(asked, (request, response) => app.server.emit("request", request, response));
   }
-  // A client that half-closed its connection may be waiting (half-close.ts). Node has no option for this.
+  // A client that half-closed its connection may still wait for the answer (half-close.ts). Node has no public option
+  // for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   watchConnections(app, door?.clock ?? systemClock);
   limitUnread(app.server, { clock: door?.clock ?? systemClock });
@@ -130,7 +142,10 @@ function requireHost(app: FastifyInstance): void {
   });
 }
 
-/** An unparsable path (`/v1/%zz`) or one with an endless segment returns 404. No hook has seen it. */
+/**
+ * Answers 404 to a path that cannot be decoded (`/v1/%zz`) or has a segment that is too long. No hook runs for such a
+ * request.
+ */
 function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
@@ -142,7 +157,7 @@ function refuseBrokenPath(door: DoorOptions) {
   };
 }
 
-/** Listens and returns the port, also when the system chose it. */
+/** Starts to listen. Returns the port, also if the system chose it. */
 export async function listen(
   app: FastifyInstance,
   at: { host: string; port: number },

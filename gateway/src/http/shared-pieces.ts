@@ -1,10 +1,10 @@
 /**
- * Reusable shared memory for large bodies and their worker threads. V8 counts external allocations and runs a full garbage collection
- * when they grow: with new memory per body that happened every 30 requests and was half of their cost.
+ * Reusable shared memory for large bodies and their worker threads. V8 runs a full garbage collection when external
+ * memory grows: with new memory per body that happened every 30 requests, and was half of their cost.
  */
 
 export const PIECE_BYTES = 256 * 1024;
-/** The maximum number of free pieces kept. */
+/** The maximum number of free pieces that are kept. */
 const FREE_MAX = 32;
 
 const free: SharedArrayBuffer[] = [];
@@ -12,7 +12,7 @@ const free: SharedArrayBuffer[] = [];
 export const takePiece = (): Uint8Array<SharedArrayBuffer> =>
   new Uint8Array(free.pop() ?? new SharedArrayBuffer(PIECE_BYTES));
 
-/** Returns unused pieces. Each at most once. */
+/** Returns pieces that are no longer used. Each piece must be returned at most once. */
 export function givePieces(pieces: readonly Uint8Array[]): void {
   for (const { buffer } of pieces) {
     if (buffer instanceof SharedArrayBuffer && free.length < FREE_MAX) free.push(buffer);

@@ -4,7 +4,7 @@ import { createServer, type ServerOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { LiveCertificate } from "../base/certificate.ts";
 
-/** The deadline of the TLS handshake. */
+/** How long a TLS handshake may take. */
 const HANDSHAKE_MS_MAX = 15_000;
 
 export function tlsListener(certificate: LiveCertificate, options: ServerOptions, handler: RequestListener): Server {
@@ -13,13 +13,13 @@ export function tlsListener(certificate: LiveCertificate, options: ServerOptions
       ...options,
       ...certificate.current(),
       handshakeTimeout: HANDSHAKE_MS_MAX,
-      // Allows half-open connections, as without TLS (half-close.ts).
+      // Clients may half-close their connections, as without TLS (half-close.ts).
       allowHalfOpen: true,
     },
     handler,
   );
   certificate.onRenewal((renewed) => server.setSecureContext(renewed));
-  // Node would answer these in plain HTTP, which the client cannot read.
+  // Closes connections whose handshake failed. Node would answer them in plain HTTP, which the client cannot read.
   server.removeAllListeners("tlsClientError");
   server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy());
   return server;

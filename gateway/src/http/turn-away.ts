@@ -1,6 +1,7 @@
 /**
- * Answers 503 to connections beyond the last spare file descriptor and closes them, before a request is read. door.ts refuses requests earlier
- * than that, but in a burst the system hands over all waiting connections before it delivers the first request.
+ * Answers 503 to a new connection and closes it, before its request is read, when almost no file descriptors are left.
+ * door.ts refuses requests earlier than that, but in a burst the system hands over all waiting connections before the
+ * first request.
  */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
@@ -12,7 +13,7 @@ import { faultHeaders } from "./reply.ts";
 
 type Told = Pick<DoorOptions, "newId" | "watch">;
 
-/** For connections to this server. */
+/** Returns a function that refuses a connection to this server. */
 export function refuseConnections(server: Server, { newId, watch }: Told): (socket: Socket) => void {
   const known = fault("no_capacity");
   const body = JSON.stringify(known.body());
@@ -25,7 +26,7 @@ export function refuseConnections(server: Server, { newId, watch }: Told): (sock
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const isTls = server instanceof TlsServer;
   return (socket) => {
-    // A client could not read it before the handshake.
+    // A TLS client could not read an answer before the handshake, so its connection is only closed.
     if (!isTls) {
       const id = publicId("req", newId());
       socket.write([`HTTP/1.1 503 Service Unavailable`, `x-request-id: ${id}`, ...lines, "", body].join("\r\n"));

@@ -5,20 +5,23 @@ import { notFound, wrongMethod } from "../faults.ts";
 const UNKNOWN =
   "This path does not exist. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates.";
 
-/** Errors for paths that clients commonly try; the first match counts. */
+/** Error messages for paths that clients commonly try. The first match is used. */
 const TOLD: [RegExp, string][] = [
   [/^\/console\/api(\/|$)/, "This path does not exist under /console/api."],
   [/^\/node\/v1(\/|$)/, "This path does not exist under /node/v1."],
-  // Another API that is not implemented.
+  // Paths of other API formats, which the gateway does not implement.
   [/^(\/anthropic|\/v1\/messages)(\/|$)/, "This API format is not supported. Use POST /v1/chat/completions."],
   [/^\/v1\/responses(\/|$)/, "This endpoint does not exist. Use POST /v1/chat/completions instead."],
 ];
 
-/** The router's maximum length of a path parameter. */
+/** The maximum length of a path parameter in Fastify's router. */
 const PARAMETER_CHARS_MAX = 100;
 const isParameter = (part: string): boolean => part.startsWith(":");
 
-/** The pattern of a route's path, as the router matches it. Registering a route per wrong method would need thousands. */
+/**
+ * A pattern that matches a route's path as the router does. Registering a route for each wrong method instead would
+ * take thousands of routes.
+ */
 const formOf = (url: string): RegExp => {
   const parts = url.split("/").map((part) => {
     if (part === "*") return ".*";
@@ -27,12 +30,12 @@ const formOf = (url: string): RegExp => {
   return new RegExp(`^${parts.join("/")}$`);
 };
 
-/** Decodes percent-encoded characters like the router. Unparsable paths never get here. */
+/** Decodes percent-encoded characters as the router does. Paths that cannot be decoded are refused before. */
 const decoded = (path: string): string => path.split("/").map(decodeURIComponent).join("/");
 
 const PAST_THE_END = 3;
 
-/** The router's order: static segments, then parameters, then wildcards; longer before shorter. */
+/** The router's order of routes: static segments, then parameters, then wildcards; longer paths before shorter. */
 function compareUrls(a: string, b: string): number {
   const [left, right] = [a, b].map((url) =>
     url.split("/").map((part) => (part === "*" ? 2 : isParameter(part) ? 1 : 0)),
@@ -44,12 +47,12 @@ function compareUrls(a: string, b: string): number {
   return 0;
 }
 
-/** Call it before the first route is registered, and its result after the last. */
+/** Call this before registering the first route, and the returned function after the last. */
 export function answerUnknownPaths(app: FastifyInstance): () => void {
   const methods = new Map<string, string[]>();
   app.addHook("onRoute", ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), method].flat()));
   return () => {
-    // All other paths below /console are pages of the console.
+    // Unknown API paths get a 404, because all other paths below /console return the console's page.
     for (const url of ["/console/api", "/console/api/*"]) app.all(url, (_request, reply) => reply.callNotFound());
     const known = [...methods]
       .sort(([a], [b]) => compareUrls(a, b))

@@ -7,7 +7,7 @@ import { manualClock } from "../base/testing.ts";
 import { limitUnread } from "./unread.ts";
 
 const MIB = 1024 * 1024;
-/** More than the system itself takes for a connection. */
+/** An answer larger than the system's socket buffers. */
 const ANSWER = Buffer.alloc(24 * MIB, "x");
 
 async function open(t: TestContext, bytesMax?: number) {
@@ -23,7 +23,7 @@ async function open(t: TestContext, bytesMax?: number) {
     server.closeAllConnections();
     server.close();
   });
-  /** Sends a request whose client does not read until the test makes it. */
+  /** Sends a request. Its client reads nothing until the test resumes the socket. */
   const ask = async (): Promise<{ socket: Socket }> => {
     const due = answered + 1;
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
@@ -38,7 +38,7 @@ async function open(t: TestContext, bytesMax?: number) {
   return { clock, unread, ask, connections };
 }
 
-test("limits the unread output of all slow clients, and closes the oldest clients first", async (t) => {
+test("the limit on unread answers applies to all slow clients together, and closes the oldest clients first", async (t) => {
   const { unread, ask, connections } = await open(t, 3 * ANSWER.length);
   for (let i = 0; i < 6; i++) {
     await ask();
@@ -48,7 +48,7 @@ test("limits the unread output of all slow clients, and closes the oldest client
   await eventually("the oldest are closed", async () => (await connections()) <= 3);
 });
 
-test("closes a client that reads nothing for 10 s, and not one that reads slowly", async (t) => {
+test("a client that reads nothing for 10 s is closed, and one that reads slowly is not", async (t) => {
   const { clock, unread, ask, connections } = await open(t);
   await ask();
   const { socket: slow } = await ask();

@@ -1,12 +1,13 @@
 /**
- * Limits answers that their clients do not read. A stream has its own buffer (reply.ts); a complete answer waits in memory. A client
- * that reads nothing for a while is closed, and so are the longest-waiting ones when all such answers together are too large.
+ * Limits the memory of answers that clients do not read. A stream has its own limit (reply.ts); a complete answer waits
+ * in memory. A client that reads nothing for 10 s is disconnected. If all such answers together are too large, those
+ * that wait longest are closed.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../base/clock.ts";
 
-/** The largest answer, 2,048 vectors, has 25 MB. */
+/** Fits ten of the largest answers: 2,048 embedding vectors have 25 MB. */
 const BYTES_MAX = 256 * 1024 * 1024;
 const PATIENCE_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
@@ -17,18 +18,18 @@ interface UnreadOptions {
 }
 
 interface Answer {
-  /** The remaining bytes at the last check, and since when they are unchanged. */
+  /** The unread bytes at the last check, and the time since which their number is unchanged. */
   left: number;
   since: number;
 }
 
 interface Unread {
-  /** The memory of complete, unread answers. */
+  /** The memory of complete answers that are not read yet. */
   readonly bytes: number;
 }
 
 export function limitUnread(server: Server, { clock, bytesMax = BYTES_MAX }: UnreadOptions): Unread {
-  /** Oldest first. */
+  /** The connections with unread answers, oldest first. */
   const waiting = new Map<Socket, Answer>();
   let stopLooking: (() => void) | undefined;
 
@@ -66,7 +67,7 @@ export function limitUnread(server: Server, { clock, bytesMax = BYTES_MAX }: Unr
       close(oldest);
     }
   };
-  // First, because a handler may answer immediately.
+  // Runs before other listeners, because a handler may answer immediately.
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     response.once("prefinish", () => {
       if (socket.writableLength > 0 && !socket.destroyed) ended(socket);
@@ -81,8 +82,8 @@ export function limitUnread(server: Server, { clock, bytesMax = BYTES_MAX }: Unr
 }
 
 /**
- * A socket counts a batch of writes as unwritten until all of it is written, while the system's counter moves with every byte read.
- * This is Node's internal progress measure (`Socket.setTimeout`).
+ * The number of bytes that the client has not read. A socket counts a batch of writes as unwritten until all of it is
+ * written, so the system's own counter is added, which changes with every read (as in Node's `Socket.setTimeout`).
  */
 function leftOf(socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };

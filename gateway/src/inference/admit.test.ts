@@ -15,16 +15,16 @@ import type { Ask } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { quote } from "./quote.ts";
 
-/** The texts that clients search for in a refusal, from their sources (2026-11). */
+/** Texts that client libraries search for in an error message, from their source code (2026-11). */
 const CLIENTS = {
-  // litellm and aider turn the sentence into a ContextWindowExceededError.
+  // For this sentence, litellm and aider throw a ContextWindowExceededError.
   litellm: /this model's maximum context length is/i,
   langchainForPython: /context_length_exceeded/,
   langchainForNode: /maximum context length/,
   mods: /This model's maximum context length is (\d+) tokens. However, your messages resulted in (\d+) tokens/,
 };
 
-describe("admission: prompts and the context limit", () => {
+describe("admission of prompts by the context limit", () => {
   let catalogue: Catalogue;
   let metering: Metering;
   before(async () => {
@@ -51,13 +51,13 @@ describe("admission: prompts and the context limit", () => {
     return { param, message };
   };
   const LIMIT = 8192;
-  /** The tokens of the template itself. */
+  /** The number of tokens that the chat template adds to a message. */
   let around: number;
   before(async () => {
     around = (await count(modelOf("tiny-3b"), said(10))) - 10;
   });
 
-  test("refuses a prompt as long as the context, and accepts one token less", async () => {
+  test("refuses a prompt that fills the model's context, and accepts one with a token less", async () => {
     assert.equal(await count(modelOf("tiny-3b"), said(LIMIT - 1 - around)), LIMIT - 1);
     assert.deepEqual(await refusal("tiny-3b", said(LIMIT - around)), {
       param: "messages",
@@ -67,21 +67,21 @@ describe("admission: prompts and the context limit", () => {
     });
   });
 
-  test("stops counting a prompt early that is far too long", async () => {
+  test("stops counting the tokens of a prompt that is far too long", async () => {
     const { message } = await refusal("tiny-3b", said(100_000));
     const tokens = Number(CLIENTS.mods.exec(message)?.[2]);
     assert.ok(tokens > 2 * (LIMIT - 1) && tokens < 100_000, message);
     assert.ok(message.includes(`resulted in ${tokens} tokens or more. `), message);
   });
 
-  test("refuses with the wording that makes clients shorten their prompt, whether or not counting finished", async () => {
+  test("refuses a long prompt in words that make client libraries shorten it, whether or not counting finished", async () => {
     for (const words of [LIMIT - around, LIMIT, 100_000]) {
       const { message } = await refusal("tiny-3b", said(words));
       for (const [client, pattern] of Object.entries(CLIENTS)) assert.match(message, pattern, client);
     }
   });
 
-  test("names the prompt field of a completion", async () => {
+  test("names the prompt field when it refuses a completion", async () => {
     const ask = completions.parse({ model: "tiny-3b", prompt: " word".repeat(LIMIT) });
     assert.deepEqual(await refusal("tiny-3b", ask), {
       param: "prompt",
@@ -91,7 +91,7 @@ describe("admission: prompts and the context limit", () => {
     });
   });
 
-  test("allows an embedding input to fill the context, and names the element that does not fit", async () => {
+  test("accepts an embedding input that fills the context, and names the element that does not fit", async () => {
     const text = (words: number): string => "word ".repeat(words);
     const ask = (input: string | string[]): Ask => embeddings.parse({ model: "embed-m3", input });
     const model = modelOf("embed-m3");
@@ -106,7 +106,7 @@ describe("admission: prompts and the context limit", () => {
     assert.equal((await refusal("embed-m3", ask(text(wordsMax + 1)))).param, "input");
   });
 
-  test("limits output to the room left by the prompt, and still holds credit for the whole cap", async () => {
+  test("limits output to the context left by the prompt, but holds credit for the requested maximum", async () => {
     const model = modelOf("tiny-3b");
     const rows: [maxTokens: number | undefined, promptTokens: number, cap: number, room: number][] = [
       [undefined, 100, LIMIT, LIMIT - 100],
@@ -134,7 +134,7 @@ describe("admission: prompts and the context limit", () => {
 });
 
 describe("the amounts of a 402", () => {
-  /** A prompt token at 1.000001 µ, and a database with this balance. */
+  /** The error for a request of one prompt token at 1.000001 microdollars, with this result of the hold. */
   const refusal = async (outcome: HoldOutcome, kind = "embedding"): Promise<Fault> => {
     const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };
     const model = { id: "m", kind, contextLimit: 8, prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };
@@ -158,7 +158,7 @@ describe("the amounts of a 402", () => {
     });
   }
 
-  test("name the remedy for the kind of model: an embedding has no max_tokens to lower", async () => {
+  test("come with a remedy that fits the model: lower max_tokens for a generation, less input for an embedding", async () => {
     for (const outcome of [
       { kind: "exceeds_balance", available: pico(1n) },
       { kind: "exceeds_budget", of: "month", available: pico(1n) },
@@ -170,7 +170,7 @@ describe("the amounts of a 402", () => {
     }
   });
 
-  test("shows no available amount below zero", async () => {
+  test("are never below zero for the available balance", async () => {
     const { available_micro } = (await refusal({ kind: "exceeds_balance", available: pico(-1n) })).body().error;
     assert.equal(available_micro, 0);
   });

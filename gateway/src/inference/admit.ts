@@ -1,4 +1,4 @@
-/** The steps between a parsed request and its dispatch: finding the model, counting the prompt, sizing the hold. */
+/** The steps between a parsed request and its dispatch: find the model, count the prompt's tokens, size the hold. */
 import type { Uuid } from "../base/ids.ts";
 import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import { fault, invalidRequest, modelNotFound } from "../faults.ts";
@@ -23,7 +23,10 @@ export function findModel<Model extends CountedModel>(
   return model;
 }
 
-/** Faults: 400 for a prompt with a too long run of characters (long-runs.ts), without room for one output token, or too long to embed. */
+/**
+ * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-runs.ts), for a prompt that
+ * leaves no room for an output token, or for an input too long to embed.
+ */
 export async function countPrompt(meter: Meter, model: CountedModel, ask: Ask, payer?: string): Promise<number> {
   refuseLongRuns(ask);
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
@@ -34,14 +37,14 @@ export async function countPrompt(meter: Meter, model: CountedModel, ask: Ask, p
   throw invalidRequest(field, tooLong(model, promptField, over));
 }
 
-/** More long prompts wait than the workers accept. As without free nodes, a retry is safe. */
+/** More long prompts wait than the workers can count. The client may retry, as it may when no node is free. */
 function notCounted(cause: unknown): never {
   throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
 }
 
 /**
- * Clients recognise these sentences and the last word, and shorten the prompt. They look for the number after "resulted in". Counting stops
- * well above the limit, so that number may be a lower bound.
+ * Client libraries recognize these sentences and the last word, and then shorten the prompt. They read the number after
+ * "resulted in". It may be a lower bound, because counting stops well above the limit.
  */
 function tooLong({ contextLimit }: CountedModel, field: string, over: { tokens: number; isExact: boolean }): string {
   const counted = `${over.tokens} tokens${over.isExact ? "" : " or more"}`;
@@ -52,12 +55,15 @@ function tooLong({ contextLimit }: CountedModel, field: string, over: { tokens: 
   );
 }
 
-/** The output that a hold covers: the caller's cap or the context limit, whichever is smaller. Embeddings have none. */
+/**
+ * The number of output tokens that a hold covers: the client's maximum or the context limit, whichever is smaller.
+ * Embeddings have no output.
+ */
 export function outputCap(model: ActiveModel, ask: Pick<Ask, "outputTokensMax">): number {
   return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
 }
 
-/** The output that fits, because prompt and output share the context. */
+/** The number of output tokens that fit, because prompt and output share the context. */
 export function outputRoom(model: ActiveModel, { cap, promptTokens }: { cap: number; promptTokens: number }): number {
   return Math.max(0, Math.min(cap, model.contextLimit - promptTokens));
 }
@@ -101,7 +107,7 @@ export async function placeHold(
   if (outcome.kind === "ended") throw new Error(`request ID ${call.id} was used before`);
   gw.unfunded.count(key, outcome);
   if (outcome.kind === "no_credit") throw fault("insufficient_credits");
-  // Other requests' holds may exceed the balance; a negative amount is shown as zero.
+  // The balance minus other requests' holds may be negative, which is shown as zero.
   const available = outcome.available > 0n ? outcome.available : ZERO;
   const extra = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
   const remedy = outputCap(model, ask) > 0 ? "Lower max_tokens" : "Send less input";
@@ -115,11 +121,11 @@ interface HoldAmounts {
   available_micro: number;
 }
 
-/** `remedy`: how to make the request cheaper. An embedding has no output to reduce. */
+/** `remedy` says how to make the request cheaper. An embedding, for example, has no output to limit. */
 const overBalance = ({ required_micro: required, available_micro: available }: HoldAmounts, remedy: string): string =>
   `This request needs a hold of ${required} microdollars, and your available balance is ${available}. ${remedy} or add credits.`;
 
-/** The message addresses the key's owner, who set the budget and can change it. */
+/** The message is for the key's owner, who set the budget and can change it. */
 function overBudget(
   keyName: string,
   of: "day" | "month",

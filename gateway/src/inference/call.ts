@@ -1,4 +1,4 @@
-/** The request and its reply as the inference path sees them. http/ implements these for sockets. */
+/** A request and its reply, as the code for inference uses them. http/ implements both for sockets. */
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
@@ -8,65 +8,68 @@ export interface Call {
   /** When the request arrived, in the clock's monotonic milliseconds. */
   arrivedAt: number;
   authorization: string | undefined;
-  /** Unparsed, for the client's trace headers. */
+  /** The unparsed headers, used for the client's trace. */
   headers: Record<string, string | string[] | undefined>;
-  /** The client's family, from its user agent: `openai-js`, `curl`. */
+  /** The client's family by its User-Agent, such as `openai-js` or `curl`. */
   client: string;
-  /** The client's library, where it names itself. */
+  /** The client's library, if it identifies itself. */
   sdk: Sdk | null;
-  /** Refuses a body with a too large declared length before reading it. Fault: 413. */
+  /** Throws a 413 if the declared length of the body is too large, before it is read. */
   checkDeclaredLength(): void;
-  /** Reads the whole body, synchronously if it has arrived; a large one uses the payer's memory budget. Faults: 413, 415, 503, 400. */
+  /**
+   * Reads the whole body, synchronously if it has arrived. A large body reserves memory of the payer's budget. Throws
+   * 413, 415, 503 or 400.
+   */
   readBody(payer: string): Body | Promise<Body>;
   reply: Reply;
-  /** Aborts when the client disconnected before its answer is complete. */
+  /** Aborts if the client disconnects before its answer is complete. */
   cancelSignal: CancelSignal;
 }
 
-/** A complete body. */
+/** A completely received body. */
 export interface Body {
-  /** Small enough to parse on the event loop. */
+  /** Whether the body is small enough to be parsed on the event loop. */
   isSmall: boolean;
-  /** Parses it synchronously. Fault: 400. */
+  /** Parses the body synchronously. Throws a 400. */
   json(): unknown;
-  /** A large body, in pieces of shared memory. The receiver may return them for reuse. */
+  /** The pieces of shared memory of a large body. The receiver may return them for reuse. */
   pieces: Uint8Array[];
-  /** Reduces the counted memory to this many bytes. */
+  /** Reduces the reserved memory to this many bytes. */
   keep(bytes: number): void;
 }
 
-/** A request whose prompt has been counted and is no longer parsed. */
+/** A request whose prompt was counted. The parsed prompt itself is no longer needed. */
 export type ReadAsk = Omit<Ask, "prompt">;
 
-/** Everything that another thread needs to read a body by the same rules. */
+/** The data that another thread needs to read a body by the same rules. */
 export interface ReadOrder {
   schema: Endpoint["schema"];
   sdk: Sdk | null;
-  /** The models as `writeModels` writes them, and those that the key may use; null: all. */
+  /** The models in the text form of `writeModels`, and those that the API key may use; null for all. */
   models: string;
   allowed: readonly string[] | null;
-  /** Whether the key's requests may have labels. */
+  /** Whether requests of this API key may have labels. */
   labels: boolean;
-  /** Payers take turns. A payer's earlier text is not counted again. */
+  /** The account that pays. Payers take turns, and texts that a payer sent before are not counted again. */
   payer: string;
 }
 
-/** Reads large bodies on other threads. */
+/** Reads large bodies on worker threads. */
 export interface Reader {
-  /** Takes over the body's memory. Rejects with a fault. */
+  /** Reads a request, and takes over the body's memory. Rejects with the error for the client. */
   read(body: Body, order: ReadOrder): Promise<{ ask: ReadAsk; promptTokens: number }>;
 }
 
 export interface Reply {
-  /** Headers of every later answer. */
+  /** Sets headers for the answer, whichever it will be. */
   setHeaders(headers: Record<string, string>): void;
-  /** Answers at once; `body` is JSON text, or its bytes in parts. */
+  /** Sends the whole answer. `body` is JSON text, or the bytes of it in parts. */
   json(status: number, body: string | readonly Uint8Array[], headers?: Record<string, string>): void;
   /** Sends status 200 and starts an event stream. */
   openStream(): void;
-  /** Sends one `data:` event. */
+  /** Sends one `data:` event of the stream. */
   event(data: string): void;
   endStream(): void;
-  /** Sends a final error event, and ends the stream so that clients do not take it for a complete answer. */
+  /** Sends a final error event, and ends the stream so that clients do not mistake it for a complete answer. */
   failStream(data: string): void;
 }

@@ -1,8 +1,8 @@
-/** The settings of responses. */
+/** The settings of inference. */
 import { domain, flag } from "../base/settings.ts";
 
 interface InferenceConfig {
-  /** Answer base64 to the client versions that corrupt float embeddings. */
+  /** Whether to answer base64 to versions of client libraries that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
 }
 

@@ -16,7 +16,7 @@ function open(perSecondMax = 1_000) {
   return { clock, events, joiner };
 }
 
-test("merges the deltas of one event-loop turn into one event, and sends a single delta at the end of its turn", async () => {
+test("the delta joiner merges the deltas of one event-loop turn into one event, sent at the end of that turn", async () => {
   const { events, joiner } = open();
   joiner.delta("one");
   await turn();
@@ -26,7 +26,7 @@ test("merges the deltas of one event-loop turn into one event, and sends a singl
   assert.deepEqual(events, ["one", " two three"]);
 });
 
-test("keeps thinking and answer of one turn as two events in order", async () => {
+test("the delta joiner sends thinking and answer of one turn as two events, in order", async () => {
   const { events, joiner } = open();
   joiner.thought?.("so");
   joiner.thought?.(" it is");
@@ -35,7 +35,7 @@ test("keeps thinking and answer of one turn as two events in order", async () =>
   assert.deepEqual(events, ["(so it is)", "yes"]);
 });
 
-test("merges events that exceed the model's token rate until the next second", async () => {
+test("the delta joiner merges events above the model's token rate until the next second", async () => {
   const { clock, events, joiner } = open(3);
   for (const char of "abcdefg") {
     joiner.delta(char);
@@ -50,7 +50,7 @@ test("merges events that exceed the model's token rate until the next second", a
   assert.equal(events.at(-1), "h");
 });
 
-test("never loses, repeats or reorders text", async () => {
+test("the delta joiner never loses, repeats or reorders text", async () => {
   const step = fc.oneof(fc.constant("turn"), fc.constant("time"), fc.constant("flush"), fc.string({ minLength: 1 }));
   await fc.assert(
     fc.asyncProperty(fc.array(step), async (steps) => {

@@ -1,7 +1,8 @@
 /**
- * Joins the deltas of one stream: those of one turn of the event loop become one event. If a node sends more deltas per second than the
- * model can generate tokens, events are limited to one every few milliseconds, so that it costs others nothing. A single delta is sent at
- * the end of its turn and never waits for another.
+ * Joins the deltas (pieces of text) of a stream: those of one event-loop turn become one event. If a node sends more
+ * deltas per second than the model can generate tokens, events are limited to one every few milliseconds, so that the
+ * node's flood does not slow other requests. A single delta is sent at the end of its turn, and never waits for
+ * another.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Reply } from "./call.ts";
@@ -14,21 +15,21 @@ interface JoinerOptions {
   writer: Pick<StreamWriter, "delta" | "thought">;
   reply: Pick<Reply, "event">;
   clock: Clock;
-  /** Up to this many events per second are sent without delay. */
+  /** The number of events per second up to which events are sent without delay. */
   perSecondMax: number;
 }
 
 export class DeltaJoiner {
   readonly #options: JoinerOptions;
   #unsent = "";
-  /** The unsent text is thinking. */
+  /** Whether the unsent text is thinking. */
   #isThought = false;
   #windowAt: number;
   #sent = 0;
   #stopTimer: (() => void) | undefined;
   readonly #send = (): void => this.flush();
 
-  /** The same for thinking; null when it is sent only at the end. */
+  /** Adds thinking; null if thinking is only sent at the end of the stream. */
   readonly thought: ((text: string) => void) | null;
 
   constructor(options: JoinerOptions) {
@@ -37,7 +38,7 @@ export class DeltaJoiner {
     this.#windowAt = options.clock.monotonic();
   }
 
-  /** The text must not be empty. */
+  /** Adds text of the answer, which must not be empty. */
   delta(text: string): void {
     this.#add(text, false);
   }
@@ -52,7 +53,7 @@ export class DeltaJoiner {
     else queueMicrotask(this.#send);
   }
 
-  /** Sends waiting text before other events. */
+  /** Sends the waiting text now, because another event follows. */
   flush(): void {
     const { writer, reply } = this.#options;
     if (this.#stopTimer !== undefined) {
@@ -66,7 +67,10 @@ export class DeltaJoiner {
     reply.event(this.#isThought && writer.thought !== null ? writer.thought(text) : writer.delta(text));
   }
 
-  /** Reads the clock only after this many events, which an honest stream reaches after many seconds. */
+  /**
+   * Whether the node exceeds the rate. Reads the clock only once this many events were sent, which takes an honest
+   * stream many seconds.
+   */
   #isFlooded(): boolean {
     if (this.#sent < this.#options.perSecondMax) return false;
     const now = this.#options.clock.monotonic();

@@ -12,9 +12,9 @@ const LONG: EndingFacts = { ...NONE, waitExplained: false };
 const CRAWLED: EndingFacts = { ...SENT, paceExplained: false };
 const NOBODY: EndingFacts = { ...NONE, accepted: false };
 
-test("the endings table has one row for each line of the specification", () => {
+test("the table of endings has one row for each line of the specification", () => {
   const rows = [
-    // event · end, facts → outcome, status, billed, host's share
+    // Columns: case, end, facts, expected outcome, status, billed part, host's share.
     ["finished, with output", "finished", KEPT, "ok", 200, "all", "paid"],
     ["finished, streamed", "finished", SENT, "ok", 200, "all", "paid"],
     ["a stop string that matched at once", "enough", NONE, "ok", 200, "all", "paid"],
@@ -62,9 +62,9 @@ test("the endings table has one row for each line of the specification", () => {
   }
 });
 
-test("a wait of up to 3 times the model's usual time to first token for that prompt length counts as normal", () => {
+test("a wait of up to 3 times the model's usual time to first token counts as normal", () => {
   const rows = [
-    // prompt tokens, wait, model's median, its median per prompt token → explained
+    // Columns: prompt tokens, wait in ms, the model's median wait, its median wait per prompt token, counts as normal.
     [100, 600, 200, 2, true],
     [100, 601, 200, 2, false],
     ["a short prompt takes as long as the median", 1, 600, 200, 2, true],

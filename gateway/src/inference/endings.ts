@@ -1,6 +1,6 @@
 /**
- * The table of endings: how a request ended, the client's error, the charge, and whether the host is paid. A request has exactly one of
- * these. Pure.
+ * The table of endings: how a request ended, the error for the client, the charge, and whether the host is paid. Each
+ * request has exactly one ending. Pure functions.
  */
 
 import { CRAWL } from "../base/node-thresholds.ts";
@@ -9,44 +9,49 @@ import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { MedianSpeed } from "../dispatch/speeds.ts";
 import type { FaultCode } from "../faults.ts";
 
-/** A request refused by a limit did not begin; one with a lost gateway is ended by the ledger. */
+/**
+ * Not included: requests refused by a limit, which do not begin, and requests of a crashed gateway, which the ledger
+ * ends.
+ */
 type Outcome = Exclude<RequestOutcome, LimitOutcome | "gateway_lost">;
 
 export interface Ending {
   outcome: Outcome;
   httpStatus: number;
-  /** The error that the client gets instead of an answer. */
+  /** The error for the client; null if the client gets the answer. */
   fault: FaultCode | null;
-  /** The prompt and all counted output, the prompt and the delivered output, or nothing. */
+  /** The billed tokens: the prompt and all counted output, the prompt and the delivered output, or nothing. */
   billed: "all" | "delivered" | "nothing";
-  /** The host of the node that did the work gets its share of the charge, or a reason why it is withheld, or there is no share. */
+  /** The share of the host whose node did the work: paid, withheld for this reason, or none. */
   share: "paid" | WithheldReason | "none";
 }
 
 export interface EndingFacts {
-  /** A node accepted the request. */
+  /** Whether a node accepted the request. */
   accepted: boolean;
-  /** The attempt returned at least one token or vector. */
+  /** Whether the attempt returned at least one token or vector. */
   hadOutput: boolean;
-  /** Output was streamed, and some has reached the client. */
+  /** Whether output was streamed, and some has reached the client. */
   reachedClient: boolean;
-  /** For a client that left before the first token: whether the prompt explains the node's time so far. */
+  /** If the client disconnected before the first token: whether the prompt's length explains the node's time so far. */
   waitExplained: boolean;
-  /** For a client that left after it: whether the answer came at a normal pace, and not slowly to keep the client waiting. */
+  /** If the client disconnected after the first token: whether the answer came at a normal pace. */
   paceExplained: boolean;
 }
 
-/** A status for records only, because the client had disconnected. */
+/** A status that is only recorded, because the client has disconnected. */
 const CLIENT_CLOSED = 499;
 
 const OK = { outcome: "ok", httpStatus: 200, fault: null } as const;
 const FAILED = { outcome: "upstream_failed", httpStatus: 502, fault: "upstream_failed" } as const;
 const STALLED = { outcome: "upstream_stall", httpStatus: 502, fault: "upstream_stall" } as const;
 const NO_CAPACITY = { outcome: "no_capacity", httpStatus: 503, fault: "no_capacity" } as const;
-/** The platform, not the node, interrupted the request. */
+/** Endings of requests that the platform interrupted, and not the node. */
 const CUT_OFF = { outcome: "plane_lost", httpStatus: 502, fault: "upstream_stall" } as const;
 const NOT_REACHED = { outcome: "plane_lost", httpStatus: 503, fault: "no_capacity" } as const;
-/** The gateway stopped: a stream breaks off, and a request without output may be retried on another gateway. */
+/**
+ * Endings when the gateway stops: a stream breaks off, and a request without output may be retried on another gateway.
+ */
 const STOPPED = { outcome: "gateway_stopped", httpStatus: 502, fault: "upstream_stall" } as const;
 const STOPPED_EARLY = { outcome: "gateway_stopped", httpStatus: 503, fault: "no_capacity" } as const;
 const CLOSED = { outcome: "client_closed", httpStatus: CLIENT_CLOSED, fault: null } as const;
@@ -54,12 +59,12 @@ const CLOSED = { outcome: "client_closed", httpStatus: CLIENT_CLOSED, fault: nul
 const FREE = { billed: "nothing", share: "none" } as const;
 const SHARED = { billed: "all", share: "paid" } as const;
 
-/** The multiple of the usual time that an honest node may need for a prompt. */
+/** How many times the usual time an honest node may need. */
 const SLOWNESS_MAX = 3;
 
 /**
- * Whether a node without output may still be reading the prompt: within 3 times the model's usual time to first token, scaled to a longer
- * prompt. A model without measurements explains any wait.
+ * Whether a node without output may still be reading the prompt: within 3 times the model's usual time to first token,
+ * scaled up for a longer prompt. Without measurements of the model, any wait counts as normal.
  */
 export function explainsWait(
   { waitedMs, promptTokens }: { waitedMs: number; promptTokens: number },
@@ -70,20 +75,20 @@ export function explainsWait(
 }
 
 /**
- * Whether an answer came at a normal pace. It did not if it was very slow and below a third of the model's usual pace: then the client left
- * because of it. A model that is slow everywhere, or without measurements, explains any pace.
+ * Whether an answer came at a normal pace. If it was very slow and below a third of the model's usual pace, the client
+ * probably left because of that. For a model that is slow on all nodes or not measured, any pace counts as normal.
  */
 export function explainsPace(
   { tokens, outputMs }: { tokens: number; outputMs: number },
   { tokensPerSecond }: Pick<MedianSpeed, "tokensPerSecond">,
 ): boolean {
   if (tokensPerSecond === null || outputMs < CRAWL.spanMsMin) return true;
-  // The first token came before the timed part began.
+  // The measured time starts with the first token, so that token is not counted.
   const pace = ((tokens - 1) * 1000) / outputMs;
   return pace >= Math.min(CRAWL.perSecond, tokensPerSecond / SLOWNESS_MAX);
 }
 
-/** `stopped`: cancelled because the gateway stops. */
+/** The ending of a request. The end `stopped` means that the request was cancelled because the gateway stops. */
 export function judge(end: DispatchResult["end"] | "stopped", facts: EndingFacts): Ending {
   const { accepted, hadOutput, reachedClient, waitExplained, paceExplained } = facts;
   switch (end) {
@@ -91,22 +96,22 @@ export function judge(end: DispatchResult["end"] | "stopped", facts: EndingFacts
     case "enough":
       return { ...OK, ...SHARED };
     case "empty":
-      // Two nodes found no output: the prompt was read, and the second node is paid for that.
+      // Both nodes returned no output. The prompt was read, and the second node is paid for that.
       return { ...OK, ...SHARED };
     case "unconfirmed":
       return { ...OK, ...FREE };
     case "unbuilt":
       return { ...FAILED, ...FREE };
     case "failed":
-      // Also when it refuses the prompt after output began.
+      // Also applies if the node refuses the prompt after output began.
       return { ...FAILED, billed: "all", share: "node_failed" };
     case "broken":
-      // Output after a break of the protocol is worth nothing; delivered output is charged.
+      // Output that comes after a protocol violation is not charged; output delivered before is.
       return { ...FAILED, billed: reachedClient ? "delivered" : "nothing", share: "none" };
     case "quiet":
       return hadOutput ? { ...STALLED, billed: "all", share: "node_silent" } : { ...STALLED, ...FREE };
     case "cut":
-      // Delivered output is good; without any the client may retry.
+      // Delivered output is charged and paid. Without any, the client may retry.
       return reachedClient ? { ...CUT_OFF, billed: "delivered", share: "paid" } : { ...NOT_REACHED, ...FREE };
     case "no_capacity":
       return { ...NO_CAPACITY, ...FREE };

@@ -1,4 +1,7 @@
-/** The differences between chat, completions and embeddings: parsing, counting and answering. Everything else is shared in serve.ts. */
+/**
+ * The differences between chat, completions and embeddings in parsing, counting and answering. serve.ts has everything
+ * that they share.
+ */
 
 import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
@@ -7,20 +10,20 @@ import type { Prompt } from "../metering/meter.ts";
 
 export interface Endpoint {
   name: WireEndpoint;
-  /** The schema of its bodies, for another thread, which cannot receive `parse`. */
+  /** The name of the body's schema. It is sent to worker threads, which cannot receive the function `parse`. */
   schema: "chat" | "completion" | "embedding" | "quote";
   kind: ModelKind;
-  /** Validates the fields; throws a 400 that names the first invalid one. */
+  /** Validates the fields. Throws a 400 that names the first invalid field. */
   parse(body: unknown, sdk?: Sdk | null): Ask;
   /** The whole answer as JSON text. */
   whole(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): string;
-  /** The answer in parts, for an endpoint whose answers may be too large to build at once. */
+  /** The answer in parts, if it may be too large to build at once. */
   parts?(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): Iterable<string>;
-  /** Writes the events of a stream; null for an endpoint without streams. */
+  /** Creates the writer of a stream's events; null if the endpoint has no streams. */
   stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;
 }
 
-/** The client's library, as it identifies itself. */
+/** The client's library, as its headers identify it. */
 export interface Sdk {
   language: string;
   version: string;
@@ -30,62 +33,64 @@ export interface Sdk {
 export interface Ask {
   model: string;
   prompt: Prompt;
-  /** The name of the prompt's field, for messages. */
+  /** The field that has the prompt, for error messages. */
   promptField: "messages" | "prompt" | "input";
-  /** The body for the node; already encoded by another thread if it is bytes. */
+  /** The job's body for the node; bytes if another thread has encoded it. */
   body: JobBody | Uint8Array;
-  /** The number of expected vectors: one per input of an embedding. */
+  /** The expected number of vectors: one per input of an embedding. */
   vectorsDue: number;
   stream: boolean;
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
-  /** The builder's label for the request, by which spending is shown. Stored only for keys with labels enabled. */
+  /**
+   * The builder's label for the request, used to group spending. It is stored only if the API key has labels enabled.
+   */
   label: string | null;
-  /** The field of the label. */
+  /** The field from which the label was read. */
   labelField: "metadata" | "user" | null;
-  /** Fields that were sent and have no effect. */
+  /** Fields of the request that have no effect. */
   ignored: string[];
-  /** The request has an output format, so only nodes whose engine enforces one can serve it. */
+  /** Whether the request has an output format. Then only nodes whose engine enforces formats can serve it. */
   formatted: boolean;
-  /** The schema keywords that the engine must enforce. */
+  /** The JSON Schema keywords that the node's engine must enforce. */
   keywords: KeywordUse[];
-  /** Floats, except for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
+  /** The format of vectors: floats, except for clients that cannot decode them (EMBEDDINGS_BASE64_COMPAT). */
   vectorsAs: "floats" | "base64";
 }
 
 export interface AnswerMeta {
-  /** The request's 26 characters, which are also in the answer's id. */
+  /** The 26 characters of the request ID, which are also part of the answer's ID. */
   suffix: string;
-  /** Unix seconds. */
+  /** The time in Unix seconds. */
   created: number;
   model: string;
-  /** The key's owner enabled `reasoning_content`, also in streams. */
+  /** Whether the key's owner enabled `reasoning_content`, which also applies to streams. */
   reasoningContent?: boolean;
 }
 
 export interface Usage {
   promptTokens: number;
   completionTokens: number;
-  /** The part of the completion that was thinking. Undefined for a model that does not think apart. */
+  /** The part of the completion tokens that was thinking. Undefined for a model without separate thinking. */
   reasoningTokens?: number | undefined;
 }
 
 export interface Answer {
   text: string;
-  /** Undefined for a model without separate thinking. */
+  /** The thinking. Undefined for a model without separate thinking. */
   reasoning: string | undefined;
   finish: FinishReason;
   vectors: Float32Array[];
   usage: Usage;
 }
 
-/** Each method returns the JSON of one event. */
+/** Writes a stream's events. Each method returns the JSON of one event. */
 export interface StreamWriter {
-  /** The event before any output; null when the format has none. */
+  /** The first event, sent before any output; null if the format has none. */
   open(): string | null;
   delta(text: string): string;
-  /** An event with thinking; null when thinking is sent only at the end. */
+  /** An event with thinking; null if thinking is only sent at the end. */
   thought: ((text: string) => string) | null;
   finish(answer: Pick<Answer, "finish" | "reasoning">): string;
   usage(usage: Usage): string;

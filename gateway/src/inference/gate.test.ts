@@ -1,4 +1,4 @@
-/** A model's request limit, and an outage, which has its own error. */
+/** The request limit of a model, and the separate error during an outage of the dispatch plane. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
@@ -26,7 +26,7 @@ function open() {
   return { dispatcher: gateway.dispatcher, recorded, enter };
 }
 
-test("returns and records 429 when the model is full", async () => {
+test("enterModel refuses with 429, and records it, when the model's request limit is reached", async () => {
   const { enter, recorded } = open();
   const place = await enter();
   await assert.rejects(enter(), { code: "rate_limit_sku_capacity", status: 429 });
@@ -35,14 +35,14 @@ test("returns and records 429 when the model is full", async () => {
   await enter();
 });
 
-test("returns 503 while no node is reachable, whether or not the model is full", async () => {
+test("enterModel refuses with 503 while no node is reachable, below the request limit too", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isAway = true;
   await assert.rejects(enter(), { code: "no_capacity", status: 503 });
   assert.deepEqual(recorded, []);
 });
 
-test("returns 503 to requests that accumulated during an outage of the plane, and serves those that still fit", async () => {
+test("after an outage of the plane, enterModel allows requests up to the limit, and refuses others with 503 instead of 429", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isTroubled = true;
   await enter();

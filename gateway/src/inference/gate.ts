@@ -1,6 +1,6 @@
 /**
- * Checks a request's limits: its key's before the body is read, and its model's before the hold. A refusal is recorded before it is
- * answered; slots are returned when the request ends.
+ * Checks a request's limits: those of its API key before the body is read, and that of its model before the hold. A
+ * refusal is recorded before it is answered. Limits are released when the request ends.
  */
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
@@ -10,7 +10,7 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The default request limit of a model is this multiple of its slots, with a minimum for small fleets. */
+/** A model's default request limit is this multiple of its nodes' slots, with a minimum for few nodes. */
 const CEILING_PER_SLOT = 2;
 const CEILING_MIN = 8;
 
@@ -21,13 +21,13 @@ export interface Caller {
 }
 
 interface Pass {
-  /** Returns the slot and counts the tokens in the minute's window. */
+  /** Releases the limit, and counts the tokens in the current minute. */
   leave(tokens: number): Promise<void>;
 }
 
 /**
- * Refuses a body with a too large declared length before it counts as a request. The refusal has the rate limit headers like every answer
- * to a key, if they are known.
+ * Refuses a body whose declared length is too large, before it counts as a request. The error has the rate-limit
+ * headers, if they are known, like every answer to a key.
  */
 export async function checkLength(gw: Gateway, { call, key }: Caller): Promise<void> {
   try {
@@ -43,7 +43,7 @@ function unknown(cause: unknown): undefined {
   if (!(cause instanceof LimitsUnavailable)) throw cause;
 }
 
-/** Counts the request for its key and takes a slot, or refuses with a 429. */
+/** Counts the request for its API key, or refuses it with a 429. `leave` must be called when it ends. */
 export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
   const entry = await gw.limits.enter(key.id, call.id, limitsInForce(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
@@ -54,26 +54,29 @@ export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Pr
   return { leave: (tokens) => gw.limits.leave(key.id, call.id, tokens) };
 }
 
-/** Refuses an account without any credit before its body is read. The hold checks the exact amount. */
+/** Refuses an account without any credit before the body is read. The hold later checks the exact amount. */
 export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key: KeyHolder): Promise<void> {
   if (await gw.ledger.hasCredit(key.accountId)) return;
   gw.unfunded.count(key, { kind: "no_credit" });
   throw fault("insufficient_credits");
 }
 
-/** Takes one of the model's places on the platform, or refuses with a 429. While no node is reachable it refuses at once, before a hold. */
+/**
+ * Counts the request for its model, or refuses it with a 429. While no node is reachable, it is refused at once, before
+ * a hold.
+ */
 export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling, caller.key.accountId).catch(notChecked))) {
-    // During an outage requests pile up, so the error must be the outage and not the limit.
+    // During an outage requests accumulate, so the error must name the outage instead of the limit.
     if (gw.dispatcher.isTroubled) throw fault("no_capacity");
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
   }
   return { leave: () => gw.limits.leaveModel(model.id, caller.call.id) };
 }
 
-/** When limits cannot be checked, requests are refused; a retry is safe. The adapter logs the outage. */
+/** If the limits cannot be checked, requests are refused, and clients may retry. The limits module logs the outage. */
 function notChecked(cause: unknown): never {
   if (!(cause instanceof LimitsUnavailable)) throw cause;
   const message = "Rate limits cannot be checked right now. Nothing was billed; it is safe to retry.";

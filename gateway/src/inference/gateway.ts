@@ -1,4 +1,4 @@
-/** The dependencies of a request. Created in assemble/serving.ts. */
+/** The dependencies of the code that serves requests. They are created in assemble/serving.ts. */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -19,7 +19,7 @@ import type { Reader } from "./call.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RequestLogger } from "./request-log.ts";
 
-/** A request with a known ending. */
+/** A request whose ending is known. */
 export interface EndedRequest {
   endpoint: EndpointName;
   model: string;
@@ -32,15 +32,15 @@ export interface EndedRequest {
   durationMs: number;
 }
 
-/** Observers of ended requests; they keep only sums. */
+/** Observes requests that ended, and keeps only sums, for metrics. */
 export interface Watch {
   ended(request: EndedRequest): void;
-  /** Shares of hosts were withheld. */
+  /** Called when hosts' shares were withheld. */
   withheld(reason: WithheldReason, shares: number): void;
   refused(request: { endpoint: EndpointName; model: string | null; outcome: LimitOutcome }): void;
 }
 
-/** An answer that ended well, with everything another node needs to check it. */
+/** An answer drawn for a spot check, with everything that another node needs to check it. */
 export interface DrawnAnswer {
   requestId: Uuid;
   nodeId: string;
@@ -57,9 +57,9 @@ export interface DrawnAnswer {
   vectors: readonly Float32Array[];
 }
 
-/** Answers are checked after the request from memory, at once or not at all. */
+/** Spot checks of answers. An answer is kept in memory only, so it is checked right after its request or not at all. */
 export interface AnswerChecks {
-  /** When a node begins to answer: whether the answer will be checked. */
+  /** Called when a node starts to answer. Returns whether the answer will be checked. */
   draws(nodeId: string, model: string): boolean;
   check(answer: DrawnAnswer): void;
 }
@@ -68,26 +68,26 @@ export interface Gateway {
   clock: Clock;
   log: Log;
   keys: Pick<Secrets, "authenticate">;
-  /** The current catalogue. */
+  /** The current model catalogue. */
   catalogue: () => Catalogue;
-  /** The meter of a tokenizer named in the catalogue. */
+  /** The token meter for a tokenizer of the catalogue. */
   meter: (tokenizer: string) => Meter;
-  /** Reads large bodies. */
+  /** Reads large bodies on worker threads. */
   reader: Reader;
   limits: Limits;
-  /** Where every 429 is recorded. */
+  /** Records every 429. */
   refusals: Refusals;
-  /** Counts requests refused for missing credit, which have no record. */
+  /** Counts requests refused because of missing credit, which are not recorded one by one. */
   unfunded: Pick<Unfunded, "count">;
-  /** Where every 4xx is counted, for the key's owner. */
+  /** Counts every 4xx for the key's owner. */
   refusedCalls: Pick<RefusedCalls, "note">;
   ledger: Ledger;
   leases: Leases;
   dispatcher: Dispatcher;
-  /** Every request, from its key to its answer. */
+  /** All requests, from the check of the key until the answer is sent. */
   inFlight: InFlight;
   watch: Watch;
   checks: AnswerChecks;
-  /** Logs every request. */
+  /** Writes a log line for each request. */
   requestLogger: RequestLogger;
 }

@@ -17,7 +17,7 @@ test("cancels a request when its client disconnects or the gateway stops, and ke
   assert.ok(!inFlight.enter(left.signal).isStopped, "who is gone is gone");
 });
 
-test("cancels a quote when the gateway stops, and not when its client disconnects", async () => {
+test("rejects a waiting step when the gateway stops, and not when its client disconnects", async () => {
   const inFlight = new InFlight();
   const gone = new AbortController();
   const entry = inFlight.enter(gone.signal);

@@ -1,18 +1,19 @@
 /**
- * The requests in flight and their cancellation at shutdown. Each has a signal that fires when its client disconnects or the gateway can
- * wait no longer, and records which came first. The gateway exits when none is left.
+ * The requests in flight, and their cancellation at shutdown. Each has a signal that fires when its client disconnects
+ * or when the stopping gateway waits no longer, and records which came first. The gateway exits when no request is
+ * left.
  */
 import { type CancelSignal, CancelSource } from "../base/cancel.ts";
 import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
 import { fault } from "../faults.ts";
 
-/** One request in flight. */
+/** A request in flight. */
 export interface InFlightEntry {
-  /** Fires when the client has left or the gateway stops. */
+  /** Fires when the client has disconnected, or the gateway stops. */
   readonly signal: CancelSignal;
-  /** The gateway stopped while the client was still there. */
+  /** Whether the gateway stopped before the client disconnected. */
   readonly isStopped: boolean;
-  /** For a step that has cost nothing yet, such as a slow body: rejects with 503 when the gateway stops. */
+  /** Wraps a step that has no cost yet, such as reading a slow body: rejects with 503 when the gateway stops. */
   unlessStopped<T>(step: Promise<T>): Promise<T>;
   leave(): void;
 }
@@ -33,7 +34,7 @@ export class InFlight {
     return place;
   }
 
-  /** Ends all requests in flight, and all later ones. */
+  /** Cancels all requests in flight, and all that begin later. */
   stop(): void {
     this.#isStopped = true;
     for (const place of this.#places.all()) place.stop();
@@ -45,25 +46,26 @@ export class InFlight {
     for (const resolve of this.#whenNone.splice(0)) resolve();
   };
 
-  /** Resolves when none is left. */
+  /** Resolves when no request is in flight. */
   none(): Promise<void> {
     return this.#places.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenNone.push(resolve));
   }
 }
 
 /**
- * One signal per request. `AbortSignal.any` with a signal that lives as long as the process would accumulate entries. A class, because V8
- * gives an object with a getter its own shape, which keeps what the getter refers to alive until the next full collection.
+ * A request's own signal. `AbortSignal.any` is not used, because it would accumulate entries on a signal that lives as
+ * long as the process. It is a class, because V8 keeps what an object literal's getter refers to alive until the next
+ * full garbage collection.
  */
 class Entry implements InFlightEntry {
   readonly #cancelSignal: CancelSignal;
   readonly signal = new CancelSource();
   readonly #onGone = (): void => this.signal.abort();
   readonly #left: (place: Entry) => void;
-  /** Rejects the step that is waited for. */
+  /** Rejects the pending step. */
   #giveUp: ((reason: unknown) => void) | undefined;
   isStopped = false;
-  /** The request's entry in the set of all requests. */
+  /** This request's entry in the set of all requests. */
   seat: SetEntry<Entry> | undefined;
 
   constructor(cancelSignal: CancelSignal, left: (place: Entry) => void) {

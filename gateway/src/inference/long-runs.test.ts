@@ -6,7 +6,7 @@ import { hasLongRun, RUN_CHARS_MAX, refuseLongRuns } from "./long-runs.ts";
 
 const long = (char: string): string => char.repeat(RUN_CHARS_MAX + 1);
 
-test("refuses a run that exceeds the limit by one character, wherever it begins, and accepts shorter ones", () => {
+test("finds a run of characters that exceeds the limit by one, wherever it begins, and ignores shorter runs", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("\n", " ", "a", "é", "\u3000"),
@@ -21,12 +21,12 @@ test("refuses a run that exceeds the limit by one character, wherever it begins,
   );
 });
 
-test("counts white space of all kinds as one run", () => {
+test("counts different white-space characters in a row as one run", () => {
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4)), false);
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4 + 1)), true);
 });
 
-test("reads few characters of prose, and a limited part of any text", () => {
+test("reads few characters of prose, and every character of any text at most four times", () => {
   const work = (text: string): number => {
     let sum = 0;
     hasLongRun(text, (chars) => {
@@ -46,7 +46,7 @@ test("reads few characters of prose, and a limited part of any text", () => {
   );
 });
 
-test("the error names the field", () => {
+test("the error names the field that has the run", () => {
   const run = long("\n");
   const message = (content: string) => ({ role: "user", content });
   for (const [ask, field] of [

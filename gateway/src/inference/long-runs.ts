@@ -1,17 +1,21 @@
 /**
- * Refuses long runs of white space or of one character, which cost an engine's tokenizer more than their tokens suggest. With llama.cpp and
- * the demo model, 200,000 line breaks took 12.8 s, during which the engine seemed silent, 100,000 took 2.0 s and 16,384 took 0.1 s. The
- * same text split into runs of 16,384 is as fast as prose (0.3 s), so runs are limited and text is not.
+ * Refuses long runs of white space or of one character, which cost an engine's tokenizer more than their tokens
+ * suggest. With llama.cpp and the demo model, 200,000 line breaks took 12.8 s, in which the engine seemed silent;
+ * 100,000 took 2.0 s and 16,384 took 0.1 s. The same text in runs of 16,384 took 0.3 s, as fast as prose. So runs are
+ * limited, and not the whole text.
  */
 import { breaksRule } from "../faults.ts";
 import type { Ask } from "./endpoint.ts";
 
 export const RUN_CHARS_MAX = 16_384;
-/** Every run that is too long covers two of these positions, so only their surroundings are searched. */
+/**
+ * The distance of the positions that are checked. A run that is too long covers two of them, so only their surroundings
+ * are read.
+ */
 const STRIDE = RUN_CHARS_MAX / 2;
 const SPACE = /\s/;
 
-/** Throws a 400 that names the field with such a run. */
+/** Throws a 400 that names the field which contains a long run. */
 export function refuseLongRuns({ prompt, promptField }: Pick<Ask, "prompt" | "promptField">): void {
   if (prompt.kind === "text") refuse(prompt.text, promptField);
   else if (prompt.kind === "chat")
@@ -25,11 +29,11 @@ function refuse(text: string, field: string): void {
   if (!hasLongRun(text)) return;
   throw breaksRule(
     field,
-    `must not have more than ${RUN_CHARS_MAX} characters in a row that are all white space or all the same. Shorten the run.`,
+    `must not have more than ${RUN_CHARS_MAX} identical or white-space characters in a row. Shorten this part.`,
   );
 }
 
-/** `looked`: for tests, the number of characters read. */
+/** Whether the text has a run that is too long. Tests pass `looked` to count the characters that are read. */
 export function hasLongRun(text: string, looked: (chars: number) => void = () => {}): boolean {
   for (let at = STRIDE; at < text.length; at += STRIDE) {
     const code = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-/** The request path, for routes. */
+/** The parts for routes that run or price requests. */
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Gateway } from "./gateway.ts";
@@ -6,9 +6,9 @@ import type { PrivateJob, PrivateResult } from "./private-job.ts";
 
 export interface InferenceParts {
   gateway: Gateway;
-  /** EMBEDDINGS_BASE64_COMPAT. */
+  /** The setting EMBEDDINGS_BASE64_COMPAT. */
   base64Compat: boolean;
   catalogue: () => Catalogue;
-  /** Runs an unpaid job on one node; undefined when that node cannot take it. */
+  /** Runs an unpaid job on one node; undefined if the node is not connected or does not serve the model. */
   runPrivately: (job: PrivateJob, signal: CancelSignal) => Promise<PrivateResult | undefined>;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the platform's own job on one node: a probe, a canary, or a host's test. It is processed like a request from the prompt to the
- * counted output, but without charge, payment or record.
+ * Runs a job of the platform's own on one node: a probe (health check), a canary (request with a known answer) or a
+ * host's trial request. It is processed like a request, up to the counted output, but not charged, paid or recorded.
  */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../base/cancel.ts";
@@ -17,18 +17,18 @@ export interface PrivateJob {
   id: Uuid;
   nodeId: string;
   model: ActiveModel;
-  /** For a generation model. */
+  /** The prompt for a generation model. */
   messages: ChatMessage[];
-  /** For an embedding model. */
+  /** The inputs for an embedding model. */
   texts: string[];
   outputTokensMax: number;
   sampling?: JobHeader["sampling"] | undefined;
-  /** Absent: streamed, so that its pace can be measured. */
+  /** Undefined: streamed, so that the node's pace can be measured. */
   stream?: boolean | undefined;
 }
 
 export interface PrivateResult {
-  /** A node that finished without output ends as finished, with no completion tokens. */
+  /** How the job ended. A node that returned no output also ends as `finished`, with 0 completion tokens. */
   end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
   finish: FinishReason;
   text: string;
@@ -36,12 +36,12 @@ export interface PrivateResult {
   vectors: Float32Array[];
   promptTokens: number;
   completionTokens: number;
-  /** From the offer. Null when there was no output. */
+  /** The milliseconds from the offer to the first output. Null if there was no output. */
   ttftMs: number | null;
   tokensPerSecond: number | null;
 }
 
-/** Undefined when the node is not connected or does not serve the model. */
+/** Runs the job. Undefined if the node is not connected or does not serve the model. */
 export async function runPrivately(
   gw: Pick<Gateway, "dispatcher" | "meter">,
   job: PrivateJob,
@@ -85,10 +85,13 @@ export async function runPrivately(
   };
 }
 
-/** One node was asked and nothing is charged, so there are no second opinions. Failures are reported elsewhere. */
+/**
+ * Converts the end. Only one node is asked and nothing is charged, so there are no second opinions. Failures are
+ * recorded elsewhere.
+ */
 function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
   if (end === "empty" || end === "unconfirmed") return "finished";
-  // The job shows nothing about the node.
+  // The dispatch plane lost the job, which says nothing about the node.
   if (end === "cut") return "cancelled";
   return end === "broken" || end === "unbuilt" ? "failed" : end;
 }

@@ -1,4 +1,4 @@
-/** Computes the cost of a request without running it. Nothing is held or recorded. */
+/** Calculates the cost of a request without running it. Nothing is held or recorded. */
 import type { Pico } from "../base/money.ts";
 import { holdAmount } from "../ledger/rules.ts";
 import { outputCap } from "./admit.ts";
@@ -11,11 +11,11 @@ interface Quote {
   model: string;
   promptTokens: number;
   outputTokensMax: number;
-  /** The maximum cost. */
+  /** The hold that the request would need, which is its maximum cost. */
   hold: Pico;
 }
 
-/** The faults of a request before its hold: 413 · 415 · 400 · 404 · 503. */
+/** Throws the same errors as a request before its hold: 413, 415, 400, 404 or 503. */
 export async function quote(
   gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
   asked: { endpoint: Endpoint; call: Call; payer: string },

@@ -1,6 +1,6 @@
 /**
- * Turns a body into a request with a counted prompt. A small body is read on the event loop; a large one on another thread, by the same
- * rules in the same order. That thread returns only small data and the job's encoded body.
+ * Converts a body to a request with a counted prompt. A small body is read on the event loop, a large one on a worker
+ * thread, by the same rules in the same order. The thread returns only small data and the job's encoded body.
  */
 import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
 import { invariant } from "../base/invariant.ts";
@@ -12,7 +12,10 @@ import type { Call, ReadAsk } from "./call.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The faults of a body in order, on any thread: not JSON (400), fields (400), model (404), context (400). */
+/**
+ * Parses the fields and counts the prompt. The order of errors is the same on any thread: invalid fields (400), model
+ * (404), context (400).
+ */
 export async function readFields<Model extends CountedModel>(
   gw: Pick<Gateway, "meter"> & { catalogue: () => { active: Map<string, Model> } },
   {
@@ -31,23 +34,23 @@ export async function readFields<Model extends CountedModel>(
     labels?: boolean;
   },
 ): Promise<{ ask: Ask; model: Model; meter: Meter; promptTokens: number }> {
-  const ask = withLabels(endpoint.parse(json, sdk), labels); // 400
+  const ask = withLabels(endpoint.parse(json, sdk), labels); // Throws 400.
   try {
-    const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // 404
+    const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // Throws 404.
     const meter = gw.meter(model.build.tokenizer);
-    return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // 400
+    return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // Throws 400.
   } catch (error) {
     throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)).ofModel(ask.model) : error;
   }
 }
 
-/** Labels are ignored like other fields, unless the key's owner enabled them. */
+/** Without labels enabled for the key, the label is dropped and its field is listed as ignored. */
 function withLabels(ask: Ask, labels: boolean): Ask {
   if (!labels) return { ...ask, label: null };
   return { ...ask, ignored: ask.ignored.filter((name) => name !== ask.labelField) };
 }
 
-/** The header that lists ignored fields, on every answer to a parsed request. */
+/** The header that lists ignored fields, for every answer to a parsed request. */
 export function ignoredHeaders({ ignored }: Pick<Ask, "ignored">): Record<string, string> {
   return ignored.length === 0 ? {} : { [IGNORED_HEADER]: ignored.join(", ") };
 }
@@ -64,15 +67,15 @@ export async function readAsk(
     call: Call;
     payer: string;
     endpoint: Endpoint;
-    /** The models that the key may use; null: all. */
+    /** The models that the API key may use; null for all. */
     allowed?: readonly string[] | null;
     labels?: boolean;
   },
 ): Promise<{ ask: ReadAsk; model: ActiveModel; meter: Meter; promptTokens: number }> {
-  const body = await call.readBody(payer); // 413 · 415 · 503
+  const body = await call.readBody(payer); // Throws 413, 415 or 503.
   const { sdk } = call;
   if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed, labels });
-  // One catalogue throughout, because it may be replaced meanwhile.
+  // Uses one catalogue throughout, because it may be replaced during the read.
   const catalogue = gw.catalogue();
   const { schema } = endpoint;
   const { ask, promptTokens } = await gw.reader.read(body, {
@@ -91,7 +94,9 @@ export async function readAsk(
 
 const written = new WeakMap<Catalogue, string>();
 
-/** The models for another thread: one text per catalogue, which is cheap to send and to compare. */
+/**
+ * The models as text for another thread. The text is cached per catalogue, so that it is cheap to send and to compare.
+ */
 export function writeModels(catalogue: Catalogue): string {
   const known = written.get(catalogue);
   if (known !== undefined) return known;
@@ -108,6 +113,6 @@ export function writeModels(catalogue: Catalogue): string {
   return text;
 }
 
-/** Parses the text of `writeModels`. */
+/** Parses the text that `writeModels` created. */
 export const readModels = (text: string): Map<string, CountedModel> =>
   new Map((JSON.parse(text) as CountedModel[]).map((model) => [model.id, model]));

@@ -1,18 +1,18 @@
-/** Counts a refused call for the owner of its key. */
+/** Counts a refused call for the owner of its API key. */
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
 import { bearerToken, referenceOf } from "../keys/secrets.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The caller, as far as it is known. */
+/** The caller of a refused request, as far as known. */
 export interface RefusedCaller {
   authorization: string | undefined;
   key?: { id: Uuid; accountId: Uuid };
-  /** Known once the body is read. */
+  /** The model, which is known only after the body is read. */
   model?: string;
 }
 
-/** Counts every 4xx, which clients can fix. A call without a key has no owner. */
+/** Counts every 4xx, because clients can fix these. A call without a key has no owner and is not counted. */
 export function noteRefused(gw: Pick<Gateway, "refusedCalls">, asker: RefusedCaller, error: unknown): void {
   if (!(error instanceof Fault) || error.status >= 500) return;
   const by = asker.key ?? named(asker.authorization);

@@ -35,7 +35,7 @@ describe("relay", () => {
     return new Relay({ model, endpoint: "chat", meter, outputTokensMax: cap, vectorsDue, stop, stream });
   }
 
-  test("delivers and counts nothing after a stop string, and stops the node", () => {
+  test("delivers and counts nothing after a stop string, and reports that it has enough", () => {
     const relay = open({ stop: ["END"] });
     assert.equal(relay.delta("answer", "one two E"), "more");
     assert.equal(relay.delta("answer", "ND three four"), "enough");
@@ -44,12 +44,12 @@ describe("relay", () => {
     assert.deepEqual([relay.text, relay.cut], ["one two ", "stop"]);
   });
 
-  test("streams text as it arrives, and holds back only the beginning of a stop string", () => {
+  test("streams text as it arrives, and holds back only what may be the beginning of a stop string", () => {
     const events: string[] = [];
     const relay = open({ stop: ["END"], events });
     for (const text of ["one", " two", " E", "N", "orm", "ous", " EN"]) relay.delta("answer", text);
     assert.deepEqual(events, ["one", " two", " ", "ENorm", "ous", " "]);
-    // The output ended within text that was not a stop string.
+    // The output ended with text that could have begun a stop string.
     relay.end();
     assert.deepEqual([events.at(-1), relay.cut], ["EN", null]);
   });
@@ -64,21 +64,21 @@ describe("relay", () => {
     assert.equal(relay.finished(), "answered");
   });
 
-  test("ends at the output cap when it is reached before the stop string", () => {
+  test("ends at the output cap if it is reached before a stop string", () => {
     const relay = open({ stop: ["END"], cap: 2 });
     assert.equal(relay.delta("answer", "one two three END"), "enough");
     assert.deepEqual(relay.end(), { answerTokens: 2, reasoningTokens: 0 });
     assert.deepEqual([relay.text, relay.cut], ["one two", "length"]);
   });
 
-  test("cuts held-back text at the output cap and reports the reason", () => {
+  test("cuts held-back text at the output cap, and reports that the cap ended the output", () => {
     const relay = open({ stop: [" two three END"], cap: 2 });
     assert.equal(relay.delta("answer", "one two three"), "more");
     relay.end();
     assert.deepEqual([relay.text, relay.cut], ["one two", "length"]);
   });
 
-  test("searches the answer for stop strings, and not the thinking", () => {
+  test("searches the answer for stop strings, but not the thinking", () => {
     const relay = open({ model: "reason-32b", stop: ["END"] });
     assert.equal(relay.delta("answer", "<think>the END of it</think>no"), "more");
     assert.equal(relay.delta("reasoning", "END"), "more");
@@ -94,7 +94,7 @@ describe("relay", () => {
     assert.deepEqual([relay.text, relay.cut], ["a ", "stop"]);
   });
 
-  test("drops text held back from the first attempt when another attempt starts", () => {
+  test("drops held-back text of the first attempt when another attempt starts", () => {
     const relay = open({ stop: ["END"] });
     relay.delta("answer", "first EN");
     relay.begin("node_a");
@@ -111,7 +111,7 @@ describe("relay", () => {
     assert.equal(relay.cut, null);
   });
 
-  test("returns an answer with very many parts completely", () => {
+  test("returns the complete answer if it arrives in very many parts", () => {
     const relay = open({ cap: 10_000 });
     const parts = Array.from({ length: 3_000 }, (_, i) => ` ${i % 10}`);
     for (const part of parts) relay.delta("answer", part);
@@ -120,7 +120,7 @@ describe("relay", () => {
   });
 });
 
-/** One token per character. */
+/** A meter that counts each character as one token. */
 const meter: Meter = {
   tokenizer: "characters",
   tokenizerSha256: "",
@@ -157,12 +157,12 @@ function model(thinks: boolean, template_opens: boolean): ActiveModel {
 
 interface Traits {
   thinks?: boolean;
-  /** The chat template opens the thinking. */
+  /** Whether the chat template already opens the thinking, so that the output begins inside it. */
   opened?: boolean;
   vectorsDue?: number;
   stop?: string[];
   endpoint?: "chat" | "completion";
-  /** The key has thinking sent in streams. */
+  /** Whether the key's owner enabled thinking in streams. */
   sendsThoughts?: boolean;
 }
 
@@ -185,7 +185,7 @@ describe("whether a finished node returned output", () => {
     assert.equal(relay.finished(), "answered");
   });
 
-  test("counts thinking as output, but not the line breaks before it", () => {
+  test("counts thinking as output, but not line breaks inside empty thinking", () => {
     const { relay } = relayOf({ thinks: true });
     relay.delta("answer", "<think>hm</think>");
     assert.equal(relay.finished(), "answered");
@@ -202,7 +202,7 @@ describe("whether a finished node returned output", () => {
     assert.deepEqual([events, relay.end()], [["<thin"], { answerTokens: 5, reasoningTokens: 0 }]);
   });
 
-  // Charges that a client would otherwise have paid after it left or its node fell silent.
+  // Clients that disconnect, or whose node falls silent, must not pay for such text.
   for (const [what, begun, held] of [
     ["the opening delimiter", "", "<thin"],
     ["white space before it", "", "\n "],
@@ -224,7 +224,7 @@ describe("whether a finished node returned output", () => {
     assert.equal(relay.finished(), "answered");
   });
 
-  test("drops the output of the previous attempt when a new one starts", () => {
+  test("drops the output of the previous attempt when a new attempt starts", () => {
     const { relay } = relayOf({ thinks: true });
     relay.delta("answer", "<think>\n");
     assert.equal(relay.finished(), "empty");
@@ -249,7 +249,7 @@ describe("thinking opened by the chat template", () => {
     }
   });
 
-  test("is the whole output when the closing tag is missing", () => {
+  test("is the whole output if the closing tag is missing", () => {
     const { relay, events } = relayOf({ thinks, opened });
     relay.delta("answer", "I add and");
     relay.delta("answer", " add</thi");
@@ -274,7 +274,7 @@ describe("thinking opened by the chat template", () => {
     assert.deepEqual([relay.reasoning, events.join("")], ["hm", "\nyes"]);
   });
 
-  test("is not expected for a prompt without the template, and is detected again in each attempt", () => {
+  test("is not expected for a completion, which uses no template, and is detected again in each attempt", () => {
     const { relay, events } = relayOf({ thinks, opened, endpoint: "completion" });
     relay.delta("answer", "four");
     assert.deepEqual([relay.reasoning, events], ["", ["four"]]);
@@ -288,7 +288,7 @@ describe("thinking opened by the chat template", () => {
 
 describe("sampling options sent to a node", () => {
   const sampling = { stop: ["END"], seed: 1 };
-  test("leave out stop strings for models that think, because engines search the thinking too", () => {
+  test("exclude stop strings for models that think, because engines would also search the thinking", () => {
     assert.deepEqual(nodeSampling(model(true, false), sampling), { seed: 1 });
     assert.deepEqual(nodeSampling(model(false, false), sampling), sampling);
   });
@@ -304,7 +304,7 @@ describe("the output that reached the client", () => {
     assert.equal(relay.reasoning, "hm", "all of it comes again with the end");
   });
 
-  test("includes the answer as sent, without thinking or held-back text", () => {
+  test("includes the answer as far as it was sent, without thinking or held-back text", () => {
     const { relay, events } = relayOf({ thinks: true });
     relay.delta("reasoning", "hm");
     assert.deepEqual([relay.delivered(), relay.reachedClient], [{ answerTokens: 0, reasoningTokens: 0 }, false]);

@@ -1,6 +1,6 @@
 /**
- * Passes a node's output to the client: separates thinking from the answer, ends the answer before a stop string, counts and caps both, and
- * streams the answer or collects it. A new attempt starts over.
+ * Passes a node's output to the client: separates thinking from the answer, ends the answer before a stop string,
+ * counts and limits the tokens of both, and streams or collects the answer. A new attempt starts from the beginning.
  */
 import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
@@ -14,23 +14,23 @@ interface RelayOptions {
   endpoint: Endpoint;
   meter: Meter;
   outputTokensMax: number;
-  /** The number of vectors that an embedding must have. */
+  /** The number of vectors that an embedding's answer must have. */
   vectorsDue: number;
-  /** Strings that end the answer. Thinking is not searched. */
+  /** Strings that end the answer. Thinking is not searched for them. */
   stop?: readonly string[] | undefined;
-  /** Whether another node will check this answer, so that its text is kept even when streamed. */
+  /** Whether the node's answer is drawn for a spot check. Then its text is kept, even if it is streamed. */
   draws?: ((nodeId: string) => boolean) | undefined;
-  /** Receives streamed output. Null when the answer is sent at once. */
+  /** Receives streamed output. Null if the answer is sent as a whole. */
   stream: { delta(text: string): void; thought: ((text: string) => void) | null } | null;
 }
 
-/** Only a chat's prompt uses the template. */
+/** Whether the chat template opens the thinking. Only chats use the template. */
 export const opensThinking = ({ build }: Pick<ActiveModel, "build">, endpoint: Endpoint): boolean =>
   endpoint === "chat" && build.reasoning?.template_opens === true;
 
 /**
- * The sampling settings for the node. Engines search all of their output for stop strings, so for models with thinking they get none, and
- * the relay ends the answer.
+ * The sampling options for the node. Engines search all output for stop strings, so for models with thinking they get
+ * none, and the gateway itself ends the answer.
  */
 export function nodeSampling({ build }: Pick<ActiveModel, "build">, sampling: Sampling): Sampling {
   if (build.reasoning === undefined) return sampling;
@@ -48,7 +48,7 @@ export class Relay implements DispatchSink {
   readonly #reasoning = new TextPile();
   #reached = false;
   #drawn = false;
-  /** Whether the current attempt had any output, and the counts once it is complete. */
+  /** Whether the current attempt had any output; below it, the token counts once the output is complete. */
   #heard = false;
   #counts: OutputCount | undefined;
   embeddings: Float32Array[] = [];
@@ -68,7 +68,7 @@ export class Relay implements DispatchSink {
     return this.#reasoning.toString();
   }
 
-  /** Why the gateway ended the output; null when the node did. */
+  /** Why the gateway ended the output; null if the node ended it. */
   get cut(): "stop" | "length" | null {
     if (this.#options.model.kind === "embedding") return null;
     if (this.#output.full) return "length";
@@ -79,7 +79,7 @@ export class Relay implements DispatchSink {
     return this.#reached;
   }
 
-  /** The answer will be checked. */
+  /** Whether the answer is drawn for a spot check. */
   get isDrawn(): boolean {
     return this.#drawn;
   }
@@ -99,15 +99,15 @@ export class Relay implements DispatchSink {
   }
 
   /**
-   * A stop string at the start makes an empty but valid answer. An engine that cuts it itself sends nothing, which looks like an empty
-   * answer, so another node is asked.
+   * Handles text. A stop string at the start gives an empty but valid answer. An engine that applies the stop string
+   * itself sends nothing, which looks like an empty answer, so another node is asked.
    */
   delta(channel: Channel, text: string): "more" | "enough" | "broken" {
-    // An embedding must not contain text, and must not end early because of it.
+    // Text is a protocol violation for an embedding, and must not end it as an answer.
     if (this.#options.model.kind === "embedding") return "broken";
     this.#heard = true;
     if (this.#splitter === undefined) {
-      // A build without thinking has one channel, whatever its engine calls it.
+      // Output of a model without thinking is the answer, whichever channel its engine uses.
       this.#pass("answer", text);
     } else if (channel === "reasoning") {
       this.#splitter.isApart();
@@ -134,18 +134,21 @@ export class Relay implements DispatchSink {
     return answerTokens + reasoningTokens > 0 || this.embeddings.length > 0 ? "answered" : "empty";
   }
 
-  /** The exact counts of a complete or interrupted output. */
+  /** The exact token counts of the output, whether it is complete or was interrupted. */
   end(): OutputCount {
     return this.#close({ isWhole: false });
   }
 
-  /** The counts of what was streamed: thinking is mostly sent at the end, and held-back text never was. */
+  /**
+   * The token counts of the streamed output. Thinking is usually sent only at the end, and held-back text was never
+   * sent.
+   */
   delivered(): OutputCount {
     const { answerTokens, reasoningTokens } = this.#reached ? this.#output.end() : NOTHING;
     return { answerTokens, reasoningTokens: this.#options.stream?.thought == null ? 0 : reasoningTokens };
   }
 
-  /** Sends held-back text, once. */
+  /** Sends the held-back text, and counts the output once. */
   #close({ isWhole }: { isWhole: boolean }): OutputCount {
     if (this.#counts === undefined) {
       for (const part of this.#splitter?.end({ isWhole }) ?? []) this.#pass(part.channel, part.text);
@@ -200,12 +203,12 @@ export class Relay implements DispatchSink {
 
 const NOTHING: OutputCount = { answerTokens: 0, reasoningTokens: 0 };
 
-/** The number of parts that are joined at once. */
+/** How many small parts are joined at once. */
 const LOOSE_MAX = 256;
 
 /**
- * Collects text from many small parts. Repeated concatenation builds a chain of strings that takes far more memory than the text and blocks
- * when it is read. So parts are joined now and then.
+ * Collects text from many small parts. Repeated concatenation would build a chain of strings, which takes far more
+ * memory than the text and blocks when it is read. So parts are joined regularly.
  */
 class TextPile {
   #firm: string[] = [];
@@ -223,7 +226,7 @@ class TextPile {
 
   toString(): string {
     this.#join();
-    // Joining all blocks makes repeated reads cheap.
+    // Joins all blocks, so that the next read is cheap.
     this.#firm = [this.#firm.join("")];
     return this.#firm[0] as string;
   }

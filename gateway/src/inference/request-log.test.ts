@@ -1,4 +1,4 @@
-/** One log line per request: its content, its level, and its limits during a flood. */
+/** One log line per request: its fields, its level, and the limit on lines of the same kind. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Away } from "../base/dependency.ts";
@@ -32,7 +32,7 @@ function open(level: string) {
   return { lines, clock, begin };
 }
 
-test("logs a successful request at debug level only", () => {
+test("the request logger logs a successful request at debug level only", () => {
   const { lines, clock, begin } = open("debug");
   const requestLog = begin();
   requestLog.by({ id: KEY, accountId: ACCOUNT });
@@ -74,7 +74,7 @@ test("logs a successful request at debug level only", () => {
   assert.deepEqual(quiet.lines, []);
 });
 
-test("logs any other ending at info level, with the response sent to the client", () => {
+test("the request logger logs any other ending at info level, with the status sent to the client", () => {
   const { lines, begin } = open("info");
   begin().end(fault("invalid_api_key"));
   begin().end(invalidRequest("model", "model is required"));
@@ -100,7 +100,7 @@ test("logs any other ending at info level, with the response sent to the client"
   assert.doesNotMatch(JSON.stringify(lines), /no words of it/);
 });
 
-test("logs ten lines a minute and a count for one key's repeated refusals, and every line at debug level", () => {
+test("the request logger limits refusals of one key to ten lines a minute and a count; at debug level it logs all", () => {
   for (const [level, due] of [
     ["info", [10, 0]],
     ["debug", [10, 40]],
@@ -121,7 +121,7 @@ test("logs ten lines a minute and a count for one key's repeated refusals, and e
   }
 });
 
-test("logs one line a minute for requests refused because a dependency is unreachable", () => {
+test("the request logger writes one line a minute for requests refused during an outage", () => {
   const { lines, begin } = open("info");
   for (let n = 0; n < 50; n++) {
     const requestLog = begin();

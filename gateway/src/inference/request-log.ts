@@ -1,7 +1,8 @@
 /**
- * Logs each request with one line, and with a trace where traces are on, without prompts or output. A successful request is logged at
- * `debug`, any other at `info`. Of a flood caused by one key only the first lines are written, with a count of the others. Refusals
- * caused by an outage are logged once a minute in total.
+ * Logs each request as one line, and as a trace if tracing is enabled, without prompts or output. Successful requests
+ * are logged at level `debug`, others at `info`. If one key causes many lines with the same outcome, only the first
+ * ones per minute are written, with a count of the others. Refusals caused by an outage are logged once a minute in
+ * total.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -19,10 +20,10 @@ import type { OutputCount } from "../metering/meter.ts";
 import type { Call } from "./call.ts";
 import type { Ending } from "./endings.ts";
 
-/** For one key and one outcome, per minute. */
+/** The most lines per minute for one key and one outcome. */
 const LINES_OF_ONE = 10;
 
-/** The request's target, once known. */
+/** The request's model and size, once known. */
 interface Asked {
   model: string;
   stream: boolean;
@@ -33,14 +34,14 @@ type Ended = [Pick<Ending, "outcome" | "httpStatus" | "share">, Work, OutputCoun
 type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
 
 export interface RequestLog {
-  /** Starts a step, which is a span of the trace. */
+  /** Starts a step of the request, which becomes a span of the trace. */
   step(name: string): void;
-  /** Sets the caller. */
+  /** Sets the caller, once the key is known. */
   by(caller: Caller): void;
   asked(asked: Asked): void;
-  /** Sets the ending, before settlement. */
+  /** Sets the ending, before the settlement. */
   ended(...how: Ended): void;
-  /** Writes the log line. `error`: the thrown error, if any. */
+  /** Writes the log line. `error` is the error that ended the request, if any. */
   end(error?: unknown): void;
 }
 
@@ -69,15 +70,15 @@ export function openRequestLogger({
 
 interface Means {
   log: Log;
-  /** For lines that one key causes. */
+  /** Limits lines that one key causes. */
   sparing: RateLimitedLog;
-  /** For lines of outages. */
+  /** Limits lines that an outage causes. */
   outages: RateLimitedLog;
   clock: Clock;
   trace: Trace;
 }
 
-/** Collects fields, and formats them only if they are logged. */
+/** Collects a request's fields, and formats them only if the line is written. */
 class LoggedRequest implements RequestLog {
   readonly #means: Means;
   readonly #endpoint: EndpointName;
@@ -128,11 +129,11 @@ class LoggedRequest implements RequestLog {
     trace.end(isOk ? undefined : outcome);
     if (!isWritten) return;
     const line = trace.id === undefined ? facts : { ...facts, trace: trace.id };
-    // At level debug every request is logged, even in a flood.
+    // A line that the limit suppressed is still written at level debug.
     if (isOk || !this.#tell(line, outcome)) log.debug(line, "request ended");
   }
 
-  /** Returns whether the line was written. */
+  /** Writes the line at level info, unless a limit suppresses it. Returns whether it was written. */
   #tell(line: object, outcome: string): boolean {
     const { sparing, outages } = this.#means;
     const message = `request ended: ${outcome}`;
@@ -140,7 +141,10 @@ class LoggedRequest implements RequestLog {
     return sparing.info(this.#caller?.id ?? "nobody", line, message);
   }
 
-  /** An ending with an unsent status was thrown as a fault; other errors came after it. */
+  /**
+   * The ending that was set, which also explains a fault thrown to send its status. Any other error came later and is
+   * logged instead.
+   */
   #ending(error: unknown): { outcome: string; status: number } {
     if (this.#ended === undefined || !(error === undefined || error instanceof Fault)) return refusalOf(error);
     const [{ outcome, httpStatus }] = this.#ended;
@@ -164,7 +168,7 @@ function endFacts(ended: Ended | undefined) {
   };
 }
 
-/** The status and code as in `faultOf` (http/call.ts). */
+/** The outcome and status of an error, as `faultOf` (http/call.ts) sends it. */
 function refusalOf(error: unknown): { outcome: string; status: number } {
   if (error === undefined) return { outcome: "ok", status: 200 };
   if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };

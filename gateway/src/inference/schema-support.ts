@@ -1,11 +1,14 @@
-/** Refuses a schema whose keywords no connected node enforces. */
+/** Refuses a JSON schema whose keywords no connected node enforces. */
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { invalidRequest } from "../faults.ts";
 import type { Ask } from "./endpoint.ts";
 
 export const SCHEMA_FIELD = "response_format.json_schema.schema";
 
-/** Throws a 400 that names the keyword and its place. While no node enforces formats at all, dispatch answers with 503 instead. */
+/**
+ * Throws a 400 that names the keyword and its position. If no node enforces formats at all, dispatch returns 503
+ * instead.
+ */
 export function requireKeywords(
   dispatcher: Pick<Dispatcher, "keepsFormat" | "unkeptKeyword">,
   { keywords }: Pick<Ask, "keywords">,

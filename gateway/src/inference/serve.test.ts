@@ -1,4 +1,7 @@
-/** The charge of a request by its ending. An answer that the gateway breaks off costs only what reached the client. */
+/**
+ * The charge of a request by its ending. An answer that the gateway breaks off costs only the output that reached the
+ * client.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -22,7 +25,9 @@ import { serve } from "./serve.ts";
 const newId = newIds(systemClock, systemRandom());
 const PROMPT_TOKENS = 7;
 const PRICES = { in: pico(10n), out: pico(1_000n) };
-/** Thinking that is sent at the end, and a streamed answer, with one token per character. */
+/**
+ * The answer of the fake node: thinking, which is sent at the end, and a streamed answer, with one token per character.
+ */
 const [THINKING, ANSWER] = ["hmm, let me see", "yes"];
 
 const MODEL = {
@@ -47,25 +52,25 @@ const METER = {
   },
 };
 
-/** Differences from an environment that answers at once. */
+/** Options of the fake environment, which by default answers at once. */
 interface Around {
-  /** The database's delayed commit. */
+  /** The result of the hold, once the database commits it. */
   held?: Promise<{ kind: string }>;
   secured?: Promise<void>;
-  /** Called when a node is offered the job. */
+  /** Called when the job is offered to a node. */
   offered?: () => void;
-  /** Called with an unstreamed answer. */
+  /** Called with the body of an unstreamed answer. */
   answered?: (body: string) => void;
-  /** The duration of the output, for a model with 60 tokens per second. */
+  /** How many milliseconds the output takes; the model's usual speed is 60 tokens per second. */
   outputMs?: number;
-  /** The answer is drawn for a spot check, and called with what is checked. */
+  /** If set, the answer is drawn for a spot check, and this is called with it. */
   checked?: (answer: DrawnAnswer) => void;
-  /** What the node says, and the request's stop string. */
+  /** The node's output, and the request's stop string. */
   output?: { thinking: string; answer: string };
   stop?: string;
 }
 
-/** Serves one request with this ending. Returns the settlement and the streamed text. */
+/** Serves one request that ends like this. Returns the settlement and the streamed text. */
 async function served(
   end: DispatchResult["end"] | "stopped",
   { held, secured, offered = () => {}, answered, outputMs = 0, checked, output, stop }: Around = {},
@@ -112,7 +117,7 @@ async function served(
         if (thinking !== "") sink.delta("reasoning", thinking);
         if (answer !== "") sink.delta("answer", answer);
         if (end === "finished") sink.finished();
-        // For the dispatcher, a stopping gateway looks like a client that left.
+        // When the gateway stops, the dispatcher only sees a cancelled request, as when the client disconnects.
         if (end === "stopped") gateway.inFlight.stop();
         const told = end === "stopped" ? "cancelled" : end;
         const pace = { nodeId: "node_a", ttftMs: 2, spanMs: 2 + outputMs, outputMs };
@@ -164,7 +169,7 @@ for (const [end, billed] of [
   ["quiet", ALL],
   ["cancelled", ALL],
 ] as const) {
-  test(`bills ${billed === ALL ? "thinking and answer" : "no thinking that the client did not see"} when a stream ends as ${end}`, async () => {
+  test(`serve bills ${billed === ALL ? "thinking and answer" : "no thinking that the client did not see"} when a stream ends as ${end}`, async () => {
     const { settled, events } = await served(end);
     assert.ok(settled !== undefined);
     const output = billed.thinking + billed.answer;
@@ -174,7 +179,7 @@ for (const [end, billed] of [
   });
 }
 
-test("bills a crawling answer whose client disconnected, and withholds the host's share", async () => {
+test("serve bills a very slow answer whose client disconnected, and withholds the host's share", async () => {
   const tokens = THINKING.length + ANSWER.length;
   const charge = BigInt(PROMPT_TOKENS) * PRICES.in + BigInt(tokens) * PRICES.out;
   for (const [outputMs, reason] of [
@@ -195,7 +200,7 @@ const checkedOf = async (...[end, around]: Parameters<typeof served>): Promise<D
   return checked;
 };
 
-test("has a drawn answer checked if it is paid, also when its client did not wait for the end", async () => {
+test("serve sends a drawn answer to a spot check if it is paid, even if the client disconnected before its end", async () => {
   const [whole] = await checkedOf("finished");
   assert.deepEqual([whole?.completionTokens, whole?.outputTokensMax], [THINKING.length + ANSWER.length, 50]);
   const [left] = await checkedOf("cancelled");
@@ -208,7 +213,7 @@ test("has a drawn answer checked if it is paid, also when its client did not wai
     assert.deepEqual(await checkedOf(end), []);
 });
 
-test("has an answer without a token checked if its node is paid for the prompt", async () => {
+test("serve sends an answer without a token to a spot check if its node is paid for the prompt", async () => {
   const nothing = { thinking: "", answer: "" };
   const stopped = await checkedOf("enough", { output: { thinking: "", answer: "END" }, stop: "END" });
   assert.deepEqual(
@@ -221,7 +226,7 @@ test("has an answer without a token checked if its node is paid for the prompt",
   assert.deepEqual(await checkedOf("cancelled", { output: nothing }), [], "its node had not answered yet");
 });
 
-test("offers the job only after the hold is committed, and answers only after the settlement is", async () => {
+test("serve offers the job only after the hold is committed, and answers only after the settlement is committed", async () => {
   const [held, secured] = [Promise.withResolvers<{ kind: string }>(), Promise.withResolvers<void>()];
   const seen: string[] = [];
   const end = served("finished", {
@@ -240,7 +245,7 @@ test("offers the job only after the hold is committed, and answers only after th
   assert.deepEqual(seen, ["offered", ANSWER]);
 });
 
-test("offers no job when the hold is refused", async () => {
+test("serve offers no job if the hold is refused", async () => {
   const seen: string[] = [];
   const refused = served("finished", {
     held: Promise.resolve({ kind: "ended" }),

@@ -1,7 +1,7 @@
 /**
- * A whole request: authenticate, check limits and credit, read and validate, count the prompt, take the hold, dispatch, relay, count the
- * output, settle, release the limits, answer. Chat, completions and embeddings differ only in their `Endpoint`. The order of refusals is
- * part of the API's contract.
+ * Serves a whole request: authenticate, check limits and credit, read and validate, count the prompt, take the hold,
+ * dispatch, relay, count the output, settle, release the limits, answer. Chat, completions and embeddings differ only
+ * in their `Endpoint`. The order in which errors are checked is part of the API's contract.
  */
 import { startEarly } from "../base/ahead.ts";
 import { publicId, suffixOf } from "../base/ids.ts";
@@ -26,7 +26,7 @@ import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { encodeInSlices } from "./slices.ts";
 
-/** Throws a fault until the reply has started; afterwards it sends errors itself. */
+/** Serves a request. Throws errors until the reply has started; afterwards it sends them itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const entry = gw.inFlight.enter(call.cancelSignal);
   const requestLog = gw.requestLogger.begin(endpoint.name, call);
@@ -43,7 +43,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   }
 }
 
-/** The request's entry in flight and its log. */
+/** The request's entry among those in flight, and its log. */
 interface Along {
   entry: InFlightEntry;
   requestLog: RequestLog;
@@ -57,34 +57,34 @@ async function answerOne(
 ): Promise<void> {
   requestLog.step("authenticate");
   const key = await gw.keys.authenticate(call.authorization);
-  if (key === undefined) throw fault("invalid_api_key"); // 401
+  if (key === undefined) throw fault("invalid_api_key"); // Throws 401.
   requestLog.by(key);
   asker.key = key;
   const caller = { call, key, endpoint: endpoint.name };
   requestLog.step("limits");
-  await checkLength(gw, caller); // 413
-  const pass = await enterKey(gw, caller); // 429
+  await checkLength(gw, caller); // Throws 413.
+  const pass = await enterKey(gw, caller); // Throws 429.
   let done = NOTHING_DONE;
   try {
     requestLog.step("credit");
-    await checkCredit(gw, key); // 402
+    await checkCredit(gw, key); // Throws 402.
     requestLog.step("read and count");
     const asked = { call, payer: key.accountId, endpoint, allowed: key.models, labels: key.labels };
-    const read = await entry.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
+    const read = await entry.unlessStopped(readAsk(gw, asked)); // Throws 413, 415, 503, 400 or 404.
     const { ask, model, meter, promptTokens } = read;
     requestLog.asked({ model: model.id, stream: ask.stream, promptTokens });
     asker.model = model.id;
     call.reply.setHeaders(ignoredHeaders(ask));
-    requireKeywords(gw.dispatcher, ask, model.id); // 400
+    requireKeywords(gw.dispatcher, ask, model.id); // Throws 400.
     requestLog.step("model limit");
-    const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
+    const place = await enterModel(gw, caller, model, ask.stream); // Throws 503 or 429.
     try {
       requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
-      // Prepares the job while the database commits the hold. Nothing is offered before that.
+      // Prepares the job while the database commits the hold. The job is not offered before that.
       const job = startEarly(gw.clock, () => prepareJob(gw, order));
-      const hold = await holding; // 402
+      const hold = await holding; // Throws 402.
       done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
       await place.leave(0);
@@ -92,7 +92,8 @@ async function answerOne(
   } finally {
     await pass.leave(done.tokens);
   }
-  // The last step: after its answer the client may send the next request at once, and must find its slot free and its tokens counted.
+  // Answers last: when the client has the answer, it may send the next request at once, and its limits must be released
+  // by then.
   requestLog.step("answer");
   await done.answer();
 }
@@ -111,7 +112,7 @@ interface Work extends Along, Order {
   job: () => Job;
 }
 
-/** The job for a node and the sink for its output. Nothing has been sent yet. */
+/** The job for a node, and the sink for its output. It is not sent yet. */
 interface Job {
   meta: AnswerMeta;
   writer: StreamWriter | null;
@@ -140,7 +141,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     vectorsDue: ask.vectorsDue,
     stop: ask.sampling.stop,
     stream,
-    // Costs an unchecked request one random number.
+    // Requests that are not drawn only cost a random number.
     draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId, model.id) : undefined,
   });
   const header = {
@@ -157,17 +158,17 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
   return { meta, writer, stream, relay, order };
 }
 
-/** A settled request. */
+/** The result of a request that was settled. */
 interface Done {
-  /** The tokens for the key's minute. */
+  /** The number of tokens to count against the key's limit per minute. */
   tokens: number;
-  /** Sends the final response. Throws the fault if the status has not been sent. */
+  /** Sends the end of the response. Throws the error if no status was sent yet. */
   answer: () => void | Promise<void>;
 }
 
 const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 
-/** From the hold to the settlement. The hold ends here in any case. */
+/** Runs the request, from the hold to the settlement. The hold always ends here. */
 async function work(gw: Gateway, order: Work): Promise<Done> {
   const { caller, entry, requestLog, endpoint, ask, model, promptTokens, hold, job } = order;
   const { call, key } = caller;
@@ -176,12 +177,13 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
   requestLog.step("dispatch and relay");
   try {
     const { meta, writer, stream, relay, order: dispatched } = job();
-    if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
+    if (writer !== null) openStream(call, writer); // From here on, the status is 200.
     const { header } = dispatched;
     const startedAt = gw.clock.monotonic();
     const result = await gw.dispatcher.run(dispatched, relay, entry.signal);
     const end = result.end === "cancelled" && entry.isStopped ? "stopped" : result.end;
-    // After a break of the protocol later output is dropped; an answer that we break off counts as delivered.
+    // After a protocol violation, later output is dropped. If the gateway breaks an answer off, only delivered output
+    // counts.
     const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
     const counts = onlyDelivered ? relay.delivered() : relay.end();
     stream?.flush();
@@ -193,7 +195,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
         ? explains(gw, model.id, result, { startedAt, promptTokens, counts })
         : { waitExplained: true, paceExplained: true };
     const ending = judge(end, { accepted, hadOutput, reachedClient, ...explained });
-    // The gateway's own reason if it ended the output, otherwise the node's.
+    // The gateway's reason if it ended the output, otherwise the node's.
     const finish = relay.cut ?? result.finish ?? "stop";
     requestLog.ended(ending, result, counts);
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
@@ -205,7 +207,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const settling = settle(gw, {
       ...{ call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish },
     });
-    // Builds the response while the database commits the settlement. It is sent afterwards.
+    // Builds the response while the database commits the settlement. It is sent after that.
     const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
     const whole = isWhole ? startEarly(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
     await settling;
@@ -224,7 +226,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
       answer: () => {
-        if (ending.fault !== null) return tellFault(call, ending, writer, end === "unbuilt"); // 502 · 503
+        if (ending.fault !== null) return tellFault(call, ending, writer, end === "unbuilt"); // Throws 502 or 503.
         if (ending.outcome !== "ok") return;
         if (writer !== null) return endStream(call, writer, ask, answer);
         if (whole !== undefined) return call.reply.json(200, whole());
@@ -232,7 +234,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
       },
     };
   } catch (error) {
-    // A bug must not keep the hold until its lease expires.
+    // After an unexpected error, the hold must not stay until its lease expires.
     if (!settled) await gw.ledger.void(hold.id);
     throw error;
   } finally {
@@ -240,7 +242,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
   }
 }
 
-/** Whether a client's wait before it left is explained by what it got. */
+/** For a client that disconnected: whether the time before the first token, and the pace after it, were normal. */
 function explains(
   { clock, dispatcher }: Gateway,
   model: string,
@@ -253,12 +255,15 @@ function explains(
   const outputMs = pace === null ? 0 : pace.spanMs - pace.ttftMs;
   return {
     waitExplained: explainsWait({ waitedMs, promptTokens }, usual),
-    // Embeddings have no pace.
+    // Embeddings have no tokens, and thus no pace.
     paceExplained: tokens === 0 || explainsPace({ tokens, outputMs }, usual),
   };
 }
 
-/** Every answer that is paid may be checked, also one that its client did not wait for: junk makes clients leave. */
+/**
+ * Whether a drawn answer is checked. Answers that clients abandoned are included, because junk makes clients
+ * disconnect.
+ */
 const isChecked = ({ outcome, share }: Ending, completionTokens: number): boolean =>
   share === "paid" && (outcome === "ok" || (outcome === "client_closed" && completionTokens > 0));
 
@@ -281,7 +286,7 @@ function drawnAnswer(
     sampling: ask.sampling,
     formatted: ask.formatted,
     body: ask.body,
-    // The client, not the node, ended what it did not wait for.
+    // If the client disconnected, it ended the output. The answer must not look as if the node ended it early.
     outputTokensMax: ending.outcome === "ok" ? header.output_tokens_max : completionTokens,
     promptTokens,
     completionTokens,
@@ -309,7 +314,7 @@ function endStream(call: Call, writer: StreamWriter, ask: ReadAsk, answer: Param
   call.reply.endStream();
 }
 
-/** Sends a status, or the stream's final error event if the stream has started. */
+/** Throws the error as a status, or sends it as the stream's final event if the stream has started. */
 function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null, isUnbuilt: boolean): void {
   if (code === null) return;
   const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
@@ -324,7 +329,7 @@ function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof
     return {
       message: "The platform failed during this response. The prompt and the output delivered so far are billed.",
     };
-  // A stall without charge may be retried; the client decides.
+  // Does not say whether to retry a stall without charge; the client decides.
   if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
   if (code !== "upstream_failed" || billed === "all") return {};
   const cost = billed === "nothing" ? "Nothing is billed." : "The prompt and the output delivered so far are billed.";

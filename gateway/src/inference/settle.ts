@@ -1,4 +1,4 @@
-/** Settles a request: its cost, its payee and its record. */
+/** Settles a request: its charge, the host's payment and its record. */
 import { ZERO } from "../base/money.ts";
 import type { EndpointName, FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
@@ -21,11 +21,14 @@ interface Closing {
   counts: OutputCount;
   result: DispatchResult;
   ending: Ending;
-  /** Why the output ended, for requests that ended well. */
+  /** Why the output ended. Used for requests that ended well. */
   finish: FinishReason;
 }
 
-/** Settles the request. Afterwards the charge is final: in the ledger, or in this gateway's spool on its way there. */
+/**
+ * Settles the request. Afterwards the charge is final: it is in the ledger, or in this gateway's spool (settlements on
+ * disk that wait for the database).
+ */
 export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;
@@ -53,7 +56,7 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   await gw.ledger.secure({
     id: hold.id,
     accountId: key.accountId,
-    // Recorded whether paid or not.
+    // The node is recorded whether it is paid or not.
     nodeId: result.server?.nodeId ?? null,
     paidHostId: share === "paid" ? host : null,
     ...(isWithheld && { withheld: { hostId: host, reason: share } }),

@@ -13,7 +13,7 @@ const answerOf = (count: number) => ({
   usage: { promptTokens: 7, completionTokens: 0 },
 });
 
-test("returns a long answer unchanged in slices, and delays other requests by at most one slice", async () => {
+test("encodeInSlices returns a long answer unchanged, and delays other requests by at most one slice", async () => {
   const clock = manualClock();
   const answer = answerOf(64);
   let taken = 0;
@@ -39,7 +39,7 @@ test("returns a long answer unchanged in slices, and delays other requests by at
   assert.equal(Buffer.concat(body ?? []).toString(), embeddings.whole(meta, answer));
 });
 
-test("stops building an answer when its client disconnects", async () => {
+test("encodeInSlices stops building an answer when its client disconnects", async () => {
   const gone = new AbortController();
   let taken = 0;
   const parts = function* (): Generator<string> {
@@ -56,7 +56,7 @@ test("stops building an answer when its client disconnects", async () => {
   assert.equal(taken, 2);
 });
 
-test("returns the same JSON for an embedding as without slices", () => {
+test("an embedding's answer in parts is the same JSON as its answer as a whole", () => {
   const answer = { ...answerOf(0), vectors: [Float32Array.of(0.5, -1), Float32Array.of(2, 0)] };
   assert.deepEqual(JSON.parse(embeddings.whole(meta, answer)), {
     object: "list",

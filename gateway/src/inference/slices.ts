@@ -1,14 +1,15 @@
 /**
- * Builds a long answer in slices and lets other requests run in between: writing two thousand vectors at once would block the event loop.
+ * Builds a long answer in slices, and lets other requests run in between, because writing two thousand vectors at once
+ * would block the event loop.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 
-/** Takes a few milliseconds. */
+/** The size of a slice, which takes a few milliseconds to build. */
 const SLICE_CHARS = 64 * 1024;
 
-/** The bytes of `parts`; undefined when `cancelSignal` fires. */
+/** The bytes of `parts`; undefined if `cancelSignal` fires. */
 export async function encodeInSlices(
   parts: Iterable<string>,
   { clock, cancelSignal }: { clock: Clock; cancelSignal: Pick<CancelSignal, "aborted"> },

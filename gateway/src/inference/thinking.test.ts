@@ -28,7 +28,7 @@ describe("separating thinking from the answer", () => {
     ["<think>a</think>b</think>c", "a", "b</think>c"],
     ["<think>x </thi y</think>z", "x </thi y", "z"],
     ["", "", ""],
-    // Only white space is part of the answer, because no delimiter is near.
+    // The output is only white space, which belongs to the answer because there is no tag.
     ["\n\n", "", "\n\n"],
   ] as const) {
     test(JSON.stringify(text), () => assert.deepEqual(split([text]), { reasoning, answer }));
@@ -57,7 +57,7 @@ describe("separating thinking from the answer", () => {
     );
   });
 
-  describe("output that does not count as text", () => {
+  describe("white space and tags that do not count as text", () => {
     const bound = SPACE_MAX + TAGS.close.length;
     const FLOODS: [name: string, before: string, unit: string][] = [
       ["spaces from the start", "", " "],
@@ -67,7 +67,7 @@ describe("separating thinking from the answer", () => {
       ["line breaks after the thinking", "<think>hm</think>", "\r"],
     ];
     for (const [name, before, unit] of FLOODS) {
-      test(`is limited, both when held back and when dropped: ${name}`, () => {
+      test(`are limited in length, both when held back and when dropped: ${name}`, () => {
         const splitter = new ThinkingSplitter(TAGS, { isOpened: false });
         splitter.push(before);
         let out = 0;
@@ -81,7 +81,7 @@ describe("separating thinking from the answer", () => {
       });
     }
 
-    test(`drops ${SPACE_MAX} white-space characters before and after a delimiter, and counts one more as text`, () => {
+    test(`include ${SPACE_MAX} white-space characters before and after a tag; one more counts as text`, () => {
       const lots = "\n".repeat(SPACE_MAX);
       const text = `${lots}<think>${lots}a${lots}</think>${lots}b`;
       assert.deepEqual(split([text]), { reasoning: "a", answer: "b" });

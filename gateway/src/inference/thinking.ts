@@ -1,9 +1,9 @@
 /**
- * Separates thinking from the answer for builds that delimit it (`<think>` … `</think>`). Thinking is recognised at the start of the output
- * only; later tags are text. If the chat template opened it, the output begins inside it, with or without a repeated opening tag, and is
- * thinking up to the first closing tag. White space before a delimiter and line breaks after one belong to neither part, up to a limit, so
- * that a node cannot send endless text that is stored or not counted. Little text is held back for the same reason, so every character is
- * read a fixed number of times.
+ * Separates thinking from the answer for models that delimit it (`<think>` … `</think>`). Thinking is recognized only
+ * at the start of the output; later tags are text. If the chat template has opened it, the output begins inside it,
+ * with or without a repeated opening tag, and is thinking up to the first closing tag. White space before a tag and
+ * line breaks after it belong to neither part. Their length is limited, so that a node cannot send endless text that is
+ * stored or not counted. Only little text is held back, so that each character is read a fixed number of times.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 
@@ -12,7 +12,7 @@ interface Part {
   text: string;
 }
 
-/** At most this much white space is dropped before a delimiter, and after it. */
+/** The maximum number of white-space characters that are dropped before a tag, and after it. */
 export const SPACE_MAX = 64;
 
 export class ThinkingSplitter {
@@ -20,9 +20,9 @@ export class ThinkingSplitter {
   readonly #close: string;
   #isOpened: boolean;
   #state: "start" | "thinking" | "answer" = "start";
-  /** Text that may become a delimiter, or space before one. Short after `push`. */
+  /** Text that may become a tag, or white space before one. It is short after each `push`. */
   #pending = "";
-  /** The line breaks after a delimiter that may still be dropped. */
+  /** How many line breaks after a tag may still be dropped. */
   #breaksLeft: number;
 
   constructor(tags: { open: string; close: string }, { isOpened }: { isOpened: boolean }) {
@@ -32,7 +32,10 @@ export class ThinkingSplitter {
     this.#breaksLeft = isOpened ? SPACE_MAX : 0;
   }
 
-  /** The engine separates thinking itself, so its answer begins outside of it. */
+  /**
+   * The engine separates thinking itself. So even if the template opened the thinking, text in the answer channel is
+   * the answer.
+   */
   isApart(): void {
     if (!this.#isOpened || this.#state !== "start") return;
     this.#isOpened = false;
@@ -49,8 +52,8 @@ export class ThinkingSplitter {
   }
 
   /**
-   * The held-back text at the end of the output. If the output broke off it might have become a delimiter, so it belongs to neither part
-   * and is not charged.
+   * The held-back text at the end of the output. If the output broke off, the text could have become a tag, so it
+   * belongs to neither part and is not charged.
    */
   end({ isWhole }: { isWhole: boolean }): Part[] {
     const parts: Part[] = [];
@@ -68,7 +71,7 @@ export class ThinkingSplitter {
       this.#state = "thinking";
       this.#breaksLeft = SPACE_MAX;
     } else if (space > SPACE_MAX || !this.#open.startsWith(text)) {
-      // The text is no delimiter, so the space before it belongs to the text.
+      // The text is not a tag, so the white space before it belongs to the text.
       this.#state = this.#isOpened ? "thinking" : "answer";
     }
   }
@@ -83,7 +86,7 @@ export class ThinkingSplitter {
       this.#breaksLeft = SPACE_MAX;
       return;
     }
-    // Holds back a possible start of the closing tag and the space before it.
+    // Holds back what may be the start of the closing tag, and the white space before it.
     const end = this.#pending.length - heldBack(this.#pending, this.#close);
     this.#pass(parts, "reasoning", this.#take(end - spaceBefore(this.#pending, end)));
   }
@@ -108,13 +111,13 @@ export class ThinkingSplitter {
   }
 }
 
-/** The white space before `end` that may be dropped. */
+/** The length of the white space before `end` that may be dropped. */
 function spaceBefore(text: string, end: number): number {
   const near = text.slice(Math.max(0, end - SPACE_MAX), end);
   return near.length - near.trimEnd().length;
 }
 
-/** The length of the longest suffix of `text` that is a prefix of `tag`. */
+/** The length of the longest end of `text` with which `tag` begins. */
 function heldBack(text: string, tag: string): number {
   for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) {
     if (text.endsWith(tag.slice(0, length))) return length;

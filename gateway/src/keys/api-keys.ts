@@ -1,4 +1,4 @@
-/** Builders' API keys: secrets with settings of their owner that can be rotated. */
+/** API keys of builders. Each has settings that its owner controls, and a secret that can be rotated. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -10,7 +10,7 @@ import { makeSecret } from "./secrets.ts";
 import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
 
 const ApiKeyRecord = SecretRecord.extend({
-  /** Set by an operator. */
+  /** Limits that an operator has set for this key. */
   limits: LimitOverrides,
   ownLimits: LimitOverrides,
   budgetDay: column.pico.nullable(),
@@ -20,9 +20,9 @@ const ApiKeyRecord = SecretRecord.extend({
   spotChecks: z.boolean(),
   labels: z.boolean(),
   reasoningContent: z.boolean(),
-  /** Until when the previous secret works; null when none does. */
+  /** Until when the previous secret works. Null when there is none. */
   previousUntil: column.moment.nullable(),
-  /** The creator; null when not recorded or deleted. */
+  /** The identity that created the key. Null when it was not recorded or is deleted. */
   createdById: column.uuid.nullable(),
   createdByName: z.string().nullable(),
   createdByEmail: z.string().nullable(),
@@ -30,17 +30,27 @@ const ApiKeyRecord = SecretRecord.extend({
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
 export interface ApiKeys extends Secrets<ApiKeyRecord> {
-  /** `by` is the creator's identity; null for the platform. Throws `TooManyOpen`. */
+  /**
+   * Creates a key. `by` is the creator's identity, or null for the platform. Throws `TooManyOpen` at the account's
+   * limit.
+   */
   create(
     accountId: Uuid,
     key: { name: string; by: Uuid | null; settings?: Partial<KeySettings> },
   ): Promise<{ id: Uuid; token: string }>;
-  /** False when the account has no such key or it is revoked. Throws `TooManyOpen` if an expired key would work again above the limit. */
+  /**
+   * Changes settings. Returns false when the account has no such key or it is revoked. Throws `TooManyOpen` if an
+   * expired key would become active again above the account's limit.
+   */
   change(accountId: Uuid, id: Uuid, change: KeyChange): Promise<boolean>;
-  /** Issues a new secret; the previous one works for `keepOldMs`. Undefined when the account has no such key or it is revoked. */
+  /**
+   * Issues a new secret. The previous one keeps working for `keepOldMs`. Returns undefined when the account has no such
+   * key or it is revoked.
+   */
   rotate(accountId: Uuid, id: Uuid, keepOldMs: number): Promise<string | undefined>;
   /**
-   * Sets an operator's limits; null restores the default. Returns the owner's limits; undefined when there is no such key or it is revoked.
+   * Sets an operator's limits; null restores the default. Returns the limits that the owner has set, or undefined when
+   * there is no such key or it is revoked.
    */
   setLimits(id: Uuid, limits: LimitOverrides): Promise<LimitOverrides | undefined>;
 }
@@ -50,8 +60,8 @@ const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_
 const OWN = `json_build_object('requestsPerMinute', k.own_requests_per_minute,
   'tokensPerMinute', k.own_tokens_per_minute, 'inFlight', k.own_in_flight)`;
 /**
- * Via JSON, because the last release's table lacks these columns. A session's key belongs to the playground, which shows thinking as it
- * arrives.
+ * Read through JSON, because the last release's table lacks these columns. Keys of sessions belong to the console's
+ * playground, which shows reasoning as it arrives.
  */
 const SWITCHES = `coalesce((to_jsonb(k) ->> 'spot_checks')::boolean, true) as "spotChecks",
   coalesce((to_jsonb(k) ->> 'labels')::boolean, false) as labels,
@@ -65,7 +75,7 @@ const KIND = {
   reference: "(k.reference = $1 or k.previous_reference = $1)",
   hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
   madeWith: "case when k.reference = $1 then k.pepper else k.previous_pepper end",
-  // A session's key belongs to the playground.
+  // Keys of sessions are not listed, because they belong to the console's playground.
   listed: "k.session_id is null",
   ends: "k.expires_at",
   record: {
@@ -90,7 +100,7 @@ export function openApiKeys(options: SecretsOptions): ApiKeys {
       }),
     async change(accountId, id, change) {
       const act = (client: pg.PoolClient): Promise<boolean> => changeKey(client, { accountId, id }, change);
-      // A later expiry makes an expired key work again.
+      // A later expiry can make an expired key active again, so the limit of keys is checked.
       const isDone = await (change.expiresAt === undefined
         ? inTransaction(pool, act)
         : secrets.withRoom(accountId, act));

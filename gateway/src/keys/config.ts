@@ -2,9 +2,9 @@
 import { domain, rotationMistakes, text } from "../base/settings.ts";
 
 interface KeysConfig {
-  /** Undefined: the pepper in the data directory is used. */
+  /** The secret for hashing keys and tokens. Undefined: the pepper in the data directory is used. */
   keyPepper: string | undefined;
-  /** During a replacement: the previous or the next pepper. */
+  /** The previous or the next pepper, during a replacement. */
   keyPepperOld: string | undefined;
   keyPepperNext: string | undefined;
 }

@@ -43,7 +43,9 @@ describe("API keys", () => {
     await db.close();
   });
 
-  /** Resolves once the second gateway has received every message of the first. Messages arrive in order. */
+  /**
+   * Resolves once the second gateway has received all earlier messages of the first, because messages keep their order.
+   */
   let marks = 0;
   const allHeard = async (): Promise<void> => {
     const [from, to] = broadcasts as [Broadcast, Broadcast];
@@ -59,7 +61,7 @@ describe("API keys", () => {
     return id;
   };
 
-  test("are issued in their format, authenticate, and are stored only as hashes", async () => {
+  test("have the documented format, authenticate, and are stored only as hashes", async () => {
     const { id, token } = await here.issue(account, "first");
     assert.match(token, /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
     assert.deepEqual(await here.authenticate(`Bearer ${token}`), {
@@ -79,7 +81,7 @@ describe("API keys", () => {
     assert.ok(!rows[0].row.includes(token.slice(-43)));
   });
 
-  test("are refused with the same answer for every kind of invalid token", async () => {
+  test("are refused with the same response for every kind of invalid token", async () => {
     const { token } = await here.issue(account, "x");
     const hostToken = await openHostTokens({
       pool: db.pool,
@@ -116,7 +118,7 @@ describe("API keys", () => {
     assert.equal(await other.authenticate(`Bearer ${token}`), undefined, "another pepper opens nothing");
   });
 
-  test("are cached for a minute, and revoked on every gateway immediately", async () => {
+  test("are cached for a minute, and refused by every gateway as soon as they are revoked", async () => {
     const { id, token } = await here.issue(account, "revoked");
     assert.ok(await here.authenticate(`Bearer ${token}`));
     assert.ok(await there.authenticate(`Bearer ${token}`));
@@ -127,7 +129,7 @@ describe("API keys", () => {
       async () => (await there.authenticate(`Bearer ${token}`)) === undefined,
     );
     assert.equal(await here.revoke(account, id), false, "once");
-    // The call above notified gateways, which do not cache what they read during a change.
+    // The call above notified the gateways. During a change, they do not cache what they read.
     await allHeard();
 
     const quiet = await here.issue(account, "quiet");
@@ -167,7 +169,7 @@ describe("API keys", () => {
     assert.ok((await here.find(mine, first.id))?.revokedAt instanceof Date);
   });
 
-  test("follow operators' limits and account suspensions on every gateway", async () => {
+  test("follow changes of operators' limits and account suspensions on every gateway", async () => {
     const owner = await newAccount();
     const { id, token } = await here.issue(owner, "limited");
     await there.authenticate(`Bearer ${token}`);
@@ -183,7 +185,7 @@ describe("API keys", () => {
     await eventually("the suspension", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
-  test("are looked up again after the broadcast was interrupted", async () => {
+  test("are read from the database again after the connection for broadcasts was lost", async () => {
     const { id, token } = await here.issue(account, "gap");
     assert.ok(await there.authenticate(`Bearer ${token}`));
     await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
@@ -196,7 +198,7 @@ describe("API keys", () => {
     await eventually("it forgot", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
-  test("are refused for a suspended account, use its limits, and record their last use in batches", async () => {
+  test("are refused for a suspended account, carry their own limits, and record their last use in batches", async () => {
     const suspended = newId();
     await db.pool.query("insert into account (id, kind, name, suspended_at) values ($1, 'builder', 's', now())", [
       suspended,
@@ -218,7 +220,7 @@ describe("API keys", () => {
     assert.ok(Math.abs(usedAt.getTime() - (clock.now() - 10_000)) < 1000);
   });
 
-  test("follow the owner's settings on every gateway, and are refused after they expire", async () => {
+  test("follow changes of the owner's settings on every gateway, and are refused after they expire", async () => {
     const { id, token } = await here.create(account, { name: "set", by: null, settings: { models: ["tiny-3b"] } });
     assert.deepEqual((await there.authenticate(`Bearer ${token}`))?.models, ["tiny-3b"]);
     const ownLimits = { requestsPerMinute: 3, tokensPerMinute: null, inFlight: 1 };
@@ -234,7 +236,7 @@ describe("API keys", () => {
     assert.equal(await here.change(await newAccount(), id, { name: "not theirs" }), false);
   });
 
-  test("get a new secret on rotation, and keep the previous one until the given time only", async () => {
+  test("get a new secret on rotation, and accept the previous one until the given time", async () => {
     const { id, token: first } = await here.create(account, { name: "rotated", by: null });
     const second = await here.rotate(account, id, 60_000);
     assert.equal((await here.authenticate(`Bearer ${first}`))?.id, id);

@@ -1,6 +1,7 @@
 /**
- * API keys and host tokens: issue, verify, revoke. Verification is cached (good ones for 60 s, bad ones for at most 60 s,
- * both bounded in number), so that a busy key costs no query and a wrong one no more than a query a minute.
+ * Issues, verifies and revokes API keys and host tokens. The result of a verification is cached: 60 s for a valid
+ * secret, at most 60 s for an invalid one, both bounded in number. So a busy key costs no query, and a wrong one at
+ * most one query per minute.
  */
 import { OPEN_HOST_TOKENS_MAX, OPEN_KEYS_MAX } from "@tollgate/api/bounds.ts";
 import { tooManySecrets } from "@tollgate/api/console/keys.ts";
@@ -21,13 +22,13 @@ import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } fro
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
 
-/** The most active secrets of an account, so that it cannot fill the database. */
+/** The most active secrets of one account, so that an account cannot fill the database. */
 export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
 
-/** The topic of changed, revoked and rotated secrets; messages have the id. */
+/** The broadcast topics for changed, revoked and rotated secrets. A message contains the secret's ID. */
 export const CHANGED = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
 
-/** Limits set for one key; null where not set. */
+/** Limits that were set for one key. Null: the default applies. */
 export const LimitOverrides = row({
   requestsPerMinute: column.count.nullable(),
   tokensPerMinute: column.count.nullable(),
@@ -40,49 +41,52 @@ const KeyHolder = row({
   id: column.uuid,
   name: z.string(),
   accountId: column.uuid,
-  /** Set by an operator. Null for a host token, like the fields below. */
+  /** Limits that an operator has set. Null for host tokens, like the fields below. */
   overrides: LimitOverrides.nullable(),
-  /** Set by the key's owner. */
+  /** Limits that the key's owner has set. */
   own: LimitOverrides.nullable(),
-  /** The models that it may use; null: all. */
+  /** The models that the key may use. Null: all. */
   models: z.array(z.string()).nullable(),
-  /** Whether other hosts' nodes may check its answers. */
+  /** Whether answers to the key's requests may be checked on other hosts' nodes. */
   spotChecks: z.boolean(),
-  /** Whether its requests may have labels. */
+  /** Whether the key's requests may have labels. */
   labels: z.boolean(),
-  /** Whether thinking is also sent in `reasoning_content`. */
+  /** Whether reasoning is also sent in the field `reasoning_content`. */
   reasoningContent: z.boolean(),
-  /** When this secret expires, in Unix milliseconds: with its key, or because it was rotated. */
+  /** When this secret expires, in Unix milliseconds, because its key expires or because it was rotated. */
   until: z.number().nullable(),
 });
 export type KeyHolder = z.infer<typeof KeyHolder>;
 
-/** With the secret's hash, and on request the pepper of the hash. */
+/** Adds the secret's stored hash and, if queried, the pepper that it was hashed with. */
 const StoredHolder = KeyHolder.extend({ hash: column.bytes, pepper: z.string().nullable() });
 
 export interface Secrets<Record extends SecretRecord = SecretRecord> {
-  /** The token is returned only here. Throws `TooManyOpen` at the account's limit. */
+  /** Issues a secret. Its token is returned only here. Throws `TooManyOpen` at the account's limit. */
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
-  /** The holder of an Authorization header; undefined if it is invalid for any reason. */
+  /** Returns the holder of the secret in an Authorization header. Undefined if the secret is invalid for any reason. */
   authenticate(authorization: string | undefined): Promise<KeyHolder | undefined>;
-  /** An account's secrets: active ones, then revoked ones, each newest first. */
+  /** Lists an account's secrets: active ones first, then revoked ones, each newest first. */
   list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
-  /** `accountId` null: of any account. */
+  /** Finds a secret of the account, or of any account if `accountId` is null. */
   find(accountId: Uuid | null, id: Uuid): Promise<Record | undefined>;
-  /** False when the account has no such secret or it is revoked. */
+  /** Renames a secret. Returns false when the account has no such secret or it is revoked. */
   rename(accountId: Uuid, id: Uuid, name: string): Promise<boolean>;
-  /** `accountId` null: of any account. False when there is none or it is already revoked. */
+  /**
+   * Revokes a secret of the account, or of any account if `accountId` is null. Returns false when there is none or it
+   * is already revoked.
+   */
   revoke(accountId: Uuid | null, id: Uuid): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** The last secret of the previous page, as it was shown. */
+/** Identifies the last secret of the previous page. */
 export interface SecretPosition {
   id: Uuid;
   revoked: boolean;
 }
 
-/** The account has reached its limit of active secrets of this kind. */
+/** Thrown when the account has reached its limit of active secrets of this kind. */
 export class TooManyOpen extends Error {
   override name = "TooManyOpen";
   constructor(table: keyof typeof OPEN_MAX) {
@@ -107,46 +111,46 @@ const Open = row({ open: column.count });
 
 export interface SecretsOptions extends Peppers {
   pool: pg.Pool;
-  /** Whether the database has the columns for peppers yet. */
+  /** Whether the database already has the columns for peppers. */
   keepsPeppers?: () => boolean;
   clock: Clock;
   random: Random;
   newId: NewId;
   log: Log;
-  /** Tells other gateways about revoked secrets. */
+  /** Notifies other gateways of revoked secrets. */
   broadcast: Broadcast;
 }
 
-/** A kind of secret: its table, and its own fields. */
+/** A kind of secret (API key or host token): its table, and its own fields. */
 interface Kind<Record extends SecretRecord> {
   kind: SecretKind;
   table: keyof typeof OPEN_MAX;
-  /** The columns of `k` for the holder. The presented secret's reference is `$1`. */
+  /** SQL of the holder's fields, with the table's row as `k`. `$1` is the reference of the presented secret. */
   holder: string;
-  /** SQL that finds the row of a reference, its hash and its pepper. */
+  /** SQL conditions and columns that find the row by its reference, its hash and its pepper. */
   reference: string;
   hash: string;
   madeWith: string;
-  /** The condition for the account's listed rows. */
+  /** SQL condition of the rows that an account's list shows. */
   listed: string;
-  /** The expiry, after which a secret does not count. */
+  /** SQL of the expiry, after which a secret does not count as active. */
   ends: string;
   record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
 }
 
 interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
   /**
-   * Runs `act`, which may add an active secret, in a transaction. Throws `TooManyOpen` and rolls back if the account is then over its
-   * limit.
+   * Runs `act`, which may add an active secret, in a transaction. If the account then exceeds its limit, rolls back and
+   * throws `TooManyOpen`.
    */
   withRoom<Done>(accountId: Uuid, act: (client: pg.PoolClient) => Promise<Done>): Promise<Done>;
-  /** `then` runs in the same transaction. */
+  /** Issues a secret and runs `then` in the same transaction. */
   issueWith(
     accountId: Uuid,
     name: string,
     then: (client: pg.PoolClient, id: Uuid) => Promise<void>,
   ): Promise<{ id: Uuid; token: string }>;
-  /** Call it after changing a row, so that gateways drop it from their caches. */
+  /** Makes gateways drop a row from their caches. Call it after changing the row. */
   changed(id: Uuid): Promise<void>;
 }
 
@@ -195,10 +199,10 @@ export function openSecrets<Record extends SecretRecord>(
   const findHolder = finding(`find_${table}`, "null::text");
   const findWithPepper = finding(`find_${table}_pepper`, hashedWith);
   const remembered = new Map<string, { holder: KeyHolder | undefined; until: number }>();
-  /** Incremented with every change: a row read before one is not cached. */
+  /** Counts changes. A row that was read before a change is not cached. */
   let changes = 0;
 
-  /** By the secret's or account's id. Undefined after missed messages: any may have changed. */
+  /** Drops cached secrets by the ID of the secret or its account. Undefined drops all, because messages were missed. */
   const forget = (id: string | undefined): void => {
     changes += 1;
     if (id === undefined) remembered.clear();
@@ -210,7 +214,7 @@ export function openSecrets<Record extends SecretRecord>(
   broadcast.on(topic, forget);
   broadcast.on(ACCOUNT_TOPIC, (accountId) => {
     forget(accountId);
-    // Rejected secrets are cached without their account, which may now be restored.
+    // Also drops rejected secrets. The cache does not know their account, which may have been restored.
     for (const [cacheKey, { holder }] of remembered) if (holder === undefined) remembered.delete(cacheKey);
   });
   const changed = async (id: Uuid): Promise<void> => {
@@ -228,11 +232,11 @@ export function openSecrets<Record extends SecretRecord>(
     const how = found === undefined ? undefined : madeWith(found.hash, token, options);
     if (found === undefined || how === undefined) return undefined;
     rehashing.seen({ reference, token, hash: found.hash, madeWith: how, writtenDown: found.pepper });
-    // The hash need not be cached.
+    // Removes the hash and the pepper, which need not be cached.
     const { hash: _, pepper: __, ...holder } = found;
     return holder;
   };
-  /** Expired secrets are invalid, cached or not. */
+  /** Rejects a secret that has expired, even if it is cached. */
   const unlessEnded = (holder: KeyHolder | undefined): KeyHolder | undefined =>
     holder === undefined || (holder.until !== null && holder.until <= clock.now()) ? undefined : holder;
 
@@ -241,7 +245,7 @@ export function openSecrets<Record extends SecretRecord>(
 
     withRoom: (accountId, act) =>
       inTransaction(pool, async (client) => {
-        // Locks the account, so that the count is exact.
+        // Locks the account, so that the count of its secrets is exact.
         await client.query("select from account where id = $1 for no key update", [accountId]);
         const done = await act(client);
         const { open } = await queryOne(
@@ -287,7 +291,7 @@ export function openSecrets<Record extends SecretRecord>(
       const found = await lookUp(reference, token);
       remembered.delete(cacheKey);
       if (before === changes) {
-        // The oldest entry: a Map keeps insertion order.
+        // Removes the oldest entry, because a Map keeps the order of insertion.
         if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
         remembered.set(cacheKey, { holder: found, until: now + REMEMBER_MS });
       }

@@ -1,4 +1,7 @@
-/** When each secret was last used, written in batches: a busy key costs one row every few seconds, not one per request. */
+/**
+ * Records when each secret was last used. Times are written in batches: a busy key costs one row every few seconds, not
+ * one per request.
+ */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -10,7 +13,7 @@ const WRITE_EVERY_MS = 10_000;
 
 interface LastUsed {
   touch(id: Uuid): void;
-  /** Writes pending times. */
+  /** Writes the times that are not written yet. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,14 +33,14 @@ export function keepLastUsed(
       [plainArray([...batch.keys()]), plainArray([...batch.values()])],
     );
     await write.catch((error) => {
-      // Kept for the next write, with newer ones.
+      // After a failure, keeps the batch for the next write, together with newer times.
       used = new Map([...batch, ...used]);
       throw error;
     });
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not save when keys were last used"),
+      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not save the API keys' last-used times"),
     );
   const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {
@@ -45,7 +48,7 @@ export function keepLastUsed(
     flush,
     async close() {
       stop();
-      // A failure must not delay the shutdown.
+      // Ignores a failure, which must not delay the shutdown.
       await tryToFlush();
     },
   };

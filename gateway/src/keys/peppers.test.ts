@@ -1,4 +1,7 @@
-/** The pepper is replaced while keys are in use: a key is accepted under the old one until it is used, then under the new one. */
+/**
+ * Replacing the pepper (the secret for hashing keys) while keys are in use: a key is accepted under the old pepper
+ * until it is used, then under the new one.
+ */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -28,7 +31,7 @@ async function openPlace(t: TestContext) {
     log: createLog("silent"),
     broadcast: silence,
   };
-  /** A gateway with these peppers. */
+  /** Opens the keys of a gateway with these peppers. */
   const gateway = (peppers: Peppers, keepsPeppers = true) => {
     const options = { ...common, ...peppers, keepsPeppers: () => keepsPeppers };
     const [keys, tokens] = [openApiKeys(options), openHostTokens(options)];
@@ -40,7 +43,7 @@ async function openPlace(t: TestContext) {
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
-test("rehashes a key when it is used, and refuses keys never used before the old pepper was removed", async (t) => {
+test("rehashes a key when it is used, and refuses keys that were never used before the old pepper was removed", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const shown = await before.keys.issue(account, "shown");
@@ -63,7 +66,7 @@ test("rehashes a key when it is used, and refuses keys never used before the old
   await after.close();
 });
 
-test("rehashes each of the two secrets of a rotated key when it is used", async (t) => {
+test("rehashes both secrets of a rotated key, each when it is used", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const { id, token: previous } = await before.keys.issue(account, "rotated");
@@ -75,14 +78,14 @@ test("rehashes each of the two secrets of a rotated key when it is used", async 
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
   const after = gateway({ pepper: SECOND });
   for (const shown of [previous, token]) assert.equal((await after.keys.authenticate(bearer(shown)))?.id, id);
-  // The recorded pepper moves with the secret.
+  // Rotation moves the recorded pepper to the columns of the previous secret.
   const third = (await after.keys.rotate(account, id, 3_600_000)) ?? assert.fail("no new secret");
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
   assert.equal((await after.keys.authenticate(bearer(third)))?.id, id);
   await after.close();
 });
 
-test("authenticates every key on two gateways with the peppers in either order, and never restores an old hash", async (t) => {
+test("authenticates every key while two gateways have the peppers in opposite order, and never restores an old hash", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const behind = gateway({ pepper: FIRST, next: SECOND });
   const ahead = gateway({ pepper: SECOND, old: FIRST });
@@ -95,7 +98,7 @@ test("authenticates every key on two gateways with the peppers in either order, 
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
 });
 
-test("accepts a key that many gateways rehash at once, and stores the new hash", async (t) => {
+test("accepts a key that six gateways rehash at once, and stores the new hash", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const { id, token } = await gateway({ pepper: FIRST }).keys.issue(account, "busy");
   const gateways = Array.from({ length: 6 }, () => gateway({ pepper: SECOND, old: FIRST }));
@@ -119,7 +122,7 @@ test("refuses a wrong secret under every pepper, and writes nothing for it", asy
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 1);
 });
 
-test("creates, rotates and authenticates keys without rehashing on a database without the pepper columns", async (t) => {
+test("creates, rotates and authenticates keys on a database without the pepper columns, without rehashing", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   await pool.query("alter table api_key drop column pepper, drop column previous_pepper");
   await pool.query("alter table host_token drop column pepper");

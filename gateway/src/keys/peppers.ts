@@ -1,7 +1,7 @@
 /**
- * The pepper, and the previous or next one during a replacement. Secrets are accepted under any of them. A secret hashed under the old
- * pepper is hashed again when it is used, because only its holder has it. The pepper of each hash is recorded, so that operators see when
- * the old one can be removed.
+ * The pepper (the server's secret for hashing keys), and the previous or next one during a replacement. Keys are
+ * accepted under any of them. A key hashed with the old pepper is hashed again when it is used, because only its holder
+ * has it. The pepper of each hash is recorded, so that operators see when the old pepper can be removed.
  */
 import { createHmac } from "node:crypto";
 import type pg from "pg";
@@ -9,23 +9,23 @@ import { z } from "zod";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { hashToken, sameHash } from "./secrets.ts";
 
-/** The migration that added the columns. */
+/** The migration that adds the columns for peppers. */
 export const PEPPERS_SCHEMA = 29;
 
 export interface Peppers {
-  /** Hashes new secrets. */
+  /** Used to hash new secrets. */
   pepper: string;
-  /** The previous pepper. Secrets under it are hashed again when used. */
+  /** The previous pepper. Secrets hashed with it are hashed again when they are used. */
   old?: string | undefined;
-  /** The next pepper, which other gateways may already use. Secrets under it stay as they are. */
+  /** The next pepper, which other gateways may already use. Secrets hashed with it stay unchanged. */
   next?: string | undefined;
 }
 
-/** Identifies a pepper without revealing it. */
+/** A value that identifies a pepper without revealing it. */
 export const fingerprintOf = (pepper: string): string =>
   createHmac("sha256", pepper).update("which pepper").digest("hex").slice(0, 16);
 
-/** The pepper of the stored hash. */
+/** Returns the pepper with which the stored hash was made from this token. */
 export function madeWith(stored: Buffer, token: string, peppers: Peppers): keyof Peppers | undefined {
   for (const which of ["pepper", "old", "next"] as const) {
     const pepper = peppers[which];
@@ -36,7 +36,7 @@ export function madeWith(stored: Buffer, token: string, peppers: Peppers): keyof
 
 const There = row({ there: z.boolean() });
 
-/** For a command: whether the database has the columns. Gateways know their schema. */
+/** Whether the database has the columns for peppers. For commands, which may run on any schema version. */
 export async function keepsPeppers(pool: pg.Pool): Promise<boolean> {
   const { there } = await queryOne(pool, There, "select count(*) > 0 as there from migration where version >= $1", [
     PEPPERS_SCHEMA,
@@ -47,14 +47,14 @@ export async function keepsPeppers(pool: pg.Pool): Promise<boolean> {
 const Unseen = row({ total: column.count, unseen: column.count, unseenInUse: column.count });
 
 export interface SeenUnder {
-  /** Active secrets, without those of sessions, which expire within half a day. */
+  /** Active secrets, except those of sessions, which expire within half a day. */
   total: number;
-  /** Secrets not recorded under the pepper, and those among them used in the last 30 days. */
+  /** Secrets that are not recorded with this pepper, and how many of these were used in the last 30 days. */
   unseen: number;
   unseenInUse: number;
 }
 
-/** Counts the secrets used since the pepper changed. A key's previous secret counts while it works. */
+/** Counts the secrets that were used since the pepper changed. A key's previous secret counts as long as it works. */
 export async function seenUnder(pool: pg.Pool, table: "api_key" | "host_token", pepper: string): Promise<SeenUnder> {
   const previous =
     table === "api_key"

@@ -1,7 +1,7 @@
 /**
- * Records the pepper of a secret's hash, and hashes secrets under the old pepper again when they are used. Both happen beside the request,
- * which does not wait, and a failure is repeated at the next use. A hash is replaced only if it is unchanged, so concurrent gateways and
- * rotations lose nothing.
+ * Hashes secrets under the old pepper again when they are used, and records the pepper of each hash. The request does
+ * not wait for this, and a failure is repeated at the next use. A hash is replaced only if it is unchanged, so that
+ * concurrent gateways and rotations do not overwrite each other.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -18,24 +18,24 @@ interface Options extends Peppers {
 interface Seen {
   reference: string;
   token: string;
-  /** The stored hash. */
+  /** The hash that the database has. */
   hash: Buffer;
   madeWith: keyof Peppers;
-  /** The recorded fingerprint. */
+  /** The fingerprint of the pepper, as recorded with the hash. */
   writtenDown: string | null;
 }
 
 interface Rehashing {
-  /** Whether the pepper is being replaced and the database has the columns. */
+  /** Whether the pepper is being replaced and the database has the columns for it. */
   isOn(): boolean;
   seen(secret: Seen): void;
-  /** Runs in the transaction that creates the secret. */
+  /** Records the pepper of a new secret, in the transaction that creates the secret. */
   issued(client: pg.PoolClient, reference: string): Promise<void>;
   /** Resolves when no write is in flight. */
   idle(): Promise<void>;
 }
 
-/** A key's current and previous secrets are in different columns. */
+/** The columns of a kind's secrets. A key's current and previous secrets are in different columns. */
 const PLACES = {
   api_key: [
     { reference: "reference", hash: "secret_hash", pepper: "pepper" },

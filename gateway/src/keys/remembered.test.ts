@@ -1,4 +1,4 @@
-/** The cache of secrets: valid or invalid, for at most a minute, and never older than a change. */
+/** The cache of verified secrets: valid or invalid, for at most a minute, and never outdated by a change. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -10,7 +10,7 @@ import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openApiKeys } from "./api-keys.ts";
 
-/** A broadcast for a single gateway. */
+/** A broadcast without other gateways. */
 const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
 async function openKeys(t: TestContext) {
@@ -28,7 +28,7 @@ async function openKeys(t: TestContext) {
   return { pool, clock, keys, account, heard };
 }
 
-test("remembers a rejected token for one minute", async (t) => {
+test("caches a rejected token for one minute", async (t) => {
   const { pool, clock, keys, account } = await openKeys(t);
 
   const { id, token } = await keys.issue(account, "early");
@@ -43,11 +43,11 @@ test("remembers a rejected token for one minute", async (t) => {
 });
 
 for (const change of ["revocation", "suspension"] as const) {
-  test(`keeps a ${change} that arrives while the key is being looked up`, async (t) => {
+  test(`does not cache a key if its ${change} arrives while the key is being looked up`, async (t) => {
     const { pool, keys, account, heard } = await openKeys(t);
     const { id, token } = await keys.issue(account, "a key");
     const header = `Bearer ${token}`;
-    // The row was read just before the change and arrives just after the message about it.
+    // Simulates a row that is read just before the change and arrives just after the message about the change.
     const read = Promise.withResolvers<void>();
     const told = Promise.withResolvers<void>();
     const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;

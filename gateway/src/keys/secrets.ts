@@ -1,6 +1,7 @@
 /**
- * The form of API keys and host tokens: `tsk_live_<reference>_<secret>`. The reference is public and finds the row; the
- * secret is 256 bits, shown once and stored as an HMAC under the server's pepper, so that a stolen database opens nothing.
+ * The format of API keys and host tokens: `tsk_live_<reference>_<secret>`. The reference is public and finds the row.
+ * The secret has 256 bits, is shown once and is stored as an HMAC with the server's pepper, so that a stolen database
+ * gives no access.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { base62 } from "../base/ids.ts";
@@ -13,7 +14,7 @@ const FORM = /^(tsk|tht)_live_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})$/;
 export type SecretKind = "tsk" | "tht";
 
 interface NewSecret {
-  /** The whole token; never stored. */
+  /** The whole token, which is never stored. */
   token: string;
   reference: string;
   hash: Buffer;
@@ -29,12 +30,15 @@ export function hashToken(token: string, pepper: string): Buffer {
   return createHmac("sha256", pepper).update(token).digest();
 }
 
-/** A cache key. It is never stored, so a plain hash is enough, at a fifth of an HMAC's time. */
+/**
+ * The key of a token in the cache. It is only in memory, so a plain hash is enough, which takes a fifth of an HMAC's
+ * time.
+ */
 export function cacheKeyOf(token: string, pepper: string): string {
   return hash("sha256", `${pepper} ${token}`, "base64");
 }
 
-/** The reference of a well-formed token of this kind. */
+/** Returns the reference of a token, or undefined if the token does not have the format of this kind. */
 export function referenceOf(kind: SecretKind, token: string): string | undefined {
   const match = FORM.exec(token);
   return match?.[1] === kind ? match[2] : undefined;
@@ -44,7 +48,7 @@ export function sameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The token of an `Authorization: Bearer …` header. */
+/** Returns the token of an `Authorization: Bearer …` header. */
 export function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const match = /^bearer +(\S+) *$/i.exec(header);

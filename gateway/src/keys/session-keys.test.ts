@@ -17,7 +17,7 @@ const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 const HOUR_MS = 60 * 60 * 1000;
 
-describe("session keys", () => {
+describe("keys of the console's playground", () => {
   let db: TestDatabase;
   let broadcast: Broadcast;
   let clock: ManualClock;
@@ -70,13 +70,13 @@ describe("session keys", () => {
     return issued;
   };
 
-  test("receive thinking in the stream, and record no labels", async () => {
+  test("receive reasoning in the stream, and record no labels", async () => {
     const { token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.reasoningContent, holder?.labels], [true, false]);
   });
 
-  test("exist once per session and account, with a new secret for each request, even for concurrent ones", async () => {
+  test("exist once per session and account, and get a new secret at each request, even if requests are concurrent", async () => {
     const [session, other] = [await begin(), await begin()];
     const first = await issue(session);
     assert.ok(await works(first.token));
@@ -92,14 +92,14 @@ describe("session keys", () => {
     assert.ok(await works(second.token), "the other sessions' keys are as they were");
   });
 
-  test("act for the account with a name and lower limits of their own", async () => {
+  test("act for the account with their own name and lower limits", async () => {
     const { id, token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.id, holder?.name, holder?.accountId], [id, "Playground", account]);
     assert.deepEqual(holder?.own, { requestsPerMinute: 60, tokensPerMinute: 500_000, inFlight: 4 });
   });
 
-  test("are not listed, changed or counted among the account's keys", async () => {
+  test("are not listed or changed as keys of the account, and do not count for its limit", async () => {
     const owner = await newAccount();
     const { id, token } = await issue(await begin(), owner);
     assert.deepEqual(await keys.list(owner, { limit: 10 }), []);
@@ -115,7 +115,7 @@ describe("session keys", () => {
     assert.ok(await works(token));
   });
 
-  test("end with their session immediately", async () => {
+  test("stop working at once when their session ends", async () => {
     const session = await begin();
     const { token } = await issue(session);
     assert.ok(await works(token));
@@ -124,7 +124,7 @@ describe("session keys", () => {
     assert.equal(await sessionKeys.issue({ accountId: account, sessionId: session }), undefined);
   });
 
-  test("are not issued if their session ends meanwhile", async () => {
+  test("are not issued if their session ends at the same time", async () => {
     for (let i = 0; i < 10; i++) {
       const session = await begin();
       const [issued] = await Promise.all([
@@ -135,7 +135,7 @@ describe("session keys", () => {
     }
   });
 
-  test("are refused for an account that the user left, and work for others", async () => {
+  test("stop working for an account that the user leaves, and still work for other accounts", async () => {
     const [left, stayed] = [await newAccount(), await newAccount()];
     for (const id of [left, stayed]) {
       await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, id]);
@@ -148,7 +148,7 @@ describe("session keys", () => {
   });
 
   for (const role of ["billing", "viewer"]) {
-    test(`stop working when their member becomes ${role}, and continue after a change to the role member`, async () => {
+    test(`stop working when the user becomes ${role}, and continue after a change to the role member`, async () => {
       const shared = await newAccount();
       const join = "insert into account_member (account_id, identity_id, role) values ($1, $2, 'member')";
       await db.pool.query(join, [shared, identity]);
@@ -165,7 +165,7 @@ describe("session keys", () => {
     });
   }
 
-  test("expire after 12 hours, or earlier with their session", async () => {
+  test("expire after 12 hours, or earlier when their session does", async () => {
     const [long, short] = [await issue(await begin()), await issue(await begin("1 hour"))];
     assert.ok(Math.abs(long.expiresAt.getTime() - Date.now() - 12 * HOUR_MS) < HOUR_MS / 2);
     assert.ok(Math.abs(short.expiresAt.getTime() - Date.now() - HOUR_MS) < HOUR_MS / 2);

@@ -1,6 +1,6 @@
 /**
- * The playground's keys, one per session, for the public API. Such a key is not listed among the account's keys, ends with its session, and
- * has lower limits, because a browser page holds it.
+ * The keys that the console's playground uses for the public API, one per session and account. They are not listed
+ * among the account's keys and end with their session. Their limits are lower, because a browser page has the secret.
  */
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -19,9 +19,9 @@ const Key = row({ id: column.uuid });
 const Issued = row({ id: column.uuid, expiresAt: column.moment });
 
 export interface SessionKeys {
-  /** Replaces the session's previous key. Undefined when the session has ended. */
+  /** Issues a key, or a new secret for the session's existing key. Returns undefined when the session has ended. */
   issue(of: { accountId: Uuid; sessionId: Uuid }): Promise<{ id: Uuid; token: string; expiresAt: Date } | undefined>;
-  /** All keys that the account ever had, including ended ones, to find their requests. */
+  /** Lists all session keys that the account ever had, so that their requests can be found. */
   ofAccount(accountId: Uuid): Promise<Uuid[]>;
 }
 
@@ -40,7 +40,7 @@ export function openSessionKeys(options: Options): SessionKeys {
     async issue({ accountId, sessionId }) {
       const { token, reference, hash } = makeSecret("tsk", random, pepper);
       const [column, value, put] = keepsPeppers() ? [", pepper", ", $11", ", pepper = excluded.pepper"] : ["", "", ""];
-      // Locks the session, so that ending it now also ends this key.
+      // Locks the session. If it ends at the same time, the key ends too.
       const issued = await queryRow(
         pool,
         Issued,
@@ -69,7 +69,7 @@ export function openSessionKeys(options: Options): SessionKeys {
         ],
       );
       if (issued === undefined) return undefined;
-      // Gateways may have cached the replaced secret.
+      // Makes gateways drop the replaced secret from their caches.
       await broadcast.send(CHANGED.api_key, issued.id);
       return { ...issued, token };
     },

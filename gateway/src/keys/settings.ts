@@ -1,29 +1,29 @@
-/** The owner's settings of an API key: budgets, expiry, models, and limits below the platform's. */
+/** The settings that an owner gives an API key: budgets, expiry, models, and limits below the platform's. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Pico } from "../base/money.ts";
 import type { LimitOverrides } from "./keys.ts";
 
 export interface KeySettings {
-  /** Per UTC day, and per UTC month. */
+  /** The budget per UTC day. The next field is the budget per UTC month. */
   budgetDay: Pico | null;
   budgetMonth: Pico | null;
   expiresAt: Date | null;
   models: string[] | null;
-  /** Whether other hosts' nodes may check its answers. */
+  /** Whether answers to the key's requests may be checked on other hosts' nodes. */
   spotChecks: boolean;
-  /** Whether `user` and `metadata.label` of its requests are stored. */
+  /** Whether `user` and `metadata.label` of the key's requests are stored. */
   labels: boolean;
-  /** Whether thinking is also sent in `reasoning_content`. */
+  /** Whether reasoning is also sent in the field `reasoning_content`. */
   reasoningContent: boolean;
-  /** Absent limits stay unchanged. */
+  /** The owner's limits. In a change, absent limits stay unchanged. */
   ownLimits: Partial<LimitOverrides>;
 }
 
-/** Absent settings stay unchanged. */
+/** A change of a key's settings. Absent settings stay unchanged. */
 export type KeyChange = Partial<KeySettings> & { name?: string };
 
-/** The first setting that a change loosens, by its API name; undefined if it only tightens. */
+/** The first setting that a change loosens, by its name in the API. Undefined if the change only tightens. */
 export function loosenedLimits(was: KeySettings, change: KeyChange): string | undefined {
   const isMore = <Value extends Pico | Date | number>(before: Value | null, now: Value | null | undefined): boolean =>
     before !== null && now !== undefined && (now === null || now > before);
@@ -37,7 +37,7 @@ export function loosenedLimits(was: KeySettings, change: KeyChange): string | un
   return limits.some((name) => isMore(was.ownLimits[name] ?? null, change.ownLimits?.[name])) ? "limits" : undefined;
 }
 
-/** Runs in the caller's transaction. False when the account has no such key or it is revoked. */
+/** Changes a key in the caller's transaction. Returns false when the account has no such key or it is revoked. */
 export async function changeKey(
   client: pg.PoolClient,
   { accountId, id }: { accountId: Uuid; id: Uuid },

@@ -1,4 +1,7 @@
-/** A key's budgets: checked in the hold's transaction, and exact with concurrent operations of the account. */
+/**
+ * A key's budgets. They are checked in the transaction of the hold, and stay exact with concurrent operations of the
+ * account.
+ */
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -71,7 +74,7 @@ describe("a key's budget", () => {
     return rows[0];
   };
 
-  test("admits exactly as many of 200 concurrent requests as it can pay, across two gateways", async () => {
+  test("admits as many of 200 concurrent requests as the budget covers, on two gateways together", async () => {
     const key = await openKey({ budgetDay: pico(37n * HOLD) });
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, i) => (ledgers[i % 2] as Ledger).hold(holdBy(key))),
@@ -90,7 +93,7 @@ describe("a key's budget", () => {
   });
 
   for (const period of ["day", "month"] as const) {
-    test(`of a ${period} accepts a hold of exactly the amount left, and refuses one picodollar more`, async () => {
+    test(`per ${period} accepts a hold of exactly the amount left, and refuses one picodollar more`, async () => {
       const key = await openKey({ [period === "day" ? "budgetDay" : "budgetMonth"]: pico(2n * HOLD) });
       const more = { ...holdBy(key), amount: pico(HOLD + 1n) };
       assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
@@ -115,7 +118,7 @@ describe("a key's budget", () => {
     assert.equal(await ledger.expire(), 1);
     assert.deepEqual(await standing(key), { day_spent: COST, day_held: 0n, month_spent: COST, month_held: 0n });
 
-    // The request was answered, so its cost is charged as far as the budget has room.
+    // The request was answered, so a late settlement charges its cost as far as the budget allows.
     await ledger.settle(settlementOf(third, null));
     assert.deepEqual(await standing(key), {
       day_spent: 2n * COST,
@@ -125,7 +128,7 @@ describe("a key's budget", () => {
     });
   });
 
-  test("limits a late settlement to what is left of the budget", async () => {
+  test("limits a late settlement to the amount left in the budget", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const lost = holdBy(key);
     await ledger.hold(lost);
@@ -159,7 +162,7 @@ describe("a key's budget", () => {
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
   });
 
-  test("resets at the start of the day, and ignores holds of the day before", async () => {
+  test("resets at the start of the day, and does not count holds of the day before", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const today = holdBy(key);
     assert.deepEqual(await ledger.hold(today), { kind: "held" });
@@ -178,10 +181,10 @@ describe("a key's budget", () => {
     assert.deepEqual([after.day_spent, after.day_held], [COST, 0n]);
   });
 
-  test("counts a request of the day before against that day, also among concurrent requests", async () => {
+  test("counts a request of the day before against that day, even when requests are concurrent", async () => {
     const yesterday = systemClock.now() - DAY_MS;
     const key = await openKey({ budgetDay: pico(2n * HOLD) });
-    // The day has begun, so the key's counters are today's.
+    // Starts today's counters with a request of today.
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
     const late = Array.from({ length: 5 }, () => holdBy(key, yesterday));
     const outcomes = await Promise.all(late.map((hold) => ledger.hold(hold)));
@@ -197,7 +200,7 @@ describe("a key's budget", () => {
     assert.deepEqual([day_spent, day_held], [0n, HOLD], "today's room is as it was");
   });
 
-  test("limits a late settlement of the day before to what was left that day", async () => {
+  test("limits a late settlement of the day before to the amount left that day", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const yesterday = systemClock.now() - DAY_MS;
     await ledger.hold(holdBy(key));
@@ -215,7 +218,7 @@ describe("a key's budget", () => {
     ["a hold", 0],
     ["a batch of holds", 1],
   ] as const) {
-    test(`refuses ${what} that waited for the account lock while the budget was set`, async () => {
+    test(`refuses ${what} that waited for the account lock while a budget of zero was set`, async () => {
       const key = await openKey({});
       const setting = await db.pool.connect();
       try {
@@ -235,7 +238,7 @@ describe("a key's budget", () => {
     });
   }
 
-  test("includes the current day's spending when a gateway with a slow clock sets it", async () => {
+  test("includes the current day's spending when a gateway whose clock is slow sets it", async () => {
     const key = await openKey({});
     const ahead = holdBy(key, systemClock.now() + DAY_MS);
     await ledger.hold(ahead);
@@ -248,7 +251,7 @@ describe("a key's budget", () => {
     });
   });
 
-  test("is covered by the ledger check, which finds a wrong counter and a missing budget", async () => {
+  test("is verified by the ledger check, which reports a wrong counter and a missing budget", async () => {
     const proof = async () => (await checkLedger(db.pool)).filter(({ name }) => name.includes("budget"));
     const key = await openKey({ budgetDay: pico(2n * HOLD), budgetMonth: pico(3n * HOLD) });
     const [first, second] = [holdBy(key), holdBy(key)];
@@ -289,7 +292,7 @@ describe("a key's budget", () => {
   });
 });
 
-/** An ID with this creation time. */
+/** Generates an ID with this creation time, in Unix milliseconds. */
 function idAt(ms: number): Uuid {
   const id = newId();
   const time = ms.toString(16).padStart(12, "0");

@@ -1,15 +1,19 @@
-/** Checks the rollups (labels, performance, sums of closed days): computes each again from the records it summarises. */
+/**
+ * The checks of the rollups (labels, performance, sums of closed days): each is computed again from the records it
+ * summarizes.
+ */
 
 export interface Check {
   name: string;
   counts: string;
-  /** A select of one text column, with a row per difference. */
+  /** A select with one text column and one row per difference. */
   differs: string;
 }
 
 /**
- * What the rollups have counted of each request: its record, except requests that still wait in `unrolled`. A lost request counts
- * without node, output and charge, like in `history_roll_up`, until its late settlement is counted.
+ * The requests as the rollups have counted them. Requests that still wait in `unrolled` are left out. A request whose
+ * gateway was lost counts without node, output and charge, as in `history_roll_up`, until its late settlement is
+ * counted.
  */
 const counted = (keptFrom: string): string => `(
   select sign, outcome, account_id, key_id, model, label, created_at, prompt_tokens, ttft_ms, duration_ms, queue_ms,
@@ -30,28 +34,30 @@ const FIGURES = "requests, ok, closed, failed, prompt_tokens, completion_tokens,
   ", ",
 );
 const ADDED_FIGURES = FIGURES.map((figure) => `sum(${figure})`).join(", ");
-/** The count of a histogram and the sum of its buckets. */
+/** Adds up a histogram: the number of values, and the sum of their bucket numbers. */
 const numbersOf = (histogram: string): string =>
   `(select coalesce(sum(n & ((1::bigint << 40) - 1)), 0), coalesce(sum((n >> 40) * (n & ((1::bigint << 40) - 1))), 0) from unnest(${histogram}) as n)`;
 
 const NUMBERS = ["ttft_numbers", "ttft_buckets", "duration_numbers", "duration_buckets"];
 /**
- * Age up to which five-minute and hourly slots are compared: a day less than they are kept, because a sweep may delete older ones
- * during the check.
+ * The age up to which five-minute and hourly slots are compared. It is one day less than the slots are kept, because a
+ * sweep may delete older ones during the check.
  */
 const [FIVES_KEPT, HOURS_KEPT] = ["interval '2 days'", "interval '99 days'"];
 const ORIGIN = "timestamptz '2000-01-01 00:00Z'";
 
 /**
- * The bucket of a duration in milliseconds, computed differently from `histogram_bucket` so that a bug in that function shows. It uses
- * the seven highest bits.
+ * The histogram bucket of a duration in milliseconds, from its seven highest bits. Computed differently from
+ * `histogram_bucket`, so that a bug in that function shows.
  */
 const bucketOf = (ms: string): string => {
   const shift = `(26 - position(B'1' in greatest(${ms}, 64)::bit(32)))`;
   return `(64 * ${shift} + (greatest(${ms}, 0) >> ${shift}))`;
 };
 
-/** Expected counts by key, node and model, in five-minute slots, and in hours for everything older than two days. */
+/**
+ * The expected counts by key, node and model: in five-minute slots, and in hours for everything older than two days.
+ */
 const slots = (keptFrom: string): string => `(
   select account_id, key_id, node_id, model,
          date_bin(case when date_bin('5 minutes', created_at, ${ORIGIN}) >= now() - ${FIVES_KEPT} then interval '5 minutes' else '1 hour' end,
@@ -72,7 +78,10 @@ const slots = (keptFrom: string): string => `(
    cross join lateral (select outcome = 'ok' and completion_tokens > 1 and duration_ms > ttft_ms) f (flows)
    group by 1, 2, 3, 4, 5)`;
 
-/** `keptFrom`: the start of the oldest month whose records all exist. `performance`: the table or view that has all of its counts. */
+/**
+ * `keptFrom`: the start of the oldest month whose records all exist. `performance`: the table or view with all
+ * performance counts.
+ */
 export const rollupChecks = (keptFrom: string, performance: string): Check[] => [
   {
     name: "the rollups by label are the sums of their requests",
@@ -118,7 +127,10 @@ export const rollupChecks = (keptFrom: string, performance: string): Check[] => 
   },
 ];
 
-/** Days of a rollup with current sums. Days that changed since they were closed are neither read nor compared. */
+/**
+ * The closed days of a rollup. A day that changed after it was closed is left out, because its sums are outdated and
+ * not used.
+ */
 const closedDays = (what: "usage" | "performance"): string =>
   `(select day from closed_day where what = '${what}' except select day from late_day where what = '${what}')`;
 
@@ -126,7 +138,7 @@ const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
 
 const ofUsage = (table: string, keys: string, day: string): Check => ({
-  name: `the sums in ${table} are the sums of their hours`,
+  name: `the sums in ${table} equal the hourly rollups that they add up`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
               from (select ${day} as day, (${keys})::text as keys, (${AMOUNTS})::text as sums from ${table}) s
@@ -135,14 +147,14 @@ const ofUsage = (table: string, keys: string, day: string): Check => ({
              where s.sums is distinct from h.sums and coalesce(s.day, h.day) in ${closedDays("usage")}`,
 });
 
-/** Closed days have sums in addition to their hours. */
+/** Compares the sums of closed days with their hours. */
 export const CHECKS_OF_DAYS: Check[] = [
   ofUsage("usage_day", "account_id, key_id, model, outcome", "day"),
   ofUsage("usage_day_account", "account_id, outcome", "day"),
   ofUsage("usage_hour_all", "hour, model, outcome", "(hour at time zone 'UTC')::date"),
 ];
 
-/** A closed day's histogram, added up from the arrays of all rows with the same keys. */
+/** A closed day's histogram in its stored form, added up from all rollup rows with the same keys. */
 const packed = (histogram: string, { performance, keys, condition }: Omit<OfPerformance, "table">): string => `(
   select ${keys}, string_agg(int2send(bucket::int2) || int4send(count::int4), '' order by bucket) as bytes
     from (select ${keys}, n >> 40 as bucket, sum(n & ((1::bigint << 40) - 1)) as count
@@ -152,14 +164,14 @@ const packed = (histogram: string, { performance, keys, condition }: Omit<OfPerf
 interface OfPerformance {
   table: string;
   keys: string;
-  /** Selects the rows of the rollup that the sums are computed from. */
+  /** A condition that selects the rollup rows from which the sums are computed. */
   condition: string;
   kept?: string;
   performance: string;
 }
 
 const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): Check => ({
-  name: `the totals in ${table} are the sums of the rollups that they summarize`,
+  name: `the totals in ${table} equal the rollups that they summarize`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, rollups %s', (coalesce(s.slot, p.slot) at time zone 'UTC')::date,
                           coalesce(s.keys, p.keys), s.sums, p.sums)

@@ -1,6 +1,6 @@
 /**
- * The ledger check: computes every figure again from the records below it and lists differences. It reads one snapshot of the database,
- * so it can run on a live system.
+ * The ledger check: computes every balance, sum and rollup again from its records, and lists differences. It reads one
+ * snapshot of the database, so it can run on a live system.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -19,7 +19,7 @@ import { ledgerViews } from "./views.ts";
 
 interface CheckResult {
   name: string;
-  /** How many items were checked, and descriptions of the first few differences. */
+  /** How many items were checked. `differences` describes the first 20 differences. */
   checked: bigint;
   differences: string[];
 }
@@ -30,14 +30,19 @@ const Backend = row({ pid: z.int() });
 
 const PLATFORM = "00000000-0000-0000-0000-000000000001";
 const DIFFERENCES_SHOWN = 20;
-/** The start of the oldest month whose records exist. Older months were dropped, and their closings replace them. */
+/**
+ * The start of the oldest month whose records exist. Older months were dropped, and `ledger_closing` has their sums.
+ */
 const KEPT_FROM =
   "(select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') from ledger_closing)";
 
-/** IDs generated since that moment. */
+/** The smallest ID that a record of such a month can have. */
 const KEPT_FROM_ID = `(select coalesce(uuid_floor((max(month) + interval '1 month') at time zone 'UTC'),
                                uuid '00000000-0000-0000-0000-000000000000') from ledger_closing)`;
-/** Refused requests moved no money and may be deleted earlier than others; the rollups keep their counts. */
+/**
+ * Selects refused requests. They moved no money and may be deleted earlier than others, but the rollups keep their
+ * counts.
+ */
 const REFUSED = "starts_with(outcome, 'rate_limit_')";
 const isKept = (hour: string): string =>
   `(not ${REFUSED} or ${hour} >= (select coalesce(max(refusals_from), '-infinity') from history_kept))`;
@@ -47,10 +52,13 @@ const SUMS = "sum(amount), sum(requests), sum(prompt_tokens), sum(completion_tok
 
 /** The host's share, computed differently from `host_share` so that a bug in that function shows. */
 const shareOf = (charge: string): string => `div((${charge}) * ${HOST_SHARE_PERCENT}::numeric, 100)`;
-/** Granted credit that an identity spends on its own nodes earns nothing. */
+/**
+ * The part of a charge that is shared with the host. Granted credit that an owner spends on its own nodes is not
+ * shared.
+ */
 const SHARED = "r.charge_pico - r.granted_pico";
 
-/** `shared`: the part of a request's charge that is shared with the host. */
+/** Checks each request's payment to its host. `shared`: the SQL expression of the shared part of a charge. */
 const everyShare = (shared: string): Check => ({
   name: "every host got its share of the requests it served",
   counts: "select count(*) from request where host_account_id is not null",
@@ -90,8 +98,8 @@ const CHECKS: Check[] = [
   {
     name: "every charge is its token counts times its prices",
     counts: "select count(*) from request",
-    // A request that paid a host was billed. One that paid no host was billed in full or not at all. `short` is what a late settlement
-    // could not collect.
+    // A request that paid a host was charged in full, except for the amount that a late settlement could not collect
+    // (`short`). A request that paid no host was charged in full or nothing.
     differs: `select format('request %s: charge %s, short %s, due %s', r.id, r.charge_pico, r.short_pico, d.due)
                 from request r left join price p on p.version = r.price_version and p.model = r.model,
              lateral (select r.charge_pico + r.short_pico as billed,
@@ -127,7 +135,7 @@ const CHECKS: Check[] = [
                      is distinct from (t.account_id, t.other_account_id, t.amount)`,
   },
   {
-    name: "every payout line deducts what its host owed",
+    name: "every payout line deducts its host's debts",
     counts: "select count(*) from payout",
     differs: `select format('batch %s, host %s: line %s, set off %s', coalesce(p.batch_id, s.batch_id),
                             coalesce(p.account_id, s.host_account_id), p.set_off, s.amount)
@@ -137,7 +145,7 @@ const CHECKS: Check[] = [
                where p.set_off is distinct from s.amount`,
   },
   {
-    name: "the spending counted against each key's budget equals what the key spent and its open holds",
+    name: "the spending counted against each key's budget equals the key's charges and open holds",
     counts: "select count(*) from key_budget",
     differs: `select format('key %s: budgets %s, counted with %s; on %s spent %s and holds %s, found %s and %s; in its month %s and %s, found %s and %s',
                             k.id, (k.budget_day_pico, k.budget_month_pico)::text, (b.day_max, b.month_max)::text, b.day,
@@ -186,7 +194,8 @@ const CHECKS: Check[] = [
   {
     name: "every closed month matches its rollups",
     counts: "select count(*) from ledger_closing",
-    // Records outside of every partition, written by a gateway with a wrong clock, are never dropped.
+    // Includes records of dropped months that still exist. A gateway with a wrong clock wrote them outside of every
+    // partition, so they are never dropped.
     differs: `select format('account %s, %s, %s: closed with %s, rollups %s', coalesce(c.account_id, u.account_id),
                             coalesce(c.month, u.month), coalesce(c.kind, u.kind), c.sums, u.sums)
                 from (select account_id, month, kind, (${SUMS})::text as sums
@@ -234,7 +243,7 @@ const CHECKS: Check[] = [
   },
 ];
 
-/** Before the reserve was introduced, granted credit was not tracked. */
+/** For databases without the reserve, which did not track granted credit. */
 const CHECKS_WITHOUT_RESERVE: Check[] = [everyShare("r.charge_pico")];
 
 const CHECKS_OF_RESERVE: Check[] = [
@@ -242,8 +251,8 @@ const CHECKS_OF_RESERVE: Check[] = [
   {
     name: "every withheld share is its request's share",
     counts: "select count(*) from withheld_share",
-    // A share is withheld when it was not paid with the request, or paid and taken back. A request with a dropped record cannot be
-    // compared.
+    // A host's share is withheld in one of two ways: not paid with the request, or paid and later taken back. Requests
+    // whose record was dropped are not compared.
     differs: `select format('request %s: charge %s, paid %s to %s, withheld %s from %s', w.request_id, r.charge_pico, r.host_pico,
                             r.host_account_id, w.amount_pico, w.host_account_id)
                 from withheld_share w left join request r on r.id = w.request_id
@@ -283,7 +292,7 @@ const CHECKS_OF_RESERVE: Check[] = [
 ];
 
 interface Stoppable {
-  /** Checked before every statement. */
+  /** When aborted, the check stops before its next statement. */
   signal: AbortSignal;
   /** The process ID of the database session that runs the check, so that the caller can cancel its statement. */
   onBackend: (pid: number) => void;
@@ -294,12 +303,13 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
   const client = await pool.connect();
   try {
     await client.query("begin transaction isolation level repeatable read read only");
-    // This must precede the first read, which fixes the snapshot: otherwise a month dropped in between would miss its closing.
+    // Locks first, because the first read fixes the snapshot. A month dropped in between would be missing together with
+    // its closing sums.
     await client.query("lock table request in access share mode");
     onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
     // Reading a long history takes longer than the timeout of ordinary statements.
     await client.query("set local statement_timeout = 0");
-    // Larger memory for sums over all records is safe, because only one check runs at a time.
+    // Larger memory for sums over all records. Safe, because only one check runs at a time.
     await client.query("set local work_mem = '64MB'");
     const books = await ledgerViews(client);
     const results: CheckResult[] = [];
@@ -320,7 +330,7 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     return results;
   } finally {
     await client.query("rollback");
-    // The check may be cancelled twice, and a late cancellation must not hit another statement.
+    // An aborted check closes the connection, because a late cancellation must not hit the next user's statement.
     client.release(signal?.aborted === true);
   }
 }

@@ -2,11 +2,14 @@
 import { domain, number, text } from "../base/settings.ts";
 
 interface LedgerConfig {
-  /** How long a request's credit stays held after its gateway died. */
+  /** How long a request's credit stays held, in ms, when its gateway stops renewing the hold. */
   holdLeaseMs: number;
-  /** The directory of settlements that the database cannot accept at the moment. Undefined: below the data directory. */
+  /**
+   * The directory for settlements that the database cannot accept at the moment. Undefined: a folder in the data
+   * directory.
+   */
   spoolDir: string | undefined;
-  /** How long committed entries stay in the journals beside the spool. */
+  /** How long committed entries stay in the journals beside the spool, in ms. */
   replayWindowMs: number;
 }
 

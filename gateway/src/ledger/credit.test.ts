@@ -6,7 +6,7 @@ import { openCredit } from "./credit.ts";
 
 const [ONE, TWO, THREE] = ["one", "two", "three"] as Uuid[] as [Uuid, Uuid, Uuid];
 
-/** Balances from a database whose answers the test controls. */
+/** Opens the credit check on a database whose answers the test controls. */
 function open(rememberedMax?: number) {
   const clock = manualClock();
   const looks: { accountId: Uuid; answer: (has: boolean) => void; fail: (error: Error) => void }[] = [];
@@ -32,7 +32,7 @@ test("shares one balance query among concurrent callers and caches the result fo
   assert.equal(await again, true);
 });
 
-test("caches a result for one second from the start of its query, and does not share a query that takes longer", async () => {
+test("starts a new query after one second, and keeps its result when the older query ends later", async () => {
   const { clock, credit, looks } = open();
   const slow = credit.has(ONE);
   clock.advance(1_000);
@@ -45,7 +45,7 @@ test("caches a result for one second from the start of its query, and does not s
   assert.equal(credit.has(ONE), true, "the older answer does not take the place of the newer");
 });
 
-test("counts the age of a slow query's result from its start, then queries again", async () => {
+test("caches the result of a slow query for one second after the query started", async () => {
   const { clock, credit, looks, answer } = open();
   const slow = credit.has(ONE);
   clock.advance(600);
@@ -58,7 +58,7 @@ test("counts the age of a slow query's result from its start, then queries again
   assert.equal(looks.length, 1, "it is a second old");
 });
 
-test("takes the balance from a hold instead of a query, unless a newer balance is cached", async () => {
+test("takes the result from a hold instead of a query, unless a newer result is cached", async () => {
   const { clock, credit, looks } = open();
   const begun = clock.monotonic();
   credit.learned(ONE, true, begun);
@@ -70,7 +70,7 @@ test("takes the balance from a hold instead of a query, unless a newer balance i
   assert.equal(looks.length, 0);
 });
 
-test("queries the balance again after a transfer, even if a query is in flight", async () => {
+test("queries the balance again after a transfer, even if an earlier query is still in flight", async () => {
   const { credit, looks } = open();
   const before = credit.has(ONE);
   credit.forget(ONE);

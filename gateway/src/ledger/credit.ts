@@ -1,7 +1,7 @@
 /**
- * Checks whether an account has any credit before the request's body is read, so that an account at zero costs little. It uses a
- * balance that is at most a second old. Every hold updates the cached balance, so a busy account needs no query. The hold itself still
- * decides.
+ * Checks whether an account has any credit before the request's body is read, so that requests of an account without
+ * credit cost little. The check uses a result that is at most one second old. Every hold updates the cached result, so
+ * a busy account needs no query. The hold itself makes the final decision.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -10,11 +10,11 @@ const FRESH_MS = 1_000;
 const REMEMBERED_MAX = 50_000;
 
 interface Credit {
-  /** Whether the balance was above zero at most a second ago. Concurrent callers share one query. */
+  /** Whether the balance was above zero at some moment of the last second. Concurrent callers share one query. */
   has(accountId: Uuid): boolean | Promise<boolean>;
-  /** The balance that an operation started at `asOf` (monotonic) returned. */
+  /** Caches whether the account has credit, as an operation found that started at `asOf` (monotonic, ms). */
   learned(accountId: Uuid, has: boolean, asOf: number): void;
-  /** Discards the cached balance, because this gateway changed it. */
+  /** Discards the cached result, because this gateway has changed the balance. */
   forget(accountId: Uuid): void;
 }
 
@@ -30,7 +30,7 @@ export function openCredit(options: {
   const learned: Credit["learned"] = (accountId, has, asOf) => {
     const before = known.get(accountId);
     if (before !== undefined && before.asOf > asOf) return;
-    // In the order of learning: the first entry is the oldest and is removed first.
+    // Moves the account to the end. The first account is the one updated longest ago and is removed first.
     known.delete(accountId);
     known.set(accountId, { has, asOf });
     if (known.size > rememberedMax) known.delete(known.keys().next().value as Uuid);
@@ -47,7 +47,7 @@ export function openCredit(options: {
         asOf: now,
         answer: look(accountId)
           .then((has) => {
-            // The entry was discarded during the query, so the result may be older than that change.
+            // Skips a result whose account was discarded during the query, because the result may precede the change.
             if (looking.get(accountId) === one) learned(accountId, has, now);
             return has;
           })

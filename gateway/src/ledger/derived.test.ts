@@ -1,4 +1,4 @@
-/** Migrating a platform with history to derived entries changes no line, balance or statement. */
+/** The migration to derived ledger entries, on a database with history: no statement line and no balance changes. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -19,7 +19,7 @@ const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId()
 
 let database: TestDatabase;
 
-/** Holds and settles a request like gateways of that version: one token in, one out. */
+/** Holds and settles a request with one input and one output token, as gateways of the previous version do. */
 async function served(charge: number, when?: Date): Promise<void> {
   await aMillisecondLater();
   const at = when ?? new Date();
@@ -34,11 +34,11 @@ async function served(charge: number, when?: Date): Promise<void> {
        '{ok}', '{200}', '{stop}', '{1}', '{0}', '{1}', '{0}', '{0}', '{0}', array[$6]::bigint[])`,
     [id, BUILDER, HOST, NODE, charge, at.getTime()],
   );
-  // The functions of that version, which are missing here, would have marked the request for the rollup.
+  // Marks the request for the rollup, as the SQL functions of the previous version did.
   await database.pool.query("insert into unrolled (request_id, outcome) values ($1, 'ok')", [id]);
 }
 
-/** Since the migration, entries of one millisecond have no order; before, they had the order of insertion. */
+/** Separates entries in time: since the migration, entries of the same millisecond have no order. */
 const aMillisecondLater = (): Promise<unknown> => database.pool.query("select pg_sleep(0.002)");
 
 async function move(kind: string, account: string, amount: number): Promise<void> {
@@ -54,7 +54,10 @@ async function assertProved(): Promise<void> {
   );
 }
 
-/** Everything that users see. Lines are identified by position, because their IDs change. */
+/**
+ * Reads the entries, statements and totals that users see. Statement lines have no IDs here, because the migration
+ * changes them.
+ */
 async function told() {
   const { pool } = database;
   const statement = openStatement({ pool });
@@ -72,7 +75,7 @@ async function told() {
   };
 }
 
-/** A database of the previous version whose owner has both kinds of accounts. */
+/** Opens a database of the previous version, in which one owner has a builder and a host account. */
 async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
   database = await openTestDatabase({ sql: await sqlUpTo(t, padded(DERIVED_SINCE - 1)) });
   t.after(database.close);
@@ -90,7 +93,7 @@ async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
   return pool;
 }
 
-test("migrating the previous schema keeps requests, transfers, payouts and set-offs", async (t) => {
+test("migrating from the previous schema keeps requests, transfers, payouts and set-offs", async (t) => {
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);
   await move("grant", BUILDER, 500);
@@ -99,7 +102,7 @@ test("migrating the previous schema keeps requests, transfers, payouts and set-o
   assert.equal((await pool.query("select payout_create($1, 'paid', 'o', 1, 0)", [newId()])).rowCount, 1);
   await pool.query("select payout_paid(id, 'o') from payout_batch");
   await served(1_000);
-  // More than the balance: the host's later earnings pay the debt.
+  // The dispute exceeds the balance, so later earnings of the owner's host account pay the debt.
   await move("dispute", BUILDER, 10_000);
   await aMillisecondLater();
   await pool.query("select payout_create($1, 'set off', 'o', 1, 0)", [newId()]);
@@ -114,7 +117,7 @@ test("migrating the previous schema keeps requests, transfers, payouts and set-o
   assert.deepEqual(await told(), before);
 });
 
-test("a month recorded by the previous version closes like any other month", async (t) => {
+test("a month that the previous version recorded closes like any other month", async (t) => {
   await pastMidnight();
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);

@@ -1,4 +1,6 @@
-/** The file system operations that the spool needs, as a port: the simulator's version can lose unsynced writes. */
+/**
+ * The file system operations of the spool, as an interface. The simulator's implementation can lose unsynced writes.
+ */
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 
 interface DiskStat {
@@ -10,7 +12,7 @@ interface DiskStat {
 
 export interface DiskFile {
   write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
-  /** Appends all of it to an open file. */
+  /** Appends the whole text to an open file. */
   writeFile(text: string): Promise<void>;
   read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
   truncate(size: number): Promise<void>;
@@ -20,7 +22,7 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** Errors carry the system's codes (`ENOENT`, `ENOSPC`). */
+/** A file system. Its errors have the system's codes (`ENOENT`, `ENOSPC`). */
 export interface Disk {
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<string | undefined>;
   open(path: string, flags: "r" | "wx" | "a", mode?: number): Promise<DiskFile>;

@@ -1,4 +1,4 @@
-/** Holding credit for requests: the SQL statements and their results. */
+/** The SQL statements that hold credit for requests, and their results. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -21,7 +21,7 @@ export interface HoldOrder {
   promptTokens: number;
   priceVersion: number;
   client: string;
-  /** The builder's own label for the request. */
+  /** The label that the builder gave the request. */
   label?: string | null;
 }
 
@@ -31,7 +31,7 @@ export type HoldOutcome =
   /** The hold exceeds what is left of the key's budget for the UTC day or month. */
   | { kind: "exceeds_budget"; of: "day" | "month"; available: Pico }
   | { kind: "no_credit" }
-  /** The ID belongs to a request that has already ended. */
+  /** A request with this ID has already ended. */
   | { kind: "ended" };
 
 const HOLD = {
@@ -43,27 +43,30 @@ const HOLD = {
 };
 
 /**
- * A single hold has its own statement without arrays, which costs the database half as much. Gateways with little traffic send mostly
- * these.
+ * A statement without arrays for a single hold, which costs the database half as much. Gateways with little traffic
+ * send mostly single holds.
  */
 const HOLD_ONE = {
   name: "ledger_hold_one",
   text: `select code, available from ledger_hold_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 };
 
-/** One element per operation, in PostgreSQL's text format of arrays: parsing it here is cheaper than pg's parser. */
+/**
+ * The results of a batch, one array element per hold. PostgreSQL's text format is parsed here, which is faster than
+ * pg's parser.
+ */
 const Codes = row({ codes: z.string(), available: z.string() });
 const Code = row({ code: z.int(), available: column.pico });
 
 interface Terms {
   gatewayId: string;
-  /** The lease, as a PostgreSQL interval. */
+  /** How long the hold lasts without renewal, as a PostgreSQL interval. */
   lease: string;
-  /** Whether the database has the functions for single operations. */
+  /** Whether the database has the functions for single holds. */
   hasOnes: boolean;
 }
 
-/** Runs the batch in one transaction. */
+/** Places all holds of the batch in one transaction. */
 export async function holdBatch(pool: pg.Pool, orders: HoldOrder[], terms: Terms): Promise<HoldOutcome[]> {
   const { gatewayId, lease, hasOnes } = terms;
   const [first] = orders;
@@ -90,7 +93,7 @@ function holdOutcome(code: number, available: Pico): HoldOutcome {
     case -4:
       return { kind: "exceeds_budget", of: "month", available };
     default:
-      // -1: the balance is zero or below. -2: the account never had credit.
+      // Special values: -1 if the balance is zero or below, -2 if the account never had credit.
       return { kind: "no_credit" };
   }
 }
@@ -132,7 +135,7 @@ function parameters(orders: HoldOrder[], gatewayId: string, lease: string): stri
   ];
 }
 
-/** The request's future record, from key to label, in the order of the SQL functions' arguments. */
+/** The columns of the requests' future records, from key to label, in the order of the SQL functions' arguments. */
 export const requestColumns = (orders: HoldOrder[]): string[] => [
   plainArray(orders.map((o) => o.keyId)),
   textArray(orders.map((o) => o.keyName)),

@@ -1,4 +1,4 @@
-/** What a host has earned: paid, set off, owed, held back and withheld amounts. */
+/** Computes what a host has earned: amounts paid out, set off, still owed, held back and withheld. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, ZERO } from "../base/money.ts";
@@ -6,13 +6,13 @@ import { column, queryOne, row } from "../db/rows.ts";
 import { hasReserve } from "./reserve.ts";
 
 export interface HostMoney {
-  /** The sum of all payouts. */
+  /** The sum of all payouts to the host. */
   paidOut: Pico;
-  /** Set off against debts of its owners' builder accounts after refunds or disputes. */
+  /** Earnings that were deducted for debts of its owners' builder accounts, after refunds or disputes. */
   setOff: Pico;
-  /** Still owed, including amounts in open payout batches. */
+  /** Earnings that are still owed, including those in open payout batches. */
   pending: Pico;
-  /** The part of `owed` that is younger than the hold-back period. */
+  /** The part of `pending` that is younger than the hold-back period. */
   heldBack: Pico;
   /** Withheld shares in the platform's reserve, which an operator may release. Not part of the other amounts. */
   withheld: Pico;
@@ -25,7 +25,7 @@ const WITHHELD = `select coalesce(sum(amount_pico), 0) as withheld from withheld
 
 const NOTHING = { withheld: ZERO };
 
-/** `holdDays`: the hold-back period. */
+/** `holdDays`: the hold-back period in days, during which earnings are not paid out. */
 export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (hostId: Uuid) => Promise<HostMoney> {
   const { pool, holdDays } = options;
   return async (hostId) => {
@@ -40,7 +40,8 @@ export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (ho
       [hostId, holdDays],
     );
     const { withheld } = (await hasReserve(pool)) ? await queryOne(pool, Withheld, WITHHELD, [hostId]) : NOTHING;
-    // Set-offs may have used held-back earnings, and older batches were paid without a hold-back period.
+    // Limited to `pending`, because set-offs may have used held-back earnings, and older batches had no hold-back
+    // period.
     return { paidOut, setOff, pending, heldBack: young < pending ? young : pending, withheld };
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. Here a batch waits 200
- * ms for a lock and a separate statement 20 ms, repeatedly.
+ * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. Here
+ * a batch waits 200 ms for a lock. A statement that runs separately waits 20 ms and is repeated.
  */
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ import { COST, holdOf, newId, settlementOf } from "./testing.ts";
 
 const CREDIT = 100_000_000_000n;
 
-describe("isolation of locked accounts", () => {
+describe("a locked account or a refused operation", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   const pools: pg.Pool[] = [];
@@ -49,7 +49,7 @@ describe("isolation of locked accounts", () => {
       await db.pool.query("select ledger_transfer($1, 'grant', $2, $3, 'test')", [newId(), id, CREDIT]);
     return id;
   };
-  /** Holds a lock in another session until it is released. */
+  /** Takes a lock in another session. The returned function releases it. */
   const lock = async (t: TestContext, sql: string, values: unknown[]): Promise<() => Promise<void>> => {
     const session = new pg.Client(db.connection);
     await session.connect();
@@ -74,7 +74,7 @@ describe("isolation of locked accounts", () => {
     return orders;
   };
   const chargedOf = async (id: Uuid): Promise<bigint> => CREDIT - ((await ledger.balance(id))?.balance ?? 0n);
-  /** Reports which of the promises have settled. */
+  /** Tracks which of the promises have settled. */
   const watched = (promises: Promise<unknown>[]) => {
     const ended = promises.map(() => false);
     promises.forEach((promise, i) => {
@@ -86,7 +86,7 @@ describe("isolation of locked accounts", () => {
     return ended;
   };
 
-  test("delays only holds of the locked account; other accounts' holds in the same and later batches succeed", async (t) => {
+  test("delays only the locked account's holds, and no other holds in the same or later batches", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const release = await lockAccount(t, locked);
     const orders = [holdOf(locked), holdOf(free), holdOf(locked), holdOf(free)];
@@ -103,7 +103,7 @@ describe("isolation of locked accounts", () => {
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 3_000_000n);
   });
 
-  test("delays only settlements of a locked builder or host, and charges each once", async (t) => {
+  test("delays only settlements of the locked builder or host, and charges each once", async (t) => {
     const [locked, free, served] = [await account("builder"), await account("builder"), await account("builder")];
     const [host, lockedHost] = [await account("host"), await account("host")];
     const [a, b, c, d] = (await held(locked, free, served, free)) as [HoldOrder, HoldOrder, HoldOrder, HoldOrder];
@@ -120,7 +120,7 @@ describe("isolation of locked accounts", () => {
     assert.deepEqual(await Promise.all([locked, free, served].map(chargedOf)), [COST, 2n * COST, 2n * COST]);
   });
 
-  test("delays only voids and late settlements of a locked account", async (t) => {
+  test("delays only voids and late settlements of the locked account", async (t) => {
     const [locked, free, host] = [await account("builder"), await account("builder"), await account("host")];
     const [a, b, lateA, lateB] = (await held(locked, free, locked, free)) as [
       HoldOrder,
@@ -145,10 +145,10 @@ describe("isolation of locked accounts", () => {
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 0n);
   });
 
-  test("delays only one account when the budget row of its key is locked", async (t) => {
+  test("delays only one account when the budget row of that account's key is locked", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const order = holdOf(locked);
-    // The test does not need the key itself.
+    // Allows a budget row without a key, which this test does not need.
     await db.pool.query("alter table key_budget drop constraint key_budget_key_id_fkey");
     await db.pool.query(
       `insert into key_budget (key_id, account_id, day_max, day, month)
@@ -166,7 +166,7 @@ describe("isolation of locked accounts", () => {
     await db.pool.query("delete from key_budget");
   });
 
-  test("fails only the refused operation, and serves its account afterwards", async () => {
+  test("fails no other operation of the batch, and does not block its account afterwards", async () => {
     const [bad, good] = [await account("builder"), await account("builder")];
     const wrong = { ...holdOf(bad), amount: pico(-1n) };
     const outcomes = [wrong, holdOf(good), holdOf(good)].map((order) => ledger.hold(order));

@@ -1,4 +1,7 @@
-/** The text format of the journal: checksummed lines like the spool's, one per committed entry. It contains no prompts and no output. */
+/**
+ * The text format of the journal: one line per committed entry, with a checksum as in the spool. Lines contain no
+ * prompts and no output.
+ */
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { HoldOrder } from "./hold.ts";
@@ -7,10 +10,13 @@ import { HoldLine, jsonValues, SettlementLine, withChecksum, withoutChecksum, wr
 
 export type JournalEntry =
   | { kind: "request"; hold: HoldOrder; settlement: Settlement }
-  /** A changed row as the database described it (`journal_change.sql`). It stays text, because amounts exceed JavaScript's numbers. */
+  /**
+   * A changed row as the database's trigger described it (`journal_change.sql`). Kept as text, because amounts exceed
+   * JavaScript's numbers.
+   */
   | { kind: "change"; text: string };
 
-/** Version of the fields below. Lines of other versions are skipped and counted. */
+/** The version of the fields below. Lines of other versions are skipped and counted. */
 const VERSION = 1;
 
 const Line = z.discriminatedUnion("kind", [
@@ -18,7 +24,7 @@ const Line = z.discriminatedUnion("kind", [
   z.strictObject({ j: z.literal(VERSION), kind: z.literal("change"), text: z.string() }),
 ]);
 
-/** What identifies a changed row's transaction, in the text of a change. */
+/** The fields that identify a change's transaction. */
 export const Changed = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
 
 export function journalLine(entry: JournalEntry): string {
@@ -31,7 +37,7 @@ function written(entry: JournalEntry): object {
   return { kind, hold: writableHold(hold), settlement: jsonValues(settlement) };
 }
 
-/** `unread`: damaged, or of another version. */
+/** Parses the lines. `unread` counts lines that are damaged or of another version. */
 export function readJournal(text: string): { entries: JournalEntry[]; unread: number } {
   const { jsons, damaged } = withoutChecksum(text);
   const entries: JournalEntry[] = [];

@@ -1,8 +1,10 @@
 /**
- * A journal of what this gateway committed recently, on its own disk. After a failover that lost recent commits, `reentry.ts` enters
- * them again. Entries of 250 ms share one write without fsync: a journal must survive the process, not the machine. Files that exceed
- * the age or size limit are deleted, oldest first. Each running gateway writes numbered files beside its spool:
- * `host~pid~gateway~number.requests`.
+ * A journal on disk of the requests or changes that this gateway committed recently. After a failover that lost recent
+ * commits, `reentry.ts` enters them again.
+ *
+ * Entries of 250 ms share one write, without fsync, because the journal only has to survive the process, not the
+ * machine. Files that exceed the age or size limit are deleted, oldest first. Each running gateway writes numbered
+ * files beside its spool: `host~pid~gateway~number.requests`.
  */
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
@@ -14,28 +16,30 @@ import { openIfThere, textFrom } from "./replay.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
 
 const WRITE_AFTER_MS = 250;
-/** A file is closed at this size, or after a fifteenth of the window. */
+/** A file is closed when it has this size, or covers a fifteenth of the window. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const FILES_PER_WINDOW = 15;
-/** Maximum size per gateway: ten minutes at a thousand requests a second. */
+/** The maximum size of one gateway's journal, which lasts for ten minutes at a thousand requests per second. */
 const BYTES_MAX = 512 * 1024 * 1024;
 const PRIVATE_FILE = 0o600;
 
 export interface Journal {
-  /** Written to disk within 250 ms. */
+  /** Adds an entry, which is written to disk within 250 ms. */
   add(entry: JournalEntry): void;
   /** Resolves when all added entries are written. */
   written(): Promise<void>;
-  /** The entries of all gateways of this directory, file by file, oldest first. `unread` counts unreadable lines. */
+  /**
+   * Reads the entries of all gateways of this directory, file by file, oldest first. `unread` counts unreadable lines.
+   */
   read(): AsyncGenerator<{ entries: JournalEntry[]; unread: number }>;
-  /** While this returns true, nothing is deleted. */
+  /** While `isNeeded` is true, no file is deleted. */
   keepAll(isNeeded: boolean): void;
   close(): Promise<void>;
 }
 
 interface JournalOptions {
   spool: Pick<Spool, "disk" | "directory" | "directories" | "owner">;
-  /** The kind of entries, which is the files' extension. */
+  /** The kind of the entries, which is also the file extension. */
   name: "requests" | "changes";
   windowMs: number;
   clock: Clock;
@@ -46,7 +50,7 @@ interface OwnFile {
   path: string;
   handle: DiskFile;
   size: number;
-  /** Monotonic time. */
+  /** The monotonic time of the file's creation, in ms. */
   begunAt: number;
   writtenAt: number;
 }
@@ -73,8 +77,8 @@ export function openJournal(options: JournalOptions): Journal {
     return file;
   };
   /**
-   * This also deletes other gateways' old files. Ages are measured against the timestamp of a newly written file, because the file
-   * server's clock may differ from ours.
+   * Deletes files that are too old or too large together, also those of other gateways. Ages are computed from the
+   * timestamp of a newly written file, because the file server's clock may differ from ours.
    */
   const prune = async ({ mtimeMs: newestMs }: { mtimeMs: number }): Promise<void> => {
     let bytes = 0;
@@ -106,7 +110,7 @@ export function openJournal(options: JournalOptions): Journal {
       to.size += bytes.length;
       to.writtenAt = clock.monotonic();
     } catch (error) {
-      // The entry is committed: it is only needed after a failover that loses it, so no caller waits for the disk.
+      // Only logged: the entries are already committed and are needed only if a failover loses them.
       sparing.error("", { err: error, journal: name, entries: entries.length }, "could not write the journal");
       const broken = file;
       file = undefined;
@@ -154,7 +158,7 @@ export function openJournal(options: JournalOptions): Journal {
   };
 }
 
-/** Oldest first. */
+/** Lists the journal files of all directories, oldest first. */
 async function filesOf({ disk, directories, owner }: JournalOptions["spool"], name: string) {
   const files: { path: string; size: number; mtimeMs: number; number: number; isOwn: boolean }[] = [];
   for (const directory of await directories()) {

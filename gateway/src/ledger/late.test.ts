@@ -1,4 +1,4 @@
-/** Leases that pause while no gateway can renew them, and settlements of requests whose lease has expired. */
+/** Leases, which pause while no gateway can renew them, and late settlements of requests whose lease has expired. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -23,7 +23,7 @@ describe("late settlement of a request whose lease expired", () => {
   let host: Uuid;
   before(async () => {
     db = await openTestDatabase();
-    // A lease longer than any machine needs: leases pause after a quarter of it without a sweep.
+    // A lease longer than any test run. Without a sweep, leases pause after a quarter of this time.
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -38,7 +38,7 @@ describe("late settlement of a request whose lease expired", () => {
       await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(credit), reason: "test" });
     return id;
   };
-  /** A hold that expired because it was not renewed. */
+  /** Places a hold and lets its lease expire, as if its gateway had died. */
   const lost = async (accountId: Uuid, amount?: bigint): Promise<HoldOrder> => {
     const hold = holdOf(accountId, amount);
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });
@@ -79,7 +79,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("charges nothing for a request that was free of charge, and records its outcome", async () => {
+  test("records the outcome of a request that was free of charge, and charges nothing", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const free = {
@@ -95,10 +95,10 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("never overspends, and records as short what the account could not pay", async () => {
+  test("never overdraws the account, and records the uncollected amount as short", async () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
-    // Another request holds all but 60,007 of the balance.
+    // Another request holds all of the balance but 60,007 picodollars.
     const other = holdOf(builder, 939_993n);
     assert.deepEqual(await ledger.hold(other), { kind: "held" });
     const before = await balance(host);
@@ -129,7 +129,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("charges each of many requests of one account once, from two concurrent gateways", async () => {
+  test("charges each of 20 requests of one account once, from two concurrent gateways", async () => {
     const builder = await open("builder", 50_000_000n);
     const holds: HoldOrder[] = [];
     for (let i = 0; i < 20; i++) holds.push(await lost(builder));
@@ -146,7 +146,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("charges the builder for a broken answer, and pays no host", async () => {
+  test("charges the builder for an answer that broke off, and pays no host", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = holdOf(builder);
     await ledger.hold(hold);
@@ -156,10 +156,10 @@ describe("late settlement of a request whose lease expired", () => {
   });
 });
 
-describe("leases", () => {
+describe("leases of holds", () => {
   let db: TestDatabase;
   let builder: Uuid;
-  /** A transaction, in which the database's now() stands still. */
+  /** A connection with an open transaction, in which the database's now() does not advance. */
   let still: pg.PoolClient;
   before(async () => {
     db = await openTestDatabase();
@@ -174,7 +174,10 @@ describe("leases", () => {
     await db.close();
   });
 
-  /** Simulates that the last sweep was that long ago and that the holds' leases ended afterwards, in seconds. Then time stands still. */
+  /**
+   * Places holds as if the last sweep was `seconds` ago. Each lease ends at its own number of seconds after that sweep.
+   * Then time stops.
+   */
   const away = async (seconds: number, ends: number[]): Promise<Uuid[]> => {
     const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
     await still.query("commit");
@@ -196,7 +199,7 @@ describe("leases", () => {
     const { rows } = await still.query(`select ${call} as expired`);
     return rows[0].expired;
   };
-  /** The remaining seconds of each lease. */
+  /** The remaining seconds of each lease after the last sweep. */
   const left = async (ids: Uuid[]): Promise<number[]> => {
     const { rows } = await still.query(
       `select extract(epoch from h.expires_at - s.at)::float8 as left_s
@@ -206,10 +209,10 @@ describe("leases", () => {
     return rows.map((row) => row.left_s);
   };
 
-  test("do not expire while the database is unreachable, so a running gateway can still renew them", async () => {
+  test("do not expire while the database is unreachable, so that a running gateway can still renew them", async () => {
     const ids = await away(100, [45, 59, 20]);
     assert.equal(await sweep(), 0);
-    // Leases keep their time, except for the quarter in which gateways renew anyway.
+    // The outage does not use up the leases, except for the quarter in which gateways renew anyway.
     for (const [i, leftS] of (await left(ids)).entries()) {
       const expected = ([45, 59, 20][i] as number) - LEASE_S / 4;
       assert.ok(Math.abs(leftS - expected) < 1, `hold ${i}: ${leftS} s left, not ${expected}`);
@@ -218,12 +221,12 @@ describe("leases", () => {
     assert.equal((await left(ids)).length, 3);
   });
 
-  test("expire when they were not renewed and another gateway sweeps", async () => {
+  test("expire if not renewed, when another gateway runs a sweep (which ends expired holds)", async () => {
     await away(14, [1, 60]);
     assert.equal(await sweep(), 1);
   });
 
-  test("expire one lease period after the first gateway restarts, without affecting newer holds", async () => {
+  test("after an outage, expire one lease period after the first gateway restarts, and newer holds stay", async () => {
     const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
     assert.equal(await sweep(), 0);
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
@@ -241,7 +244,7 @@ describe("leases", () => {
       assert.ok(sweeps < 10, `${await left(ids)} s left after ${sweeps} sweeps`);
       await still.query("update hold_sweep set at = at - interval '50 seconds'");
       await still.query("update hold set expires_at = expires_at - interval '50 seconds'");
-      // The second sweep must not find holds that the first one ended.
+      // The second sweep must not count holds that the first one ended.
       ended = (await sweep("1 minute")) + (await sweep("1 minute"));
     }
     await away(6, [5]);
@@ -254,14 +257,14 @@ describe("leases", () => {
     ["released", "select ledger_void(array[$1]::uuid[])", 0],
     ["left alone", "select $1::uuid", 1],
   ] as const) {
-    test(`are left alone by a sweep that waited for the account's lock: it ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
+    test(`are read again by a sweep after it waited for the account's lock: it ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
       const [hold] = (await away(1, [0])) as [Uuid];
       await still.query("commit");
       const client = await db.pool.connect();
       try {
         await client.query("begin");
         await client.query("select from ledger_account where id = $1 for no key update", [builder]);
-        // A lease longer than any machine needs.
+        // A lease that is longer than the sweep takes on any machine.
         const sweeping = sweep("1 hour");
         await untilOneWaits(db.pool, "%ledger_expire%");
         await client.query(meanwhile, [hold]);
@@ -276,9 +279,9 @@ describe("leases", () => {
     });
   }
 
-  test("of holds that are being settled are skipped by sweeps, without a wait", async () => {
+  test("are skipped by a sweep if their hold is being settled at that moment", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
-    // Makes the changes visible to other sessions.
+    // Commits, so that other sessions see the changes.
     await still.query("commit");
     const client = await db.pool.connect();
     try {
@@ -294,7 +297,7 @@ describe("leases", () => {
   });
 });
 
-test("migrating from 0018 keeps holds and records, serves older gateways and settles late", async (t) => {
+test("migrating from schema 0018 keeps holds and records, serves older gateways and settles late", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0018") });
   t.after(close);
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -323,7 +326,7 @@ test("migrating from 0018 keeps holds and records, serves older gateways and set
   assert.deepEqual(differing, []);
 });
 
-/** Holds like gateways before labels existed. */
+/** Places a hold like gateways of schema 0018, without a label. */
 async function holdAsBefore(pool: TestDatabase["pool"], { id, accountId, amount, keyId }: HoldOrder): Promise<void> {
   const { rows } = await pool.query(
     `select codes from ledger_hold(array[$1]::uuid[], $1::uuid, $1::uuid, array[$2]::uuid[], array[$3]::bigint[], 'test', '1 hour',

@@ -1,7 +1,8 @@
 /**
- * Renews the holds of running requests and of spooled settlements, and expires those of dead gateways. A hold that is not renewed is
- * released when its lease ends, so a crash cannot lock up credit. While the database is unreachable, leases do not expire
- * (`ledger_expire`), and renewal is retried often so that it succeeds as soon as the database is back.
+ * Renews the holds of running requests and of spooled settlements (those on disk), and expires the holds of dead
+ * gateways. A hold that is not renewed is released when its lease ends, so a crash cannot lock up credit. While the
+ * database is unreachable, leases do not expire (`ledger_expire`). Renewal is retried often, so that it succeeds as
+ * soon as the database is back.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -9,13 +10,16 @@ import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
 import { HOLD_LEASE_MS, type Ledger } from "./ledger.ts";
 
-/** Fractions of a lease: three renewals may fail before a running request loses its hold, and a dead one's hold ends soon after. */
+/**
+ * How often a lease is renewed before it ends. A running request survives three failed renewals, and the hold of a dead
+ * one ends soon.
+ */
 const RENEWALS_PER_LEASE = 4;
 const SWEEPS_PER_LEASE = 12;
 const RENEW_AGAIN_MS = 1_000;
 
 export interface Leases {
-  /** Counts the request as running until the returned function is called. */
+  /** Renews the request's hold until the returned function is called. */
   keep(id: Uuid): () => void;
   readonly alive: number;
   stop(): void;
@@ -57,11 +61,11 @@ export function keepLeases(options: LeaseOptions): Leases {
   };
 }
 
-/** Runs work repeatedly, without overlapping runs. Logs an outage once. */
+/** Returns a task that can be started repeatedly without overlapping runs. Logs an outage once. */
 function oneAtATime(what: string, log: Log, work: () => Promise<void>) {
   let [isRunning, isFailing] = [false, false];
   const failed = (error: unknown): void => {
-    // The database guard logs its own outages.
+    // Debug level for outages of the database, which the database guard logs.
     if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; retrying`);
     isFailing = true;
   };

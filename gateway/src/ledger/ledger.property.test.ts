@@ -1,7 +1,7 @@
 /**
- * Random histories compared with a simple model: concurrent holds, settlements, repetitions, voids, expiries, transfers and budget changes
- * on few accounts, from several gateways. The result must be one that some order of the operations allows, and every invariant must hold. A
- * failure prints the seed; TEST_SEED repeats it.
+ * Runs random operations on the ledger and compares the result with a simple model: concurrent holds, settlements,
+ * repetitions, voids, expiries, transfers and budget changes on few accounts, from several gateways. Some order of the
+ * operations must explain the result, and every invariant must hold. A failure prints the seed; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -27,19 +27,19 @@ const BUDGET = 500n;
 const DAY_MS = 86_400_000;
 const newId = newIds(systemClock, systemRandom());
 
-/** One request: the amount of its hold, and its ending. */
+/** One request: the amount of its hold, and how it ends. */
 const request = fc.record({
   kind: fc.constant("request" as const),
   builder: fc.nat(BUILDERS - 1),
   gateway: fc.nat(GATEWAYS - 1),
   amount: fc.bigInt({ min: 0n, max: 400n }),
-  /** A percentage of the hold. */
+  /** The charge in percent of the hold. */
   charged: fc.nat(100),
   end: fc.constantFrom("settle", "settle", "settle", "settle-twice", "void", "expire", "expire-then-settle"),
   paid: fc.boolean(),
   /** Whether the request uses the builder's key with a budget. */
   budgeted: fc.boolean(),
-  /** Created before the last midnight, and held now. */
+  /** The request was created before the last midnight, and is held now. */
   yesterday: fc.boolean(),
 });
 const transfer = fc.record({
@@ -68,7 +68,7 @@ describe("the ledger under random concurrent operations", () => {
       pools.push(
         checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: PATIENCE_MS })),
       );
-    // A lease longer than the test: leases pause after a quarter of their time without a sweep.
+    // A lease longer than the test. Without a sweep, leases pause after a quarter of this time.
     const holdLeaseMs = 60 * 60 * 1000;
     ledgers = pools.map((pool, i) => openLedger({ pool, clock: patientClock, gatewayId: `gateway-${i}`, holdLeaseMs }));
     await (ledgers[0] as Ledger).expire();
@@ -78,7 +78,7 @@ describe("the ledger under random concurrent operations", () => {
     await db.close();
   });
 
-  test("never overspends, sums entries to zero, and matches the model's balances", async () => {
+  test("never overspends, keeps the sum of all entries at zero, and matches a simple model's balances", async () => {
     const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
     const steps = fc.array(fc.oneof({ weight: 6, arbitrary: request }, transfer, budget), {
       minLength: 5,
@@ -101,7 +101,7 @@ describe("the ledger under random concurrent operations", () => {
     const builders = await Promise.all(Array.from({ length: BUILDERS }, () => open("builder", 1000n)));
     const host = await open("host", 0n);
     const keys = await Promise.all(builders.map(openKey));
-    // The expected balance of each builder: transfers less charges.
+    // The expected balance of each builder: transfers minus charges.
     const expected = builders.map(() => 1000n);
     let shares = 0n;
     await Promise.all(
@@ -138,7 +138,7 @@ describe("the ledger under random concurrent operations", () => {
       (check) => check.differences.length > 0 && !check.name.includes("counts times"),
     );
     assert.deepEqual(differing, []);
-    // Budgets were only raised, so no day or month of a key may exceed the largest.
+    // The budgets were only raised, so no day or month of a key may exceed the largest budget.
     const { rows: passed } = await db.pool.query(
       `select key_id, sum(charge_pico) from usage_hour where key_id = any ($1)
         group by key_id, date_trunc($2, hour at time zone 'UTC') having sum(charge_pico) > $3`,
@@ -147,7 +147,7 @@ describe("the ledger under random concurrent operations", () => {
     assert.deepEqual(passed, []);
   };
 
-  /** A key with a daily budget. */
+  /** Creates a key with a daily budget. */
   const openKey = async (accountId: Uuid): Promise<Uuid> => {
     const id = newId();
     await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'property')", [accountId]);
@@ -175,7 +175,7 @@ describe("the ledger under random concurrent operations", () => {
     if (outcome.kind !== "held") return 0n;
     const charge = (step.amount * BigInt(step.charged)) / 100n;
     const ending = settlement(order, charge, step.paid ? host : null);
-    // A repetition by another gateway, as after a lost connection.
+    // The gateway that repeats operations, as after a lost connection.
     const other = ledgers[(step.gateway + 1) % GATEWAYS] as Ledger;
     switch (step.end) {
       case "settle":
@@ -193,7 +193,7 @@ describe("the ledger under random concurrent operations", () => {
         await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [order.id]);
         await Promise.all([ledger.expire(), other.expire()]);
         if (step.end === "expire") return 0n;
-        // Released credit may be spent meanwhile, so a late settlement charges what is left, once.
+        // Other requests may have spent the released credit, so a late settlement charges the amount left, once.
         const outcomes = await Promise.all([ledger.settle(ending), other.settle(ending)]);
         assert.deepEqual(outcomes.sort(), ["late", "repeated"]);
         return await chargedLate(order.id, charge);

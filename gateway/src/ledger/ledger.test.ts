@@ -27,7 +27,7 @@ describe("the ledger", () => {
   before(async () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
-    // A sweep must run regularly, as on every gateway, because leases pause without one.
+    // Sweeps once, as every gateway does regularly, because leases pause without sweeps.
     await ledger.expire();
   });
   after(() => db.close());
@@ -88,7 +88,7 @@ describe("the ledger", () => {
     await db.pool.query(`alter table ${table} enable trigger user`);
   };
 
-  test("knows without a query after a hold whether an account has credit, and updates that after a transfer", async () => {
+  test("after a hold, answers without a query whether an account has credit, and updates the answer after a transfer", async () => {
     let queries = 0;
     const pool = new Proxy(db.pool, {
       get: (target, name) => {
@@ -110,7 +110,7 @@ describe("the ledger", () => {
     assert.equal(await counted.hasCredit(broke), true);
   });
 
-  test("places a hold, charges, splits the charge 70 to 30 and refunds the rest", async () => {
+  test("places a hold, charges the request, splits the charge 70 to 30 and refunds the rest of the hold", async () => {
     const builder = await openAccount("builder", dollars(5));
     const host = await openAccount("host");
     const platformBefore = (await balance(PLATFORM)).balance;
@@ -189,7 +189,7 @@ describe("the ledger", () => {
     assert.equal((await balance(host)).held, 0n);
   });
 
-  test("accepts exactly those of 200 concurrent holds that fit, in order", async () => {
+  test("accepts exactly as many of 200 concurrent holds as the balance covers, in order", async () => {
     const builder = await openAccount("builder", pico(3750n));
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => ledger.hold(order(builder, 100n))));
     assert.equal(outcomes.filter(({ kind }) => kind === "held").length, 37);
@@ -240,7 +240,7 @@ describe("the ledger", () => {
   test("charges once when operations are repeated after lost connections", async () => {
     const builder = await openAccount("builder", dollars(100));
     const host = await openAccount("host");
-    // Retries follow immediately and without end, so that the speed of connecting does not matter.
+    // Retries follow at once and without limit, so that the test does not depend on the time to connect.
     const untimed: Clock = { ...patientClock, after: (_delayMs, run) => systemClock.after(0, run) };
     const persistent = openLedger({ pool: db.pool, clock: untimed, gatewayId: "test", holdLeaseMs: HOUR_MS });
     const CUTS = 40;
@@ -255,7 +255,8 @@ describe("the ledger", () => {
         await admin.query(
           "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
         );
-        // Cuts again only after something succeeded, and at ever other points of a statement's execution.
+        // Closes connections again only after an operation succeeded, each time at another point of a statement's
+        // execution.
         await next;
         for (let turns = cuts++ % 5; turns > 0; turns--) await turn();
       }
@@ -280,13 +281,13 @@ describe("the ledger", () => {
       through.emit("one");
       await cutting;
     }
-    // The pool may not have noticed the last cut yet, so every connection is used once.
+    // Uses every connection once, because the pool may not have noticed the last closed one yet.
     await Promise.allSettled(Array.from({ length: db.pool.options.max }, () => db.pool.query("select")));
     assert.deepEqual(await balance(builder), { balance: dollars(100) - 10n * BigInt(pairs), held: 0n });
     assert.equal((await balance(host)).balance, hostShareOf(10n) * BigInt(pairs));
   });
 
-  test("releases a voided hold, and records the request as lost when the lease expires", async () => {
+  test("releases a voided hold, and records a request as lost when its lease expires", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [voided, abandoned, renewed] = [order(builder, 10n), order(builder, 20n), order(builder, 40n)];
     await Promise.all([voided, abandoned, renewed].map((o) => ledger.hold(o)));
@@ -303,7 +304,7 @@ describe("the ledger", () => {
     assert.deepEqual(rows, [{ id: abandoned.id, outcome: "gateway_lost", charge_pico: 0n }]);
   });
 
-  test("renews leases without waiting for a hold that is being settled", async () => {
+  test("renews other leases without waiting for a hold that is being settled", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [lasting, ending] = [order(builder, 10n), order(builder, 20n)];
     await Promise.all([lasting, ending].map((o) => ledger.hold(o)));
@@ -313,7 +314,7 @@ describe("the ledger", () => {
       await client.query("begin");
       await client.query("delete from hold where id = $1", [ending.id]);
       await ledger.renew([lasting.id, ending.id]);
-      // What the batch's settlement does next; the renewal must not delay it.
+      // Deletes the next hold of the same batch, as the settlement would. The renewal must not delay it.
       await client.query("delete from hold where id = $1", [lasting.id]);
       await client.query("rollback");
     } finally {
@@ -323,7 +324,7 @@ describe("the ledger", () => {
     assert.equal((await balance(builder)).held, 10n);
   });
 
-  test("lets only a refund make a balance negative, and then refuses holds", async () => {
+  test("allows only a refund to make a balance negative, and refuses holds while it is", async () => {
     const builder = await openAccount("builder", pico(100n));
     const hold = order(builder, 80n);
     await ledger.hold(hold);
@@ -348,7 +349,7 @@ describe("the ledger", () => {
     );
   });
 
-  test("deducts a debt from earnings once, at most to the lower of the two", async () => {
+  test("deducts a debt from earnings once, up to the lower of the two amounts", async () => {
     const [builder, host] = [await openAccount("builder"), await openAccount("host", pico(100n))];
     await ledger.transfer({ id: newId(), kind: "dispute", accountId: builder, amount: pico(60n), reason: "d" });
     const setOff = async (id: Uuid, from: Uuid, to: Uuid, amount: bigint): Promise<number> => {
@@ -374,7 +375,7 @@ describe("the ledger", () => {
     assert.deepEqual([(await balance(host)).balance, (await balance(builder)).balance], [60n, -20n]);
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
-    // A set-off made by hand belongs to no payout, which the ledger check reports.
+    // This set-off was made by hand and belongs to no payout, so the ledger check must report it.
     const name = "every set-off moved money from a host's balance to a debt and is recorded in its payout";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
@@ -421,9 +422,9 @@ describe("the ledger", () => {
     await tamper("delete from ledger_closing", [], "ledger_closing");
   });
 
-  test("passes the ledger check when correct, and fails it with every kind of error", async () => {
+  test("passes the ledger check, which reports each kind of tampering", async () => {
     const differing = async (): Promise<string[]> => {
-      // These tests invent charges, so that check is skipped here; it is tested on a whole platform.
+      // Skips one check, because these tests invent charges. Another test runs that check on a whole platform.
       const results = await checkLedger(db.pool);
       return results.filter((r) => r.differences.length > 0 && !r.name.includes("counts times")).map((r) => r.name);
     };
@@ -484,7 +485,7 @@ describe("the ledger", () => {
         group by a.id, a.balance having a.balance <> coalesce(sum(e.amount), 0)`,
     );
     assert.deepEqual(rows, []);
-    // The sum exceeds 64 bits.
+    // Three such amounts add up to more than 64 bits.
     for (let i = 0; i < 3; i++) await openAccount("builder", pico(8_000_000_000_000_000_000n));
     assert.ok((await balance(EXTERNAL)).balance < -(2n ** 63n));
   });

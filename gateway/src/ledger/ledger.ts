@@ -1,6 +1,6 @@
 /**
- * The ledger: holds before work, settlements after it, and transfers. The rules that protect money are SQL functions
- * (gateway/sql/functions/ledger_*.sql) that take row locks; this file calls them in batches.
+ * The ledger: holds before a request is dispatched, settlements after it, and transfers. The rules that protect money
+ * are SQL functions (gateway/sql/functions/ledger_*.sql) that take row locks. This file calls them in batches.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -28,15 +28,18 @@ import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
 import { DERIVED_SINCE } from "./views.ts";
 
-/** The lease of a hold. */
+/** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
-/** A client is waiting for its hold, so it times out early. */
+/** A client waits for its hold, so the hold times out early. */
 const HOLD_WAIT_MAX_MS = 2_000;
 
 interface Transfer {
   id: Uuid;
-  /** Set-offs are made by payouts only (payout_create), and transfers of the reserve by `reserve.ts`. */
+  /**
+   * All kinds but two: only payouts make set-offs (payout_create), and only `reserve.ts` makes transfers of the
+   * reserve.
+   */
   kind: Exclude<TransferKind, "setoff" | (typeof RESERVE_TRANSFER_KINDS)[number]>;
   accountId: Uuid;
   amount: Pico;
@@ -54,30 +57,35 @@ const Expired = row({ expired: column.count });
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
-  /** Whether the account has any credit, from a balance at most a second old. The hold decides. */
+  /** Whether the account had any credit at some moment of the last second. The hold makes the final decision. */
   hasCredit(accountId: Uuid): boolean | Promise<boolean>;
-  /** The number of the account's requests in flight. */
+  /** Counts the account's requests in flight. */
   holds(accountId: Uuid): Promise<number>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
   /** Resolves when the settlement is in the ledger, however long that takes. Rejects if it can never be entered. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
-  /** Resolves when the request may be answered: its settlement is in the ledger or on this gateway's disk. Takes at most 2 s. */
+  /**
+   * Resolves when the request may be answered, because its settlement is in the ledger or on this gateway's disk. Takes
+   * at most 2 s.
+   */
   secure(settlement: Settlement): Promise<void>;
   /** Tries once to settle a request from another gateway's spool. Rejects when the database fails. */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
-  /** Requests that ended and are not in the ledger yet. */
+  /** Lists requests that ended and whose settlement is not in the ledger yet. */
   unsettled(): Uuid[];
-  /** Releases a hold without a charge, because nothing was dispatched. Does not wait for an unreachable database. */
+  /**
+   * Releases a hold without a charge, for a request that was not dispatched. Does not wait for an unreachable database.
+   */
   void(id: Uuid): Promise<void>;
   transfer(transfer: Transfer): Promise<"moved" | "repeated" | "exceeds_balance" | "no_account">;
   renew(ids: Uuid[]): Promise<void>;
-  /** Ends holds with an expired lease, and returns their number. */
+  /** Ends holds whose lease has expired, and returns their number. */
   expire(): Promise<number>;
   readonly tallies: Readonly<LedgerTallies>;
   readonly batches: Readonly<Record<"hold" | "settle" | "void", BatchFigures>>;
   /** Resolves when every hold has its result and every settlement is in the ledger or on disk. */
   idle(): Promise<void>;
-  /** Like `idle`, within seconds even if the database is unreachable. Nothing is retried afterwards. */
+  /** Like `idle`, but returns within seconds even if the database is unreachable. Nothing is retried afterwards. */
   close(): Promise<void>;
 }
 
@@ -89,23 +97,29 @@ export interface LedgerTallies extends SettlingTallies {
 
 interface LedgerOptions {
   pool: pg.Pool;
-  /** A separate pool for operations of accounts that another transaction has locked. */
+  /** A separate pool, for operations on accounts that another transaction has locked. */
   apartPool?: pg.Pool;
   clock: Clock;
   gatewayId: string;
   holdLeaseMs?: number;
-  /** The migration that adds functions for single operations: until then they are sent as batches. Undefined: always present. */
+  /**
+   * Used to wait for the migration that adds functions for single operations. Until then they are sent as batches.
+   * Undefined: the functions are there.
+   */
   schema?: Pick<Schema, "reached">;
-  /** The spool for settlements that the database does not accept. Without one they wait in memory. */
+  /**
+   * The spool, which stores settlements on disk while the database does not accept them. Without a spool they wait in
+   * memory.
+   */
   spool?: Spool;
-  /** The journal of committed entries. Undefined: nothing can be entered again after a failover. */
+  /** The journal of committed entries. Without it, nothing can be entered again after a failover. */
   journals?: { requests: Pick<Journal, "add"> } | undefined;
-  /** Called when requests are committed as ended. */
+  /** Called when ended requests have been committed. */
   onEnded?: () => void;
   log?: Log;
 }
 
-/** The rows that a settlement locks. */
+/** The accounts whose rows a settlement locks. */
 const accountsOf = ({ accountId, paidHostId }: Settlement): Uuid[] =>
   paidHostId === null ? [accountId] : [accountId, paidHostId];
 
@@ -174,13 +188,14 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
   const sendLate = (on: pg.Pool) => (batch: Settlement[]) =>
     Promise.all(batch.map((settlement) => settleLate(on, settlement, { hasReserve }).then(andTell)));
-  // One at a time: after an outage many can be due, and would take all connections from holds.
+  // Late settlements run one at a time: after an outage many can be due, and together would take all connections from
+  // holds.
   const late = new Batcher<Settlement, Awaited<ReturnType<typeof settleLate>>>(sendLate(pool), {
     ...common,
     sizeMax: 1,
     apart: { ...ofSettlements, send: sendLate(apartPool) },
   });
-  /** The hold data of requests in flight, for the spool. */
+  /** The holds of requests in flight, which the spool stores with their settlements. */
   const orders = new Map<Uuid, HoldOrder>();
   const restore = async (order: HoldOrder): Promise<boolean> => (await restoreBatch(pool, [order]))[0] !== "no_account";
   const settling = openSettling({

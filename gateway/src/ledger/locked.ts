@@ -1,6 +1,7 @@
 /**
- * Finds out which accounts other transactions have locked, after a batch timed out waiting. Only those accounts' operations then run
- * separately (db/lanes.ts). The answer may be outdated at once; the cost is one operation that ran separately without need.
+ * Finds the accounts that other transactions have locked, after a batch timed out at a lock. Only those accounts'
+ * operations then run separately (db/lanes.ts). The result may be outdated at once; then one operation runs separately
+ * without need.
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
@@ -19,7 +20,10 @@ async function lockedOf(pool: pg.Pool, text: string, asked: Uuid[]): Promise<Set
   return locked;
 }
 
-/** An unknown account counts as locked: its operation is refused separately just as well. */
+/**
+ * The accounts that are locked. An unknown account is included, because its operation may as well be refused
+ * separately.
+ */
 export const lockedAccounts = (pool: pg.Pool, accounts: Uuid[]): Promise<Set<string>> =>
   lockedOf(pool, FREE, [...new Set(accounts)]);
 

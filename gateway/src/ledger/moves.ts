@@ -1,6 +1,6 @@
 /**
- * The changes of an account's balance in a span of whole hours: sums of requests by model, and each transfer. All are read in one snapshot,
- * so the balance before plus the changes equals the balance after, exactly.
+ * The changes of an account's balance in a span of whole hours: sums of requests by model, and each transfer. All are
+ * read in one snapshot, so the balance before the span plus the changes equals the balance after it.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -24,7 +24,7 @@ const TransferMove = z.object({
   reason: z.string(),
   at: z.string(),
 });
-/** Amounts are text: JSON's numbers would lose digits. */
+/** Amounts are text, because JSON numbers would lose digits. */
 const Found = row({
   after: column.pico,
   models: z.array(ModelMoves),
@@ -32,15 +32,15 @@ const Found = row({
 });
 
 export interface Moves {
-  /** Negative for a builder, positive for a host. */
+  /** The sums by model: negative for a builder, positive for a host. */
   models: (Omit<z.infer<typeof ModelMoves>, "amount"> & { amount: Pico })[];
-  /** Oldest first. */
+  /** The transfers, oldest first. */
   transfers: { id: Uuid; kind: TransferKind; amount: Pico; reason: string; at: Date }[];
   before: Pico;
   after: Pico;
 }
 
-/** A builder's usage or a host's earnings; an account is one of the two. `$1` account. */
+/** The usage of a builder, or the earnings of a host. An account is only one of the two. `$1`: the account. */
 const moved = (from: string, to: string): string => `(
   select model, requests, prompt_tokens, completion_tokens, -charge_pico as amount
     from usage_hour where ${ownHours("account_id", from, to)}
@@ -50,7 +50,7 @@ const moved = (from: string, to: string): string => `(
 
 const OWN_TRANSFERS = "e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')";
 
-/** `$2` from, `$3` to. */
+/** `$2`: start of the span. `$3`: its end. */
 const MOVES = `
   select coalesce((select balance from ledger_account where id = $1), 0)
            - (select coalesce(sum(amount), 0) from ${moved("$3::timestamptz", "timestamptz 'infinity'")} later)

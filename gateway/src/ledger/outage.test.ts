@@ -1,4 +1,7 @@
-/** The ledger on a database that fails in every known way: every answered request is charged once, and no caller waits for the database. */
+/**
+ * The ledger on a database that fails in every known way. Every answered request is charged once, and no caller waits
+ * long for the database.
+ */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +24,7 @@ import { enterSettlements, readSpools, waitingIn } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
-/** How long a hold or an answer waits for the database, and how soon a settlement goes to disk. */
+/** How long a hold or an answer waits for the database, and after which time a settlement is written to disk. */
 const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
 const HOUR_MS = 3_600_000;
 
@@ -41,19 +44,22 @@ describe("settling during database failures", () => {
   after(() => db.close());
 
   interface Trouble {
-    /** The errors of a query: before it is sent, or after it was executed. Undefined: it succeeds. */
+    /** The error of a query: `before` it is sent, or `after` it was executed. Undefined: the query succeeds. */
     before?: () => Error;
     after?: () => Error;
-    /** Queries wait for this promise. */
+    /** If set, queries wait for this promise. */
     hangs?: Promise<void>;
   }
-  /** Moves time in steps until the condition holds. */
+  /** Advances the clock in steps until the condition holds. */
   const passing = <T>(what: string, clock: ManualClock, check: () => T | Promise<T>) =>
     eventually(what, () => {
       clock.advance(100);
       return check();
     });
-  /** A ledger with a scripted pool, and its log. Time stands still, so that a slow machine does not matter. */
+  /**
+   * Opens a ledger whose queries fail as the test says, and its log. Its clock stands still, so that a slow machine
+   * does not matter.
+   */
   const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
     const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
     const lines: { level: number; msg: string; request?: string }[] = [];
@@ -125,7 +131,7 @@ describe("settling during database failures", () => {
     ["the database is known to be unreachable", { before: () => new Away("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
-    test(`${what}: spools the settlement immediately and enters it once later`, async (t) => {
+    test(`${what}: writes the settlement to disk at once and enters it once later`, async (t) => {
       const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
@@ -146,7 +152,7 @@ describe("settling during database failures", () => {
     });
   }
 
-  test("spools the settlement after 1 s if the account is locked, and enters it once later", async (t) => {
+  test("writes the settlement to disk after 1 s if the account is locked, and enters it once later", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("55P03");
@@ -161,7 +167,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("spools after 1 s if the database hangs, then spools others immediately, and closes without waiting", async (t) => {
+  test("writes to disk after 1 s if the database hangs, then writes others at once, and closes without waiting", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     const hanging = Promise.withResolvers<void>();
@@ -188,7 +194,7 @@ describe("settling during database failures", () => {
     first.trouble.before = () => coded("57P03");
     await Promise.all(holds.map((hold) => first.ledger.secure(settlementOf(hold, host))));
     await first.ledger.close();
-    // One lease expired before.
+    // One of the leases has expired meanwhile.
     const [late] = holds as [HoldOrder];
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [late.id]);
     await db.pool.query("update hold_sweep set at = now()");
@@ -210,7 +216,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("charges a spooled request late and once by another gateway when its hold was lost", async (t) => {
+  test("settles a spooled request late and once by another gateway when the database lost its hold", async (t) => {
     const dead = await open(t);
     const hold = await held(dead.ledger);
     dead.trouble.before = () => coded("57P01");
@@ -231,7 +237,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("logs the number, amount and location of charges left in the spool at shutdown", async (t) => {
+  test("logs the number, amount and location of charges left on disk at shutdown", async (t) => {
     const { ledger, trouble, lines, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("57P01");
@@ -274,7 +280,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("keeps the settlement in the spool on an error of our own code, and logs it once", async (t) => {
+  test("keeps a settlement on disk when our own code throws an error, and logs it once", async (t) => {
     const { ledger, clock, trouble, lines, directory } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => new TypeError("a bug");
@@ -292,7 +298,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("gives up and records only the settlement whose values the database refuses", async (t) => {
+  test("gives up and records a settlement whose values the database refuses, and no other", async (t) => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([
@@ -307,7 +313,7 @@ describe("settling during database failures", () => {
       .map((line) => JSON.parse(line));
     assert.equal(notes[0].request, publicId("req", bad.id));
     assert.match(notes[0].reason, /violates check constraint/);
-    assert.match(notes[1].reason, /the hold does not exist/);
+    assert.match(notes[1].reason, /neither the hold nor a record of its request exists/);
     assert.equal(ledger.tallies.givenUp, 2);
     assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
     assert.deepEqual(ledger.unsettled(), []);
@@ -315,7 +321,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("keeps a settlement that reveals a bug in the spool until it is recorded as given up", async (t) => {
+  test("keeps a settlement that the database refuses on disk until it is recorded as given up", async (t) => {
     const { ledger, clock, trouble, directory, spool } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("57P03");
@@ -330,7 +336,7 @@ describe("settling during database failures", () => {
     await spool.close();
     assert.deepEqual(await onDisk(directory), [hold.id]);
 
-    // Another gateway finds the same files.
+    // Another gateway opens the same spool directory.
     const other = await open(t, { directory });
     const giveUp = t.mock.method(other.spool, "giveUp", async () => {
       throw coded("ENOSPC");
@@ -381,7 +387,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("releases a hold that was committed although its connection was lost and its client was refused", async (t) => {
+  test("releases a hold whose connection was lost after the commit, so that its client was refused", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
     const asked = ledger.hold(holdOf(builder));
@@ -401,7 +407,7 @@ describe("settling during database failures", () => {
     assert.deepEqual(rows, [], "and not recorded as lost");
   });
 
-  test("refuses a hold that hangs for 2 s, and releases it if the database accepted it", async (t) => {
+  test("refuses a hold after the database hung for 2 s, and releases it if the database accepted it", async (t) => {
     const { ledger, clock, trouble, asked, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -418,7 +424,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("dates a balance returned by a slow hold from the hold's start", async (t) => {
+  test("counts the age of a slow hold's credit result from the start of the hold", async (t) => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -449,7 +455,7 @@ describe("settling during database failures", () => {
     assert.equal(queries, 1);
   });
 
-  test("refuses the client without waiting for the hold's release while the database is unreachable", async (t) => {
+  test("while the database is unreachable, refuses the client without waiting for the hold's release", async (t) => {
     const { ledger, clock, trouble } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("ECONNREFUSED");
@@ -462,7 +468,7 @@ describe("settling during database failures", () => {
 });
 
 describe("renewing leases while the database is unreachable", () => {
-  test("includes spooled settlements, is repeated until it succeeds, and logs an outage once", async (t) => {
+  test("includes spooled settlements, repeats until it succeeds, and logs an outage once", async (t) => {
     const clock = manualClock();
     const lines: string[] = [];
     const log = createLog("debug", { write: (line) => void lines.push(line) });

@@ -1,4 +1,4 @@
-/** The queries for balances, statements and amounts owed to hosts that routes use. */
+/** The queries for balances, statements and amounts owed to hosts that the HTTP routes use. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type HostMoney, openHostMoney } from "./host-money.ts";
@@ -10,18 +10,18 @@ import { openStatement, type Statement } from "./statement.ts";
 export interface LedgerParts {
   ledger: Ledger;
   statement: Statement;
-  /** What moved an account's balance in a span of time. */
+  /** Returns the requests and transfers that changed an account's balance in a span of time. */
   moves: (accountId: Uuid, span: { from: Date; to: Date }) => Promise<Moves>;
-  /** What a host is owed, and how much of it can be paid out. */
+  /** Returns what a host is owed, and how much of it can be paid out. */
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
-  /** Withheld shares and what they are spent on. */
+  /** The withheld shares, and the payments for spot checks. */
   reserve: Reserve;
 }
 
 interface LedgerPartsOptions {
   pool: pg.Pool;
   ledger: Ledger;
-  /** The hold-back period before earnings can be paid out. */
+  /** The hold-back period in days, during which earnings are not paid out. */
   payoutHoldDays: number;
 }
 

@@ -25,7 +25,7 @@ test("finds a price that another gateway records at the same moment", async () =
   await other.query("insert into price (version, model, price_in_pico, price_out_pico) values (901, 'tiny-3b', 5, 5)");
   const recorded = recordPrices(pool, [price(901, 5n)]);
   await eventually("it waits for the other", async () => {
-    // Uses its own connection, because a transaction only sees the activity of its first query.
+    // Polls outside of the transaction, in which the activity view would never change.
     const { rows } = await pool.query(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );
@@ -36,7 +36,7 @@ test("finds a price that another gateway records at the same moment", async () =
   await recorded;
 });
 
-test("refuses a changed price without a new version", async () => {
+test("refuses a changed price unless the catalogue has a new version", async () => {
   await recordPrices(database.pool, [price(902, 5n)]);
   await recordPrices(database.pool, [price(902, 5n)]);
   await assert.rejects(recordPrices(database.pool, [price(902, 6n)]), { name: "PriceChanged" });

@@ -22,7 +22,7 @@ export async function recordPrices(pool: pg.Pool, prices: PriceRow[]): Promise<v
       `insert into price (version, model, price_in_pico, price_out_pico) values ($1, $2, $3, $4) on conflict do nothing`,
       [version, model, priceIn.toString(), priceOut.toString()],
     );
-    // A separate statement, because only a new snapshot sees rows that the previous statement waited for.
+    // A separate statement: only a new snapshot includes rows that the previous statement waited for.
     const recorded = await queryOne(
       pool,
       Recorded,

@@ -1,6 +1,6 @@
 /**
- * Changes that a failover lost, entered again: made in one database by gateways with journals, then entered into a copy that has none of
- * them. Afterwards both hold the same.
+ * Changes are made in one database, recorded in gateways' journals, and entered into a copy that lacks them. Afterwards
+ * both databases have the same rows.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +19,7 @@ const [BUILDER, HOST, NODE, OWNER, MEMBER, KEY] = [1, 2, 3, 4, 5, 6].map(
   (n) => `01a1e000-0000-7000-8000-00000000000${n}`,
 ) as [string, ...string[]];
 
-/** What the failover did not lose. */
+/** The rows that the failover did not lose. */
 const KEPT = `
   insert into account (id, kind, name, created_at) values ('${BUILDER}', 'builder', 'b', '2026-01-01'), ('${HOST}', 'host', 'h', '2026-01-01');
   insert into ledger_account (id, kind) values ('${BUILDER}', 'builder'), ('${HOST}', 'host');
@@ -33,7 +33,7 @@ const KEPT = `
     values ('${KEY}', '${BUILDER}', 'k', 'abcdefghijkl', decode(repeat('ff', 32), 'hex'), '2026-01-01');
   select ledger_transfer('${newId()}', 'grant', '${HOST}', 9000, 'earned');`;
 
-/** A gateway's session, and its journal. */
+/** A gateway's database session, and its journal of changes. */
 interface Session {
   query: (text: string, values?: unknown[]) => Promise<pg.QueryResult>;
   journal: string[];
@@ -45,7 +45,7 @@ const journalOf = (...texts: string[][]) => ({
   },
 });
 
-describe("changes that a failover lost", () => {
+describe("re-entering changes that a failover lost", () => {
   let lost: TestDatabase;
   let now: TestDatabase;
   let clients: pg.Client[];
@@ -86,7 +86,7 @@ describe("changes that a failover lost", () => {
   const contents = async ({ pool }: TestDatabase): Promise<Record<string, unknown[]>> => {
     const found: Record<string, unknown[]> = {};
     for (const table of [...tables, "ledger_account", "ledger_reserve", "key_budget"]) {
-      // Moved money has the time at which it was moved again.
+      // Leaves out when money was moved, because re-entry moves it at a later time.
       const moments = table === "transfer" ? "{position,at}" : "{}";
       const { rows } = await pool.query(`select to_jsonb(t) - '${moments}'::text[] as row from ${table} t order by 1`);
       found[table] = rows.map(({ row }) => row);
@@ -101,7 +101,7 @@ describe("changes that a failover lost", () => {
       [],
     );
   };
-  /** Makes changes, enters them, and compares. */
+  /** Makes changes in one database, enters them into the other, and compares both. */
   const redo = async (...statements: (string | [string, unknown[]])[]): Promise<Reentry> => {
     const one = await gateway();
     for (const statement of statements) {
@@ -118,7 +118,7 @@ describe("changes that a failover lost", () => {
     return entered;
   };
 
-  test("are an account with its owner, its team and their invitations", async () => {
+  test("restores an account with its owner, its team and their invitations", async () => {
     const [account, invited] = [newId(), newId()];
     await redo(
       `begin`,
@@ -136,21 +136,21 @@ describe("changes that a failover lost", () => {
     );
   });
 
-  test("are keys with their budgets and revocations", async () => {
+  test("restores keys with their budgets and revocations", async () => {
     const key = newId();
     await redo(
       [
         `insert into api_key (id, account_id, name, reference, secret_hash, models) values ($1, $2, 'new', 'bbbbbbbbbbbb', decode(repeat('01', 32), 'hex'), '{a,b}')`,
         [key, BUILDER],
       ],
-      // More than a JavaScript number holds exactly.
+      // 9007199254740993 is not exact as a JavaScript number.
       [`select key_budget_set($2, $1, 9007199254740993, null)`, [key, BUILDER]],
       [`update api_key set name = 'other', last_used_at = null where id = $1`, [key]],
       [`update api_key set revoked_at = now() where id = $1`, [KEY]],
     );
   });
 
-  test("are purchases, refunds and disputes with what they moved", async () => {
+  test("restores purchases, refunds and disputes with the money they moved", async () => {
     const [checkout, bought, back] = [newId(), newId(), newId()];
     await redo(
       [
@@ -173,7 +173,7 @@ describe("changes that a failover lost", () => {
     );
   });
 
-  test("are payouts and what they move, set-offs and withheld shares too", async () => {
+  test("restores payouts with the money they moved, set-offs and withheld shares", async () => {
     const batch = newId();
     const entered = await redo(
       [`select ledger_transfer($1, 'dispute', $2, 9007199254742000, 'lost')`, [newId(), BUILDER]],
@@ -186,7 +186,7 @@ describe("changes that a failover lost", () => {
     assert.equal(entered.entered["payout_setoff"], 1);
   });
 
-  test("are nodes, their elections, their quarantine and release", async () => {
+  test("restores nodes, their elections (chosen models), their quarantine and release", async () => {
     const node = newId();
     await redo(
       [`select node_register($1, $2, 'new', '{"gpu": "x"}', 'agent', 10)`, [node, HOST]],
@@ -202,7 +202,7 @@ describe("changes that a failover lost", () => {
     );
   });
 
-  test("are sessions, second factors, operators and what they did", async () => {
+  test("restores sessions, second factors, operators and their actions", async () => {
     const [session, act] = [newId(), newId()];
     await redo(
       [
@@ -217,7 +217,7 @@ describe("changes that a failover lost", () => {
     );
   });
 
-  test("exclude what was rolled back", async () => {
+  test("does not restore changes that were rolled back", async () => {
     const one = await gateway();
     await one.query("begin");
     await one.query("update account set name = 'never' where id = $1", [BUILDER]);
@@ -230,7 +230,7 @@ describe("changes that a failover lost", () => {
     assert.deepEqual(one.journal, []);
   });
 
-  test("end in the same state, whichever gateway enters its journal first", async () => {
+  test("gives the same result in whichever order gateways enter their journals", async () => {
     const random = seeded(7);
     for (let round = 0; round < 12; round++) {
       const gateways = [await gateway(), await gateway(), await gateway()];
@@ -260,7 +260,7 @@ describe("changes that a failover lost", () => {
     }
   });
 
-  test("are entered once by gateways that have them from the same command", async () => {
+  test("enters a change once when several gateways recorded it from the same command", async () => {
     const journal: string[] = [];
     const listener = new pg.Client(clientConfig(lost.connection, broadcastConnection()));
     clients.push(listener);
@@ -272,7 +272,7 @@ describe("changes that a failover lost", () => {
       else if (payload.startsWith("change ")) put(payload.slice("change ".length));
     });
     await listener.query("listen tollgate");
-    // In several notifications, and with characters of several bytes.
+    // This change is sent in several notifications, and contains characters of several bytes.
     await lost.pool.query("update node set hardware = jsonb_build_object('text', repeat('ü€', 3000)) where id = $1", [
       NODE,
     ]);
@@ -283,7 +283,7 @@ describe("changes that a failover lost", () => {
     await assertSame();
   });
 
-  test("are sent by a command only while a connected gateway could write them to its journal", async () => {
+  test("a command sends its changes only while a gateway is connected that records them", async () => {
     const database = await openTestDatabase();
     const command = new pg.Client(clientConfig(database.connection, "command"));
     const listener = new pg.Client(clientConfig(database.connection, broadcastConnection()));
@@ -318,7 +318,7 @@ describe("changes that a failover lost", () => {
     }
   });
 
-  test("leave alone what was changed after the failover, and are listed", async () => {
+  test("skips and lists a row that was changed again after the failover", async () => {
     const one = await gateway();
     await one.query("update account set name = 'lost' where id = $1", [HOST]);
     await one.query("update api_key set name = 'lost' where id = $1", [KEY]);
@@ -330,7 +330,7 @@ describe("changes that a failover lost", () => {
     await lost.pool.query("update account set name = 'newer' where id = $1", [HOST]);
   });
 
-  test("are listed when they take more than there is, and when they are too old", async () => {
+  test("lists a payment that exceeds the account's balance, and a change that is too old", async () => {
     const one = await gateway();
     const poor = newId();
     for (const { pool } of [lost, now]) {
@@ -348,12 +348,12 @@ describe("changes that a failover lost", () => {
     );
     const late = await gateway();
     await late.query("update api_key set name = 'late' where id = $1", [KEY]);
-    // The database's clock has microseconds, so a moment in milliseconds may be before a change that precedes it.
+    // One millisecond more, because the database's clock has microseconds and is rounded down here.
     const [old] = (await enter([late.journal], true, Date.now() + CHANGES_KEPT_MS + 1)).notEntered;
     assert.equal(old?.reason, "older than 7 days");
   });
 
-  test("are entered where the changes that they need come from another gateway later, which takes them off the list", async () => {
+  test("enters a change that failed before when another gateway enters what it needs, and takes it off the list", async () => {
     const [one, other] = [await gateway(), await gateway()];
     const account = newId();
     await one.query("insert into account (id, kind, name) values ($1, 'builder', 'x')", [account]);
@@ -376,7 +376,7 @@ describe("changes that a failover lost", () => {
     assert.equal(suspended.rowCount, 1);
   });
 
-  test("are known for 8 days", async () => {
+  test("remembers the IDs of entered changes for 8 days", async () => {
     await now.pool.query("insert into history_change (id, at) values ($1, now() - interval '9 days')", [newId()]);
     const { rows: before } = await now.pool.query("select count(*)::int as ids from history_change");
     await pruneChanges(now.pool);
@@ -384,7 +384,7 @@ describe("changes that a failover lost", () => {
     assert.equal(before[0].ids - rows[0].ids, 1);
   });
 
-  test("of a provider's event that was delivered again do not move its money twice", async () => {
+  test("moves money once for a payment event that the provider delivered again", async () => {
     const one = await gateway();
     const event = (id: Uuid): [string, unknown[]] => [
       "insert into payment_event (id, provider_event, type, occurred_at, outcome) values ($1, 'evt_twice', 't', now(), 'applied')",
@@ -403,7 +403,7 @@ describe("changes that a failover lost", () => {
   });
 });
 
-/** Why the changes of these tables are not in the journal of changes. */
+/** The tables whose changes the journal does not record, by reason. */
 const NOT_JOURNALED: Record<string, string[]> = {
   "entered again with requests": [
     "hold",
@@ -466,7 +466,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
   ],
 };
 
-test("every table's changes are journaled, or the list above says why not", async (t) => {
+test("every table's changes are recorded in the journal, or the list above gives the reason", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const { rows } = await pool.query(`select c.relname as name,

@@ -1,4 +1,4 @@
-/** Re-entering from a journal what a failover lost. The tests reset the tables to an earlier copy. */
+/** Re-entering requests from the journal after a failover lost them. The tests reset the tables to an earlier copy. */
 import assert from "node:assert/strict";
 import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ describe("the re-entry journal", () => {
     return { kind: "request", hold: { ...hold, label: "a label" }, settlement: settlementOf(hold, newId()) };
   };
 
-  test("returns entries in order, also to the next gateway", async (t) => {
+  test("returns its entries in order, also to the next gateway on the directory", async (t) => {
     const { journal, directory } = await open(t);
     const change: JournalEntry = { kind: "change", text: '{"id": 9007199254740993, "name": "ü"}' };
     const added = [request(), change, request()];
@@ -55,7 +55,7 @@ describe("the re-entry journal", () => {
     assert.deepEqual(await entriesOf(next), added);
   });
 
-  test("deletes files older than the window, unless they are needed", async (t) => {
+  test("deletes files older than its time window, unless a re-entry still needs them", async (t) => {
     const { spool, directory } = await open(t);
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };
@@ -79,7 +79,7 @@ describe("the re-entry journal", () => {
     assert.equal(await files(), 1);
   });
 
-  test("dates other gateways' files by the file system's clock, not by this machine's", async (t) => {
+  test("computes the age of other gateways' files by the file system's clock, not by this machine's", async (t) => {
     const { spool, directory } = await open(t);
     const left = async (gateway: string, at: number): Promise<string> => {
       const name = `elsewhere~1~${gateway}~1.requests`;
@@ -99,7 +99,7 @@ describe("the re-entry journal", () => {
     assert.deepEqual(theirs, [young]);
   });
 
-  test("counts unreadable lines and keeps the others", () => {
+  test("counts unreadable lines and reads the others", () => {
     const [one, other] = [request(), request()];
     const damaged = journalLine(one).replace('"kind"', '"kinb"');
     assert.deepEqual(readJournal(damaged + journalLine(other)), { entries: [other], unread: 1 });
@@ -146,12 +146,12 @@ describe("re-entry after a failover", () => {
     return { kind: "request" as const, hold, settlement: settlementOf(hold, paidHost) };
   };
 
-  test("charges a lost request once, pays its host, and skips requests that the database has", async () => {
+  test("charges a lost request once, pays its host, and skips requests that are still in the database", async () => {
     const builder = await account("builder", 5_000_000n);
     const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
     await ledger.hold(there.hold);
     await ledger.settle(there.settlement);
-    // The standby has the request's hold, but not its settlement.
+    // The new primary has this request's hold, but not its settlement.
     await ledger.hold(held.hold);
     const before = await balance(host);
     assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });
@@ -173,7 +173,7 @@ describe("re-entry after a failover", () => {
     await assertBalanced();
   });
 
-  test("settles a request whose hold was lost while it was answered", async () => {
+  test("settles a request whose hold was lost while the request was answered", async () => {
     const builder = await account("builder", 5_000_000n);
     const added: JournalEntry[] = [];
     const journal = { add: (entry: JournalEntry) => void added.push(entry), written: async () => {} };
@@ -193,7 +193,7 @@ describe("re-entry after a failover", () => {
     await assertBalanced();
   });
 
-  test("lists a request with a lost account, and one that its account cannot pay", async () => {
+  test("lists a request whose account was lost, and one that exceeds its account's balance", async () => {
     const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
     const { entered, notEntered } = await enter([gone, poor]);
     assert.deepEqual(entered, { requests: 1 });

@@ -1,6 +1,7 @@
 /**
- * After a failover that lost recent commits, enters what this gateway's journals have and the database lacks. It can be repeated and
- * can run on several gateways at once: requests and changes are entered once by their IDs.
+ * Re-entry: after a failover that lost recent commits, enters the requests and changes that this gateway's journals
+ * have and the database lacks. Re-entry can be repeated and can run on several gateways at once, because each request
+ * or change has an ID and is entered once.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -22,7 +23,7 @@ interface NotEntered {
 }
 
 export interface Reentry {
-  /** The lost and re-entered items, by kind. */
+  /** How many lost items were entered again, by kind. */
   entered: Record<string, number>;
   notEntered: NotEntered[];
 }
@@ -33,12 +34,17 @@ type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
 type Client = pg.ClientBase | pg.Pool;
 
 const Missing = row({ id: column.uuid });
-/** A lease that expired in the new history does not count as an outcome, because the request was answered. */
+/**
+ * Finds requests without an outcome. An expired lease (`gateway_lost`) does not count, because the request was
+ * answered.
+ */
 const MISSING = `select o.id from unnest($1::uuid[]) as o (id)
   where not exists (select from request r where r.id = o.id and r.outcome <> 'gateway_lost')`;
 const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico > 0";
 
-/** Enters every answered and charged request, in journal order. Rejects when the database fails. */
+/**
+ * Enters every answered request that the database lacks, in the order of the journal. Rejects when the database fails.
+ */
 export async function enterRequests(
   { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
   into: Reentry,
@@ -81,7 +87,7 @@ async function enterPart(
   for (const [i, outcome] of outcomes.entries()) {
     const { id } = (due[i] as RequestEntry).hold;
     if (outcome === "given_up")
-      note(id, "the database refused it; given-up.jsonl in the spool directory has the reason");
+      note(id, "the database refused the settlement; given-up.jsonl in the spool directory has the reason");
     else if (outcome !== "repeated") entered.push(id);
   }
   for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
@@ -96,18 +102,21 @@ const NEW =
   "select id from unnest($1::uuid[]) as c (id) where not exists (select from history_change h where h.id = c.id and h.problem is null)";
 const WAITING =
   "select id, problem from history_change where id = any ($1::uuid[]) and problem is not null order by at";
-/** After this time a change is not known any more: the database could not say whether it was lost. */
+/** Older changes are not entered, because the database has deleted the IDs that show whether they were lost. */
 export const CHANGES_KEPT_MS = 7 * DAY_MS;
 
 interface ChangesOptions {
   client: Client;
   journal: Pick<Journal, "read">;
   nowMs: number;
-  /** Everything, and reports what cannot be entered. Otherwise only changes that need no requests. */
+  /** True to enter all changes and report those that fail. False to enter only changes that need no requests. */
   isLast: boolean;
 }
 
-/** Enters what people, providers and operators changed. Rejects when the database fails. Returns whether any was entered. */
+/**
+ * Enters the changes that people, payment providers and operators made. Rejects when the database fails. Returns
+ * whether any change was entered.
+ */
 export async function enterChanges(
   { client, journal, nowMs, isLast }: ChangesOptions,
   into: Reentry,
@@ -120,7 +129,7 @@ export async function enterChanges(
       const { id, at } = Changed.parse(JSON.parse(entry.text));
       const change = changes.get(id);
       if (change === undefined) changes.set(id, { at, lines: [entry.text] });
-      // Several gateways of a directory have the changes that a command made.
+      // Several gateways of one directory may have recorded the same change of a command.
       else if (!change.lines.includes(entry.text)) change.lines.push(entry.text);
     }
   }
@@ -132,7 +141,8 @@ export async function enterChanges(
   }
   lost.sort((a, b) => a.at - b.at);
   let isEntered = false;
-  // What one query has committed stays when the next one takes too long. The last one without any tries those that wait.
+  // Each query commits its part, which stays entered if a later query takes too long. The last query has no new
+  // changes: it retries those that wait for others.
   for (let from = 0; from <= lost.length; from += AT_ONCE) {
     const part = lost.slice(from, from + AT_ONCE);
     const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
@@ -148,7 +158,7 @@ export async function enterChanges(
   return isEntered;
 }
 
-/** A day later than they are used, because clocks differ. */
+/** Deletes old IDs of changes, one day later than they are used, because clocks differ. */
 export async function pruneChanges(pool: pg.Pool): Promise<void> {
   await pool.query("delete from history_change where at < now() - $1 * interval '1 millisecond'", [
     CHANGES_KEPT_MS + DAY_MS,
@@ -161,5 +171,9 @@ function count(into: Reentry, what: string, by: number): void {
 
 function noteUnread(into: Reentry, unread: number): void {
   if (unread > 0)
-    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or written by another version" });
+    into.notEntered.push({
+      kind: "journal",
+      id: `${unread} lines`,
+      reason: "the lines are damaged, or were written by another version",
+    });
 }

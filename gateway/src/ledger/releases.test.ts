@@ -1,4 +1,4 @@
-/** Releasing holds: retried until the database has done it, also if it is unknown whether the hold exists. */
+/** Releasing holds: retried until the database has released the hold, also if it is unknown whether the hold exists. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -9,7 +9,7 @@ import { openReleases } from "./releases.ts";
 const ID = "a hold" as Uuid;
 const [SECOND_MS, LEASE_MS] = [1_000, 60_000];
 
-/** `there`: the number of the query, from 1, at which the hold is found. */
+/** `there`: the number of the try, from 1, that finds the hold. */
 function open(there: number) {
   const clock = manualClock();
   let looks = 0;
@@ -24,7 +24,7 @@ function open(there: number) {
   return { releases, after };
 }
 
-test("a hold with an unknown outcome is queried immediately, after 1 s, and after a quarter of its lease", async () => {
+test("tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease", async () => {
   const { releases, after } = open(0);
   releases.doubtful(ID);
   assert.equal(await after(0), 1);
@@ -35,7 +35,7 @@ test("a hold with an unknown outcome is queried immediately, after 1 s, and afte
   assert.equal(await after(LEASE_MS), 3, "what is left ends with its lease");
 });
 
-test("a hold with an unknown outcome is not queried again once it was found and released", async () => {
+test("stops trying when a hold with an unknown outcome was found and released", async () => {
   const { releases, after } = open(2);
   releases.doubtful(ID);
   assert.equal(await after(SECOND_MS), 2);

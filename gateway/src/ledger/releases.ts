@@ -1,6 +1,6 @@
 /**
- * Releases holds for which nothing was dispatched. It retries until the database has done it, but no caller waits for an unreachable
- * database: the client already has its refusal.
+ * Releases the holds of requests that were not dispatched. Each release is retried until the database has done it. No
+ * caller waits for an unreachable database, because the client has already been refused.
  */
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
@@ -13,10 +13,10 @@ const WAIT_MAX_MS = 1_000;
 interface Releases {
   /** Resolves when the hold is released, or after one second. */
   release(id: Uuid): Promise<void>;
-  /** For a hold that timed out, so it is unknown whether the database accepted it. */
+  /** Releases a hold that timed out, so that it is unknown whether the database has it. */
   doubtful(id: Uuid): void;
   idle(): Promise<void>;
-  /** Remaining holds end with their lease. */
+  /** Stops the retries. Holds that are not released end with their lease. */
   close(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface ReleaseOptions {
   clock: Clock;
   log: Log;
   holdLeaseMs: number;
-  /** Tries once. Returns false when no such hold exists. */
+  /** Tries once to release the hold. Returns false when no such hold exists. */
   release: (id: Uuid) => Promise<boolean>;
 }
 
@@ -48,7 +48,7 @@ export function openReleases(options: ReleaseOptions): Releases {
     log.error({ request: publicId("req", id), err: error }, "could not release a hold; it expires with its lease");
     return false;
   };
-  /** The server may still run a statement whose connection broke, after the first check. */
+  /** Tries several times, because the server may execute a hold's statement even after its connection broke. */
   const looking = async (id: Uuid): Promise<void> => {
     for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {
       if (await untilDone(id)) return;
@@ -73,7 +73,7 @@ export function openReleases(options: ReleaseOptions): Releases {
 
   return {
     release: (id) => within(keep(untilDone(id))),
-    // Nothing waits for this, including the shutdown.
+    // Not awaited by anything, including the shutdown.
     doubtful: (id) => void looking(id),
     idle,
     async close() {

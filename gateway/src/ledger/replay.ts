@@ -1,9 +1,12 @@
 /**
- * Settles what other gateways left in the spool directory, at the start and every minute. Settling is idempotent by request ID, so
- * several gateways and the owner may do it at once. A file is removed when all its lines are settled and nothing writes to it: its
- * process is gone on this machine, or it has not changed for an hour (on another machine, or when the process ID may have been reused).
- * File times are only compared with each other, because the clock that sets them is unknown. If the owner is alive after all, no line
- * is lost: lines written before the removal are read after it, and the owner notices the removal and writes a new file.
+ * Settles the settlements that other gateways left in the spool directory, at the start and every minute. Settling is
+ * idempotent by request ID, so several gateways and the file's owner may do it at once.
+ *
+ * A file is removed when all its lines are settled and no process writes to it. That is the case if the owner's process
+ * has ended on this machine, or if the file has not changed for an hour (the owner may run on another machine, or its
+ * process ID may have been reused). File times are only compared with each other, because the clock that sets them is
+ * unknown. If the owner is alive after all, no line is lost: lines written before the removal are read after it, and
+ * the owner notices the removal and writes a new file.
  */
 import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
@@ -25,9 +28,12 @@ interface ReplayOptions {
   clock: Clock;
   log: Log;
   ledger: {
-    /** Tries once. Rejects when the database fails. Settlements that can never be entered are recorded. */
+    /**
+     * Tries once to settle a request. Rejects when the database fails. A settlement that can never be entered is
+     * recorded.
+     */
     trySettling: (settlement: Settlement) => Promise<SettleOutcome | "given_up">;
-    /** Takes a settlement over: resolves when it is committed or in this gateway's own spool. */
+    /** Takes over a settlement. Resolves when it is committed or in this gateway's own spool. */
     secure: (settlement: Settlement) => Promise<void>;
   };
   isAlive?: (pid: number) => boolean;
@@ -42,10 +48,10 @@ interface Replay {
 export function openReplay(options: ReplayOptions): Replay {
   const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
   const { disk, directory: own, owner: self } = spool;
-  /** Settled lines by file, so that a remaining file is not sent again every minute. */
+  /** The settled lines of each file, so that the lines of a file that stays are not sent again every minute. */
   const settled = new Map<string, Set<Uuid>>();
   const told = new Set<string>();
-  /** The last write of each file, and since when (monotonic) it is unchanged. */
+  /** The last write time of each file, and the monotonic time since when it is unchanged. */
   const watched = new Map<string, { mtimeMs: number; since: number }>();
   let running: Promise<boolean> | undefined;
 
@@ -60,7 +66,7 @@ export function openReplay(options: ReplayOptions): Replay {
     return host === self.host && (pid === self.pid || !isAlive(pid));
   };
 
-  /** Returns false when the database is unreachable; the rest waits for the next scan. */
+  /** Settles the lines. Returns false when the database is unreachable; the next scan continues. */
   const settleAll = async (name: string, settlements: Settlement[]): Promise<boolean> => {
     const known = settled.get(name) ?? new Set();
     settled.set(name, known);
@@ -85,7 +91,7 @@ export function openReplay(options: ReplayOptions): Replay {
     return true;
   };
 
-  /** Returns false when the database is unreachable. */
+  /** Settles a file, and removes it if its owner is gone. Returns false when the database is unreachable. */
   const replayFile = async (path: string, owner: SpoolOwner): Promise<boolean> => {
     const name = basename(path);
     const handle = await openIfThere(disk, path);

@@ -1,4 +1,7 @@
-/** Withheld shares, the reserve and granted credit on a real database. The ledger check runs after every test. */
+/**
+ * Withheld shares, the reserve that receives them, and granted credit, on a real database. The ledger check runs after
+ * every test.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -59,7 +62,7 @@ describe("the reserve", () => {
     await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'A')", [id, `${id}@example.test`]);
     return id;
   };
-  /** A builder with bought credit, and a host with a node, both of one identity if one is given. */
+  /** Creates a builder with bought credit, and a host with a node. Both belong to `owner` if it is given. */
   const parties = async ({ owner, bought = 100n * COST }: { owner?: Uuid; bought?: bigint } = {}): Promise<Served> => {
     const [builder, host, node] = [await open("builder", owner), await open("host", owner), newId()];
     if (bought > 0n) await move("purchase", builder, bought);
@@ -118,7 +121,7 @@ describe("the reserve", () => {
     assert.deepEqual([money.pending, money.withheld], [0n, SHARE]);
   });
 
-  test("receives only the withheld shares of a batch, each once", async () => {
+  test("receives only the withheld shares of a batch of settlements, each once", async () => {
     const served = await parties();
     const batch = await Promise.all([
       ended(served),
@@ -139,7 +142,7 @@ describe("the reserve", () => {
     assert.deepEqual(reasons.toSorted(), ["node_failed", "node_silent"]);
   });
 
-  test("receives the share of what a late settlement could collect", async () => {
+  test("receives the host's share of the amount that a late settlement could collect", async () => {
     const served = await parties();
     const settlement = await ended(served, "node_silent");
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [settlement.id]);
@@ -162,7 +165,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.list({ hostId: served.host, open: true, limit: 10 }), []);
   });
 
-  test("releases all shares of a node together, and none of another node", async () => {
+  test("releases all withheld shares of a node together, and none of another node", async () => {
     const [one, other] = [await parties(), await parties()];
     for (const served of [one, one, other]) await serve(served, "node_failed");
     const released = await reserve.release({ nodeId: one.node }, { by: "operator:o", note: "" });
@@ -171,7 +174,7 @@ describe("the reserve", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("takes back what a node was paid since a given time, once, without counting it as held back", async () => {
+  test("takes back a node's shares since a given time, once, and does not count them as held back", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");
@@ -204,7 +207,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.withhold(served.node, since, "spot_check"), { shares: 0, amount: 0n });
   });
 
-  test("takes back no more than the host has, and nothing that a payout includes", async () => {
+  test("takes back no more than the host's balance, and no share that a payout includes", async () => {
     const served = await parties();
     for (let i = 0; i < 3; i++) await serve(served);
     await db.pool.query("select ledger_transfer($1, 'payout', $2, $3, 'paid')", [
@@ -224,7 +227,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.withhold(newId(), all, "spot_check"), { shares: 0, amount: 0n }, "no such node");
   });
 
-  test("is stated in a payout with the shares withheld from its hosts", async () => {
+  test("appears in a payout as the sum of the shares withheld from that host", async () => {
     const served = await parties();
     await serve(served);
     await serve(served, "node_failed");
@@ -261,7 +264,7 @@ describe("the reserve", () => {
     assert.deepEqual(released, { reserve: 0n, platform: -SHARE }, "what the reserve spent, the platform pays");
   });
 
-  test("pays a verifier only the rest when a payment that a failover lost was entered again", async () => {
+  test("pays a verifier only the difference when a payment lost in a failover was entered again", async () => {
     const [verifier, lost] = [await open("host"), newId()];
     await owe(verifier, 30n, lost);
     await reserve.payChecks();
@@ -272,7 +275,7 @@ describe("the reserve", () => {
     assert.equal(await balance(verifier), 42n);
   });
 
-  test("pays a verifier from the platform's share instead of waiting for the reserve", async () => {
+  test("pays a verifier from the platform's share at once when the reserve is locked", async () => {
     await serve(await parties(), "node_failed");
     await owe(await open("host"), 5n);
     const other = await db.pool.connect();
@@ -299,7 +302,7 @@ describe("the reserve", () => {
     await assert.rejects(db.pool.query("truncate withheld_share"), /append only/);
   });
 
-  test("is covered by the ledger check, which finds shares, releases and granted credit that do not add up", async () => {
+  test("is verified by the ledger check, which reports wrong shares, releases and granted credit", async () => {
     const served = await parties();
     const id = await serve(served, "node_failed");
     const found = async (sql: string, undo: string): Promise<string[]> => {
@@ -340,7 +343,7 @@ describe("the reserve", () => {
   });
 
   describe("granted credit", () => {
-    test("earns nothing on the identity's own node, while bought credit earns its share", async () => {
+    test("earns nothing on its owner's own node, while bought credit earns the host's share", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, COST + COST / 2n);
       await move("purchase", served.builder, 10n * COST);
@@ -351,7 +354,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n) + SHARE);
     });
 
-    test("is spent by the requests of a batch one after the other", async () => {
+    test("is spent by the requests of one batch in order", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       const stranger = await parties();
       await move("grant", served.builder, COST + COST / 2n);
@@ -362,7 +365,7 @@ describe("the reserve", () => {
       assert.equal(await balance(stranger.host), SHARE);
     });
 
-    test("is spent once by a request that is repeated in a batch", async () => {
+    test("is spent once by a request that a batch contains twice", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, 2n * COST);
       const [once, other] = await Promise.all([ended(served), ended(served)]);
@@ -373,7 +376,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), 0n);
     });
 
-    test("is spent last on other hosts' nodes, and pays them", async () => {
+    test("is spent last on other hosts' nodes, and pays those hosts", async () => {
       const owner = await identity();
       const own = await parties({ owner, bought: 0n });
       const stranger = { ...(await parties()), builder: own.builder };
@@ -381,7 +384,7 @@ describe("the reserve", () => {
       await move("purchase", own.builder, 2n * COST);
       for (let i = 0; i < 3; i++) await serve(stranger);
       assert.equal(await balance(stranger.host), 3n * SHARE);
-      // Granted credit of one cost is left: two costs were paid with bought credit and one with granted.
+      // Granted credit for one request is left: two requests were paid from bought credit and one from granted credit.
       const id = await serve(own);
       assert.equal(await grantedPart(id), COST);
       assert.equal(await balance(own.host), 0n);
@@ -390,7 +393,7 @@ describe("the reserve", () => {
       assert.equal(await balance(own.host), SHARE);
     });
 
-    test("is reduced when a refund takes the balance below it", async () => {
+    test("is reduced when a refund leaves a smaller balance", async () => {
       const served = await parties({ owner: await identity(), bought: 5n * COST });
       await move("grant", served.builder, 2n * COST);
       await move("refund", served.builder, 6n * COST);
@@ -399,7 +402,7 @@ describe("the reserve", () => {
       assert.equal(await granted(served.builder), COST);
     });
 
-    test("earns nothing when the share is withheld or the request is settled late", async () => {
+    test("earns no share when the share is withheld or the request is settled late", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, COST + COST / 2n);
       await move("purchase", served.builder, 10n * COST);

@@ -1,6 +1,7 @@
 /**
- * Shares withheld from hosts and the platform's reserve: taking shares back, releasing them, and paying for spot checks. The rules are
- * SQL functions (ledger_withhold.sql, ledger_release.sql, spot_check_pay.sql, ledger_pay_check.sql). A settlement withholds its own share.
+ * The platform's reserve, which receives shares withheld from hosts: taking shares back, releasing them, and paying for
+ * spot checks. The rules are SQL functions (ledger_withhold.sql, ledger_release.sql, spot_check_pay.sql,
+ * ledger_pay_check.sql). A settlement itself can also withhold the share of its request.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -14,7 +15,7 @@ export const RESERVE_SINCE = 39;
 
 const There = row({ isThere: z.boolean() });
 
-/** On an older schema, during a rolling upgrade, nothing is withheld. */
+/** Whether the database has the reserve. On an older schema, during a rolling upgrade, nothing is withheld. */
 export const hasReserve = async (db: pg.Pool | pg.PoolClient): Promise<boolean> =>
   (await queryOne(db, There, `select to_regclass('withheld_share') is not null as "isThere"`)).isThere;
 
@@ -26,13 +27,13 @@ const WithheldShare = row({
   nodeName: z.string().nullable(),
   amount: column.pico,
   reason: z.enum(WITHHELD_REASONS),
-  /** Whether the share was paid and taken back later. */
+  /** Whether the share was paid with the request and later taken back. */
   takenBack: z.boolean(),
   at: column.moment,
   releasedAt: column.moment.nullable(),
   releasedBy: z.string().nullable(),
   note: z.string().nullable(),
-  /** Null when the request's record was dropped. */
+  /** The model of the request. Null when the request's record was dropped. */
   model: z.string().nullable(),
   outcome: z.enum(REQUEST_OUTCOMES).nullable(),
 });
@@ -46,21 +47,27 @@ const Paid = row({ amount: column.pico });
 interface WithheldQuery {
   hostId?: Uuid | undefined;
   nodeId?: Uuid | undefined;
-  /** Excludes released shares. */
+  /** True to leave out released shares. */
   open?: boolean | undefined;
-  /** The cursor of the page. */
+  /** The cursor of the page: a request's ID. */
   before?: Uuid | undefined;
   limit: number;
 }
 
 export interface Reserve {
-  /** Newest request first. */
+  /** Lists withheld shares by request, newest first. */
   list(query: WithheldQuery): Promise<WithheldShare[]>;
   /** Takes back what the node's requests since then were paid, up to the host's balance. Can be repeated. */
   withhold(nodeId: Uuid, since: Date, reason: WithheldReason): Promise<Moved>;
-  /** Pays hosts their withheld shares, of these requests or of a whole node. Released shares are skipped. */
+  /**
+   * Pays hosts their withheld shares, of these requests or of a whole node. Shares that were already released are
+   * skipped.
+   */
   release(of: { requestIds: Uuid[] } | { nodeId: Uuid }, by: { by: string; note: string }): Promise<Moved>;
-  /** Pays verifiers' hosts what their checks add up to, from the reserve, or from the platform's share when the reserve is too small or busy. */
+  /**
+   * Pays hosts for the spot checks that their nodes ran. The reserve pays, or the platform's share when the reserve is
+   * too small or locked.
+   */
   payChecks(): Promise<Pico>;
 }
 
@@ -91,7 +98,7 @@ export function openReserve({ pool }: { pool: pg.Pool }): Reserve {
     },
     async payChecks() {
       let sum = 0n;
-      // One after the other: each locks one host only.
+      // One host at a time, so that each payment locks only one host's account.
       for (const { hostId } of await queryRows(pool, Due, `select host_id as "hostId" from spot_check_due`))
         sum += (await queryOne(pool, Paid, "select spot_check_pay($1) as amount", [hostId])).amount;
       return pico(sum);

@@ -10,10 +10,10 @@ const RESTORE = `select ledger_restore($1::text::uuid[], $2::text::uuid[], $3::t
   $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::boolean[], $11::text::integer[],
   $12::text::integer[], $13::text::text[], $14::text::text[])::text as codes`;
 
-/** `known`: the database has the request, held or ended. */
+/** `known`: the database still has the request, in flight or ended. */
 type RestoreOutcome = "restored" | "known" | "no_account";
 
-/** Runs in one transaction. */
+/** Records all requests of the batch in one transaction. */
 export async function restoreBatch(pool: pg.Pool, orders: HoldOrder[]): Promise<RestoreOutcome[]> {
   const { codes } = await queryOne(pool, Codes, RESTORE, [
     plainArray(orders.map((o) => o.id)),

@@ -1,4 +1,4 @@
-/** Settling requests: the SQL statements and their results. */
+/** The SQL statements that settle requests, and their results. */
 import type pg from "pg";
 import { z } from "zod";
 import { timeOf, type Uuid } from "../base/ids.ts";
@@ -11,10 +11,10 @@ import type { HoldOrder } from "./hold.ts";
 export interface Settlement {
   id: Uuid;
   accountId: Uuid;
-  /** The node that last accepted the request, and the host to pay. Null: none. */
+  /** The node that last accepted the request. `paidHostId` is the host to pay, or null. */
   nodeId: Uuid | null;
   paidHostId: Uuid | null;
-  /** The host whose share is withheld, and the reason. Absent: not withheld. */
+  /** The host whose share is withheld, and the reason. Absent if nothing is withheld. */
   withheld?: { hostId: Uuid; reason: WithheldReason } | null;
   charge: Pico;
   outcome: RequestOutcome;
@@ -26,13 +26,13 @@ export interface Settlement {
   queueMs: number | null;
   ttftMs: number | null;
   durationMs: number;
-  /** The hold's data, needed only in the spool in case the database loses the hold. */
+  /** The data of the hold. Only the spool stores it, in case the database loses the hold. */
   hold?: HoldOrder;
 }
 
 /**
- * `repeated`: settled before, for example when a connection broke after the commit. `late`: the lease had expired, and the settlement
- * replaced that record. `unknown`: no such hold existed.
+ * How a settlement ended. `repeated`: the request was settled before, for example when a connection broke after the
+ * commit. `late`: the lease had expired, and the settlement replaced that record. `unknown`: no such hold existed.
  */
 export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
 const OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
@@ -46,7 +46,7 @@ const SETTLE = {
 };
 const SETTLE_LATE = `select code::int, charged from ledger_settle_late($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
   $14)`;
-/** Separate statements, so that ordinary settlements send no additional arguments. */
+/** Separate statements for withheld shares, so that ordinary settlements send no additional arguments. */
 const SETTLE_WITHHELD = {
   name: "ledger_settle_withheld",
   text: SETTLE.text.replace("$15::text::bigint[])", "$15::text::bigint[], $16::text::uuid[], $17::text::text[])"),
@@ -54,20 +54,23 @@ const SETTLE_WITHHELD = {
 const SETTLE_LATE_WITHHELD = SETTLE_LATE.replace("$14)", "$14, p_withheld => $15, p_reason => $16)");
 
 /**
- * A single settlement has its own statement without arrays, which costs the database half as much. Gateways with little traffic send
- * mostly these.
+ * A statement without arrays for a single settlement, which costs the database half as much. Gateways with little
+ * traffic send mostly single settlements.
  */
 const SETTLE_ONE = {
   name: "ledger_settle_one",
   text: "select ledger_settle_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) as code",
 };
 
-/** One element per operation, in PostgreSQL's text format of arrays: parsing it here is cheaper than pg's parser. */
+/**
+ * The results of a batch, one array element per settlement. PostgreSQL's text format is parsed here, which is faster
+ * than pg's parser.
+ */
 const Codes = row({ codes: z.string() });
 const Code = row({ code: z.int() });
 const Late = row({ code: column.count, charged: column.pico });
 
-/** The features that the database's schema has so far. */
+/** The functions that the database's schema has. */
 interface StoreFunctions {
   hasOnes: boolean;
   hasReserve: boolean;
@@ -76,8 +79,9 @@ interface StoreFunctions {
 const withholds = ({ withheld }: Settlement): boolean => withheld != null;
 
 /**
- * Enters a batch in one transaction. The result `late` means that `settleLate` must be called. `hasOnes`: the database has functions
- * for single operations. `hasReserve`: it can withhold shares; otherwise the host is not paid and the platform keeps the share.
+ * Settles a batch in one transaction. The result `late` means that the caller must call `settleLate`. `hasOnes`: the
+ * database has functions for single settlements. `hasReserve`: it can withhold shares; otherwise the platform keeps a
+ * withheld share.
  */
 export async function settleBatch(
   pool: pg.Pool,
@@ -101,7 +105,7 @@ export async function settleBatch(
   return parseNumbers(codes).map((code) => OUTCOMES[code] as SettleOutcome);
 }
 
-/** Settles a request with an expired lease. `short` is what the account could no longer pay. */
+/** Settles a request whose lease has expired. `short` is the amount that the account could no longer pay. */
 export async function settleLate(
   pool: pg.Pool,
   s: Settlement,

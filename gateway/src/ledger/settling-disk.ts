@@ -1,4 +1,4 @@
-/** Keeps settlements on disk until the database accepts them. */
+/** Writes settlements to disk (the spool) until the database accepts them. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { RetryPauses } from "../base/pauses.ts";
@@ -10,7 +10,7 @@ import type { Spool } from "./spool.ts";
 
 interface DetourOptions {
   spool: Spool | undefined;
-  /** The hold's data of a request of this gateway. */
+  /** Returns the hold of one of this gateway's requests. */
   holdOf: (id: Uuid) => HoldOrder | undefined;
   pauses: RetryPauses;
   works: PendingSettlements;
@@ -21,7 +21,7 @@ interface DetourOptions {
 
 export class DiskFallback {
   readonly #options: DetourOptions;
-  /** How many settlements are only on disk, and how many were spooled since the database became unreachable. */
+  /** The number of settlements that are only on disk, and of those written since the database became unreachable. */
   #onDisk = 0;
   #sinceAway = 0;
 
@@ -29,12 +29,14 @@ export class DiskFallback {
     this.#options = options;
   }
 
-  /** Whether settlements wait on disk. */
+  /** Whether any settlement waits on disk. */
   get isUsed(): boolean {
     return this.#onDisk > 0;
   }
 
-  /** Repeats while the disk refuses too. `cause`: the database's error, if any. */
+  /**
+   * Writes a settlement to disk, and retries while the disk fails too. `cause`: the database's error, if there was one.
+   */
   async take(work: PendingSettlement, cause?: unknown): Promise<void> {
     const { spool, holdOf, pauses, sparing } = this.#options;
     if (spool === undefined || work.isSpooling) return;
@@ -44,7 +46,7 @@ export class DiskFallback {
       try {
         const hold = holdOf(id);
         await spool.append(hold === undefined ? work.settlement : { ...work.settlement, hold });
-        // The settlement was committed meanwhile.
+        // The settlement was committed while it was being written.
         if (work.isOver) return spool.done(id);
         return this.#taken(work, cause);
       } catch (error) {
@@ -54,7 +56,9 @@ export class DiskFallback {
     }
   }
 
-  /** `isKept`: the disk need not keep it any longer. */
+  /**
+   * Called when a settlement has ended. `isKept`: it is in the ledger or recorded elsewhere, so the disk may drop it.
+   */
   ended(work: PendingSettlement, isKept: boolean): void {
     const { spool, log } = this.#options;
     if (!work.isSpooled) return;

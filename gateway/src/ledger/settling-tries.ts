@@ -1,4 +1,4 @@
-/** A single try to settle a request, its counters, and the handling of settlements that can never be entered. */
+/** A single try to settle a request, counters of tries, and the handling of settlements that can never be entered. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
@@ -10,34 +10,34 @@ import type { Spool } from "./spool.ts";
 
 /** Counters since the start. */
 export interface SettlingTallies {
-  /** Entered during the lease, or found entered by a repetition. */
+  /** Settlements that were entered before the lease ended. Repetitions of an entered settlement count too. */
   committed: number;
-  /** Entered after the lease had expired. */
+  /** Settlements that were entered after the lease had expired. */
   late: number;
   givenUp: number;
   /** Tries that the database did not accept. */
   retried: number;
   spooled: number;
-  /** Answered although neither database nor disk had accepted them. */
+  /** Requests that were answered although neither database nor disk had accepted their settlement. */
   unsafe: number;
-  /** Amounts that late settlements could not collect. */
+  /** The sum that late settlements could not collect. */
   short: Pico;
 }
 
 export interface TriesOptions {
-  /** Tries once. `late` means that it must be settled late. */
+  /** Tries once to settle. The result `late` means that `settleLate` must follow. */
   settle: (settlement: Settlement) => Promise<SettleOutcome>;
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
-  /** Records a request again that the database lost with its hold. False: not possible. */
+  /** Records a request again that the database lost together with its hold. Returns false if that is not possible. */
   restore?: ((id: Uuid) => Promise<boolean>) | undefined;
-  /** The same for another gateway's request, with the hold from its spool. */
+  /** Does the same for another gateway's request, with the hold from that gateway's spool. */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
   log: Log;
   sparing: RateLimitedLog;
 }
 
-const unknownHold = (): Error => new Error("the hold does not exist and has no record");
+const unknownHold = (): Error => new Error("neither the hold nor a record of its request exists");
 
 export class SettlingTries {
   readonly tallies: SettlingTallies = {
@@ -55,7 +55,7 @@ export class SettlingTries {
     this.#options = options;
   }
 
-  /** For a request of this gateway. `unknown`: neither a hold nor a record exists. */
+  /** Settles a request of this gateway. `unknown`: the database has neither its hold nor its record. */
   async settle(settlement: Settlement): Promise<SettleOutcome> {
     let outcome = await this.#options.settle(settlement);
     if (outcome === "unknown" && (await this.#options.restore?.(settlement.id))) outcome = "late";
@@ -64,7 +64,10 @@ export class SettlingTries {
     return outcome;
   }
 
-  /** For another gateway's request. Settlements that can never be entered are recorded. Rejects when the database fails. */
+  /**
+   * Settles a request of another gateway. A settlement that can never be entered is recorded. Rejects when the database
+   * fails.
+   */
   async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
     const settle = async (): Promise<SettleOutcome> => {
       let outcome = await this.#options.settle(settlement);
@@ -86,7 +89,7 @@ export class SettlingTries {
     throw result.error;
   }
 
-  /** The database did not accept it; it is retried. */
+  /** Counts and logs a try that the database did not accept and that will be repeated. */
   refused({ id }: Settlement, error: unknown): void {
     this.tallies.retried += 1;
     const { log, sparing } = this.#options;
@@ -99,7 +102,7 @@ export class SettlingTries {
     return this.giveUp(settlement, unknownHold());
   }
 
-  /** Whether it was recorded; if not, it stays in the spool. */
+  /** Records a settlement that can never be entered. Returns false if that fails, so that it stays in the spool. */
   async giveUp(settlement: Settlement, error: unknown): Promise<boolean> {
     const { log, spool } = this.#options;
     const request = publicId("req", settlement.id);

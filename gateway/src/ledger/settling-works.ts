@@ -1,4 +1,4 @@
-/** Tracks settlements in progress and which of them are safe: in the ledger, on disk, or given up. */
+/** Tracks the settlements in progress, and which of them are safe: in the ledger, on disk, or given up. */
 import type { Deadline } from "../base/deadlines.ts";
 import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
 import type { Settlement } from "./settlement.ts";
@@ -9,16 +9,16 @@ export interface PendingSettlement {
   isSpooled: boolean;
   isSpooling: boolean;
   isSafe: boolean;
-  /** The callers that wait to answer the request. */
+  /** Lets the caller of `secure` answer the request. */
   answer: (() => void) | undefined;
-  /** The entries in the set of settlements and in the set of slow ones. */
+  /** The settlement's entry in the set of all settlements. `due` is its deadline for being written to disk. */
   seat: SetEntry<PendingSettlement> | undefined;
   due: Deadline<PendingSettlement> | undefined;
 }
 
 export class PendingSettlements {
   readonly #works = new ShortLivedSet<PendingSettlement>();
-  /** The number of unsafe settlements, and the callers waiting for zero. */
+  /** The number of settlements that are not safe yet, and the callers that wait until it is zero. */
   #unsafe = 0;
   readonly #idlers: (() => void)[] = [];
 
@@ -52,7 +52,7 @@ export class PendingSettlements {
     this.makeSafe(work);
   }
 
-  /** Resolves when all are safe. */
+  /** Resolves when all settlements are safe. */
   idle(): Promise<void> {
     return this.#unsafe === 0 ? Promise.resolve() : new Promise((resolve) => this.#idlers.push(resolve));
   }

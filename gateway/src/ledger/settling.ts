@@ -1,7 +1,8 @@
 /**
- * Enters every ended request into the ledger, also across database failures. A settlement is retried as long as the process lives. When
- * the database does not accept it soon, it is first written to disk (`spool.ts`), after which the request may be answered. Only a
- * refusal of the settlement's own values is final: it is recorded for an operator, and its hold ends with the lease.
+ * Enters the settlement of every ended request into the ledger, also across database failures. A settlement is retried
+ * as long as the process runs. If the database does not accept it soon, it is written to disk (`spool.ts`), and the
+ * request may be answered. Only a refusal of the settlement's own values is final: the settlement is recorded for an
+ * operator, and its hold ends with the lease.
  */
 import type { Clock } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
@@ -17,29 +18,31 @@ import { DiskFallback } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
 import { type PendingSettlement, PendingSettlements } from "./settling-works.ts";
 
-/** A database that has not committed by then counts as unreachable. */
+/** A settlement that is not committed by then is written to disk. */
 const SPOOL_AFTER_MS = 1_000;
-/** The additional time for the disk: two seconds in total. */
+/** The additional time for the disk. After two seconds in total the request is answered anyway. */
 const DISK_MAX_MS = 1_000;
-/** How long a shutdown waits when neither database nor disk accept settlements. */
+/** How long a shutdown waits when neither the database nor the disk accepts settlements. */
 const CLOSE_MAX_MS = 10_000;
 
 interface SettlingOptions extends Omit<TriesOptions, "sparing"> {
   clock: Clock;
-  /** The hold's data of a request of this gateway. */
+  /** Returns the hold of one of this gateway's requests. */
   holdOf?: (id: Uuid) => HoldOrder | undefined;
-  /** Called when a request is entered or given up. */
+  /** Called when a settlement is entered or given up. */
   ended?: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
 interface Settling {
-  /** Resolves when it is in the ledger. Rejects if it can never be entered. */
+  /** Resolves when the settlement is in the ledger. Rejects if it can never be entered. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
-  /** Resolves when the request may be answered: entered, on disk, or after two seconds. */
+  /**
+   * Resolves when the request may be answered: its settlement is in the ledger or on disk, or two seconds have passed.
+   */
   secure(settlement: Settlement): Promise<void>;
   /** Tries once to settle a request from another gateway's spool. Rejects when the database fails. */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
-  /** Requests that are not in the ledger yet, whose leases must be renewed. */
+  /** Lists requests whose settlement is not in the ledger yet, so that their leases are renewed. */
   waiting(): Uuid[];
   readonly tallies: Readonly<SettlingTallies>;
   /** Resolves when every settlement is in the ledger or on disk. */
@@ -75,7 +78,7 @@ export function openSettling(options: SettlingOptions): Settling {
   };
   const begin = (settlement: Settlement): { work: PendingSettlement; ended: Promise<SettleOutcome> } => {
     const work = works.begin(settlement);
-    // Other settlements are already on disk, so the database is known to be unreachable.
+    // Writes to disk at once: other settlements are on disk, so the database is known to be unreachable.
     if (disk.isUsed) void disk.take(work);
     work.due = slow.add(work);
     return { work, ended: carry(work, { tries, disk, pauses, end, tellEnded }) };
@@ -85,7 +88,7 @@ export function openSettling(options: SettlingOptions): Settling {
     settle: (settlement) => begin(settlement).ended,
     async secure(settlement) {
       const { work, ended } = begin(settlement);
-      // The error was already logged where it occurred.
+      // Ignored here, because the error was logged where it occurred.
       ended.catch(() => undefined);
       if (work.isSafe) return;
       await new Promise<void>((resolve) => {
@@ -104,12 +107,12 @@ interface Carrying {
   tries: SettlingTries;
   disk: DiskFallback;
   pauses: RetryPauses;
-  /** The settlement is finished. `isKept`: entered or recorded. */
+  /** Ends the settlement. `isKept`: it is in the ledger, or recorded as given up. */
   end: (work: PendingSettlement, isKept: boolean) => void;
   tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
-/** Retries until it is entered, or the database refused its values twice. */
+/** Retries a settlement until it is entered, or until the database has refused its values. */
 async function carry(
   work: PendingSettlement,
   { tries, disk, pauses, end, tellEnded }: Carrying,
@@ -124,7 +127,7 @@ async function carry(
       return outcome;
     } catch (error) {
       if (isRefusal(error) && !isDoubted) {
-        // The first refusal may come from an SQL function that a migration replaced meanwhile.
+        // Retries once, because a migration may have replaced the SQL function meanwhile.
         isDoubted = true;
         continue;
       }
@@ -133,7 +136,7 @@ async function carry(
         end(work, await tries.giveUp(settlement, error));
         throw error;
       }
-      // Closed: the next gateway settles what is on disk.
+      // This gateway is closing. The next gateway settles from the disk.
       if (pauses.areOver) throw error;
       tries.refused(settlement, error);
       void disk.take(work, error);

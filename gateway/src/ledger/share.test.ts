@@ -21,7 +21,7 @@ async function shares(charges: bigint[]): Promise<bigint[]> {
   return rows.map((row) => row.share);
 }
 
-test("the host's share is 70%, rounded down to the picodollar, for every possible amount", async () => {
+test("the host's share is 70% of a charge, rounded down to the picodollar, for every possible amount", async () => {
   assert.deepEqual(await shares([0n, 1n, 10n, 19n, 1_000_003n, LARGEST]), [
     0n,
     0n,
@@ -39,7 +39,7 @@ test("the host's share is 70%, rounded down to the picodollar, for every possibl
   );
 });
 
-test("the planner inlines the expression of the share, so settling pays no function call", async () => {
+test("PostgreSQL inlines the function for the host's share, so settling pays for no function call", async () => {
   const { rows } = await database.pool.query({
     text: "explain (verbose) select host_share(charge_pico) from request_other",
     rowMode: "array",

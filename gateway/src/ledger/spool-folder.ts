@@ -1,4 +1,7 @@
-/** The spools of a directory for an operator: lists settlements that are not in the ledger, and enters each once. */
+/**
+ * Reads the spools (settlements on disk) of a directory for an operator: lists the settlements that are not in the
+ * ledger, and enters each once.
+ */
 import { join } from "node:path";
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
@@ -20,7 +23,7 @@ export interface SpoolFile {
   foreign: number;
 }
 
-/** Oldest first. */
+/** Reads all spool files of the directory, oldest first. */
 export async function readSpools(directory: string): Promise<SpoolFile[]> {
   const files: SpoolFile[] = [];
   for (const name of await systemDisk.readdir(directory)) {
@@ -38,10 +41,13 @@ export async function readSpools(directory: string): Promise<SpoolFile[]> {
 }
 
 const Known = row({ id: column.uuid });
-/** A request with an expired lease was answered all the same. */
+/**
+ * Finds requests that are settled. One whose lease expired (`gateway_lost`) is not, because it was answered and must be
+ * charged.
+ */
 const KNOWN = "select id from request where id = any ($1::uuid[]) and outcome <> 'gateway_lost'";
 
-/** The settlements that are not in the ledger, each once, and their sum. */
+/** Returns the settlements that are not in the ledger, each once, and the sum of their charges. */
 export async function waitingIn(
   pool: pg.Pool,
   settlements: Settlement[],
@@ -54,12 +60,12 @@ export async function waitingIn(
 
 interface EnteredCounts {
   entered: number;
-  /** Already in the ledger. */
+  /** Settlements that were already in the ledger. */
   known: number;
   givenUp: number;
 }
 
-/** Rejects when the database fails; it can be repeated. */
+/** Enters each settlement once. Rejects when the database fails, and can then be repeated. */
 export async function enterSettlements(
   ledger: Pick<Ledger, "trySettling">,
   settlements: Settlement[],

@@ -1,7 +1,7 @@
 /**
- * The text format of the spool: one line per settlement, with a checksum before the JSON. A line cut short by a crash is the last one
- * and was never confirmed; any other line with a wrong checksum was damaged later. Amounts are strings, because they can exceed JSON
- * numbers. Lines contain no prompts and no output.
+ * The text format of the spool (settlements on disk): one JSON line per settlement, after a checksum. A crash can cut
+ * off only the last line, which was never confirmed. Any other line with a wrong checksum was damaged later. Amounts
+ * are strings, because they can exceed JSON numbers. Lines contain no prompts and no output.
  */
 import { crc32 } from "node:zlib";
 import { z } from "zod";
@@ -11,7 +11,9 @@ import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from ".
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 
-/** Version of the fields below. Lines of newer gateways, and lines with unknown fields, are left for those gateways. */
+/**
+ * The version of the fields below. Lines of newer versions, and lines with unknown fields, are left for newer gateways.
+ */
 const VERSION = 1;
 
 const id = z.uuid().transform((text) => text as Uuid);
@@ -39,7 +41,7 @@ export const HoldLine = z.strictObject({
   label: z.string().nullable().optional(),
 }) as z.ZodType<HoldOrder>;
 
-/** A settlement's line. */
+/** The schema of a settlement's line. */
 export const SettlementLine = z
   .strictObject({
     v: z.literal(VERSION),
@@ -47,7 +49,7 @@ export const SettlementLine = z
     accountId: id,
     nodeId: id.nullable(),
     paidHostId: id.nullable(),
-    /** Absent in lines of gateways without withholding. */
+    /** Absent in lines of older gateways, which did not withhold shares. */
     withheld: z.strictObject({ hostId: id, reason: z.enum(WITHHELD_REASONS) }).optional(),
     charge: amount,
     outcome: z.enum(REQUEST_OUTCOMES),
@@ -59,7 +61,7 @@ export const SettlementLine = z
     queueMs: count.nullable(),
     ttftMs: count.nullable(),
     durationMs: count,
-    /** Absent in lines of gateways that could not record a hold again. */
+    /** Absent in lines of older gateways, which could not record a lost hold again. */
     hold: HoldLine.optional(),
   })
   .transform(
@@ -72,7 +74,7 @@ export const SettlementLine = z
 
 export const lineOf = (settlement: Settlement): string => withChecksum(JSON.stringify(jsonValues(settlement)));
 
-/** With a leading checksum. */
+/** Returns the line for a JSON text, starting with its checksum. */
 export const withChecksum = (json: string): string => `${checksum(json)} ${json}\n`;
 
 /** Converts a settlement to JSON-compatible values. */
@@ -91,9 +93,9 @@ export const writableHold = (hold: HoldOrder): object => ({ ...hold, amount: hol
 
 interface SpoolText {
   settlements: Settlement[];
-  /** Lines with a wrong checksum, except the last. */
+  /** The number of lines with a wrong checksum. The last line does not count. */
   damaged: number;
-  /** Complete lines of an unknown version. */
+  /** The number of complete lines of an unknown version. */
   foreign: number;
 }
 
@@ -113,7 +115,7 @@ export function withoutChecksum(text: string): { jsons: string[]; damaged: numbe
   const jsons: string[] = [];
   let damaged = 0;
   const lines = text.split("\n");
-  // Text after the last line end was not confirmed.
+  // Drops text after the last line end, whose write was not confirmed.
   lines.pop();
   for (const [i, line] of lines.entries()) {
     const json = line.slice(9);

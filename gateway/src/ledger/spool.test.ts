@@ -31,7 +31,7 @@ const linesOf = async (directory: string): Promise<Settlement[]> => {
 const open = (directory: string, gatewayId: string, pid = process.pid, host = HERE): Promise<Spool> =>
   openSpool({ directory, gatewayId, clock: systemClock, log, pid, host });
 
-/** A replay of the directory into a ledger that is a map. */
+/** Opens a replay of the directory into a ledger that is a map from request ID to the number of settlements. */
 async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>(), clock: Clock = systemClock) {
   const state = { isAway: false, secured: [] as Settlement[], beforeRemoval: async () => {} };
   const replay = openReplay({
@@ -53,20 +53,20 @@ async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, num
   return { replay, books, state };
 }
 
-describe("spool lines", () => {
+describe("spool lines (settlements on disk)", () => {
   test("are parsed back unchanged, including numbers beyond JavaScript's range", () => {
     const all = [ended(), { ...ended(), charge: pico(2n ** 62n + 1n), nodeId: null, paidHostId: null, ttftMs: null }];
     assert.deepEqual(readLines(all.map(lineOf).join("")), { settlements: all, damaged: 0, foreign: 0 });
   });
 
-  test("contain a withheld share, and lines of older gateways without one are readable", () => {
+  test("contain a withheld share, and lines of older gateways without one can be read", () => {
     const paid = ended();
     assert.doesNotMatch(lineOf(paid), /withheld/);
     const withheld = { ...ended(), paidHostId: null, withheld: { hostId: newId(), reason: "node_failed" as const } };
     assert.deepEqual(readLines(lineOf(paid) + lineOf(withheld)).settlements, [paid, withheld]);
   });
 
-  test("are read up to a truncated last line", () => {
+  test("are read up to a last line that is cut off", () => {
     const [first, last] = [ended(), ended()];
     const [whole, cut] = [lineOf(first), lineOf(last)];
     for (let length = 0; length < cut.length; length++)
@@ -74,7 +74,7 @@ describe("spool lines", () => {
     assert.deepEqual(readLines(`${whole}${cut.slice(0, 40)}\n`).settlements, [first]);
   });
 
-  test("with a wrong checksum, or of a newer gateway, are reported", () => {
+  test("are reported if they have a wrong checksum or come from a newer gateway", () => {
     const [first, last] = [ended(), ended()];
     const damaged = lineOf(ended()).replace('"httpStatus":200', '"httpStatus":201');
     assert.deepEqual(readLines(lineOf(first) + damaged + lineOf(last)), {
@@ -117,7 +117,7 @@ describe("a gateway's own spool file", () => {
     assert.deepEqual(await spools(directory), []);
   });
 
-  test("is created again after it was deleted, before another settlement is confirmed", async (t) => {
+  test("is created again after someone deleted it, before another settlement is confirmed", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
@@ -133,7 +133,7 @@ describe("a gateway's own spool file", () => {
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
     await spool.append(first);
-    // Without its directory the spool can write no file, not even as root.
+    // Renames the directory away, so that the spool can write no file, not even as root.
     await rename(directory, `${directory}-away`);
     await assert.rejects(spool.append(second), { code: "ENOENT" });
     await assert.rejects(spool.append(second), { code: "ENOENT" });
@@ -143,7 +143,7 @@ describe("a gateway's own spool file", () => {
     await spool.close();
   });
 
-  test("has a record of each settlement that was given up, with its reason, which can be entered again", async (t) => {
+  test("keeps a record of each given-up settlement, with its reason, which can be entered again", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended()];
@@ -165,11 +165,11 @@ describe("a gateway's own spool file", () => {
   });
 });
 
-test("a spool on a full disk fails to open, and leaves no partial file", async (t) => {
+test("a spool on a full disk fails to open, and leaves no incomplete file", async (t) => {
   const directory = await newDirectory(t);
   const full: Disk = {
     ...systemDisk,
-    // Like a full ext4 disk: files can be created, but not written.
+    // Simulates a full ext4 disk, where files can be created but not written.
     async open(...where) {
       const handle = await systemDisk.open(...where);
       const write = async (): Promise<never> => {
@@ -212,7 +212,7 @@ describe("spool files of other gateways", () => {
     await mine.close();
   });
 
-  test("are recognised if this gateway reuses their process ID", async (t) => {
+  test("are distinguished from this gateway's own file, even if it reuses their process ID", async (t) => {
     const directory = await newDirectory(t);
     const before = await open(directory, "before", 1);
     const settlement = ended();
@@ -226,7 +226,7 @@ describe("spool files of other gateways", () => {
     await mine.close();
   });
 
-  test("charge once when the gateway died between commit and emptying the file", async (t) => {
+  test("charge once when their gateway died between the commit and emptying the file", async (t) => {
     const directory = await newDirectory(t);
     const dead = await open(directory, "dead", DEAD);
     const settlement = ended();
@@ -239,7 +239,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([dead.close(), mine.close()]);
   });
 
-  test("are settled and kept while their gateway runs, or, on another machine, until unchanged for an hour", async (t) => {
+  test("are settled at once, but kept while their gateway runs; on another machine, until unchanged for an hour", async (t) => {
     const directory = await newDirectory(t);
     const living = await open(directory, "living", 77);
     const remote = await open(directory, "remote", 1, "elsewhere");
@@ -247,10 +247,10 @@ describe("spool files of other gateways", () => {
     await Promise.all([living.append(ours), remote.append(theirs)]);
     const mine = await open(directory, "mine");
     const clock = manualClock();
-    // The replay scans when the test asks, not every minute.
+    // Scans only when the test asks, not every minute.
     const { replay, books } = await replaying(t, mine, new Map(), { ...clock, every: () => () => {} });
     const names = await spools(directory);
-    // The machines' clocks may differ arbitrarily.
+    // Sets a file's last write time to an arbitrary day, because machines' clocks may differ.
     const touched = async (gateway: string, day: number): Promise<void> => {
       const name = names.find((each) => each.includes(`~${gateway}~`)) as string;
       await utimes(join(directory, name), new Date(day * DAY_MS), new Date(day * DAY_MS));
@@ -279,21 +279,21 @@ describe("spool files of other gateways", () => {
     await Promise.all([living.close(), remote.close(), mine.close()]);
   });
 
-  test("lose no line that is written while the file is being removed", async (t) => {
+  test("lose no line that their gateway writes while they are removed", async (t) => {
     const directory = await newDirectory(t);
     const other = await open(directory, "other", DEAD);
     const [first, second] = [ended(), ended()];
     await other.append(first);
     const mine = await open(directory, "mine");
     const { replay, state } = await replaying(t, mine);
-    // The worst moment: the first line was read, and the file is not removed yet.
+    // The other gateway writes after its file was read, and before the file is removed.
     state.beforeRemoval = () => other.append(second);
     await replay.run();
     assert.deepEqual(state.secured, [second]);
     await Promise.all([other.close(), mine.close()]);
   });
 
-  test("are read despite a torn line, renamed when damaged, and left alone when newer", async (t) => {
+  test("are read despite a line that is cut off, renamed if damaged, and kept if written by a newer gateway", async (t) => {
     const directory = await newDirectory(t);
     const mine = await open(directory, "mine");
     const [torn, damaged, newer] = [ended(), ended(), ended()];
@@ -318,7 +318,7 @@ describe("spool files of other gateways", () => {
   });
 });
 
-test("a gateway settles the spool files in all worker directories, its own included", async (t) => {
+test("a gateway settles the spool files of all worker processes' directories, including its own", async (t) => {
   const root = await newDirectory(t);
   const [left, right] = [ended(), ended()];
   const options = { clock: systemClock, log, host: HERE, root };

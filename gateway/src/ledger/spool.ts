@@ -1,8 +1,8 @@
 /**
- * Settlements on this gateway's own disk while the database does not accept them. Each running gateway writes one file; `replay.ts`
- * settles what others left. Concurrent appends share one write and one fsync. The file is emptied when no settlement is open. After any
- * error (a full disk, a failed fsync) a file is not written again: open settlements go to a new file, and the old one is removed once
- * the new one is safe.
+ * The spool: settlements on this gateway's own disk while the database does not accept them. Each running gateway
+ * writes one file; `replay.ts` settles the files that other gateways left. Concurrent appends share one write and one
+ * fsync. The file is emptied when no settlement is open. After any error (a full disk, a failed fsync) a file is not
+ * written again: open settlements go to a new file, and the old file is removed when the new one is safe.
  */
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,13 +13,13 @@ import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import type { Settlement } from "./settlement.ts";
 import { lineOf } from "./spool-lines.ts";
 
-/** Settlements that the database refused permanently, for an operator. */
+/** The file for settlements that the database refused permanently, which an operator must handle. */
 const GIVEN_UP = "given-up.jsonl";
 const PRIVATE_FILE = 0o600;
-/** Minimum free space at the start: room for a few hundred settlements. */
+/** The free space required at the start, enough for a few hundred settlements. */
 const ROOM_BYTES = 256 * 1024;
 
-/** The writer of a file, from its name: `host~pid~gateway~number.spool`. */
+/** The process that writes a file, from the file's name: `host~pid~gateway~number.spool`. */
 export interface SpoolOwner {
   host: string;
   pid: number;
@@ -29,33 +29,35 @@ export interface SpoolOwner {
 export interface Spool {
   readonly disk: Disk;
   readonly directory: string;
-  /** All directories of gateways with this `SPOOL_DIR`: itself, and one per worker process. */
+  /** Lists all directories of gateways with this `SPOOL_DIR`: the folder itself, and one per worker process. */
   directories(): Promise<string[]>;
   readonly owner: SpoolOwner;
-  /** Resolves when the settlement is durably on disk. */
+  /** Adds a settlement. Resolves when it is durably on disk. */
   append(settlement: Settlement): Promise<void>;
-  /** Removes a settlement that is entered or given up. */
+  /** Removes a settlement that was entered or given up. */
   done(id: Uuid): void;
-  /** Records durably that a settlement cannot be entered, and why. */
+  /** Durably records that a settlement can never be entered, and why. */
   giveUp(settlement: Settlement, reason: string): Promise<void>;
-  /** Keeps the file if it has open settlements. */
+  /** Closes the spool. Its file stays if it has open settlements. */
   close(): Promise<void>;
 }
 
 interface SpoolOptions {
   directory: string;
-  /** `SPOOL_DIR`, when `directory` is a worker's directory below it. */
+  /** The folder `SPOOL_DIR`, if `directory` is a worker's directory in it. */
   root?: string | undefined;
   gatewayId: string;
   clock: Clock;
   log: Log;
   host?: string;
   pid?: number;
-  /** The machine's name, unless given. */
+  /** The file system. Default: this machine's. */
   disk?: Disk;
 }
 
-/** Fails when the directory is not writable: a gateway that could lose charges must not start. */
+/**
+ * Opens the spool. Fails when the directory is not writable, because a gateway that could lose charges must not start.
+ */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid, disk = systemDisk } = options;
   const { root = directory } = options;
@@ -79,10 +81,10 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
 const WORKER = /^worker-\d+$/;
 
-/** The directory of a worker process; two running workers never share one. */
+/** The directory of a worker process. Two running workers never share one. */
 export const workerDirectory = (root: string, worker: number): string => join(root, `worker-${worker}`);
 
-/** `root` and the workers' directories below it. */
+/** Lists `root` and the workers' directories in it. */
 export async function spoolDirectories(root: string, readdir: (path: string) => Promise<string[]>): Promise<string[]> {
   const names = (await readdir(root)).filter((name) => WORKER.test(name));
   return [root, ...names.sort().map((name) => join(root, name))];
@@ -106,12 +108,12 @@ class OwnFile {
   readonly #directory: string;
   readonly #owner: SpoolOwner;
   readonly #log: Log;
-  /** Lines of open settlements, in order. */
+  /** The lines of open settlements, in the order of their addition. */
   readonly #open = new Map<Uuid, string>();
   #appends: Append[] = [];
   #running: Promise<void> | undefined;
   #file: { path: string; handle: DiskFile; size: number } | undefined;
-  /** Closed files, which are removed when a new one is safe. */
+  /** The paths of abandoned files, which are removed when a new file is safe. */
   #old: string[] = [];
   #number = 0;
 
@@ -147,7 +149,7 @@ class OwnFile {
   }
 
   async #run(): Promise<void> {
-    // All appends of this event-loop turn share the first write.
+    // Waits, so that all appends of this event-loop turn share the first write.
     await Promise.resolve();
     while (this.#appends.length > 0 || this.#canBeEmptied()) {
       const appends = this.#appends.splice(0);
@@ -176,12 +178,12 @@ class OwnFile {
     await file.handle.datasync();
     file.size += bytes.length;
     if (await isAt(this.#disk, file.path, file.handle)) return;
-    // Another gateway took this one for dead and removed its file; see replay.ts.
+    // Another gateway assumed that this one was dead and removed its file (replay.ts).
     await this.#abandon();
     await this.begin();
   }
 
-  /** Writes test data, because an empty file would not reveal a full disk. */
+  /** Checks the free space by writing test data, because an empty file would not reveal a full disk. */
   async reserve(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
@@ -196,7 +198,7 @@ class OwnFile {
     }
   }
 
-  /** Writes a new file with all open settlements and renames it into place. */
+  /** Starts a new file with all open settlements, then removes the old files. */
   async begin(): Promise<void> {
     const { host, pid, gatewayId } = this.#owner;
     this.#number += 1;
@@ -214,7 +216,7 @@ class OwnFile {
     return this.#open.size === 0 && this.#file !== undefined && this.#file.size > 0;
   }
 
-  /** A crash may restore the lines; settling them again returns `repeated`. */
+  /** Empties the file without fsync. If a crash restores its lines, settling them again returns `repeated`. */
   async #empty(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
@@ -242,7 +244,7 @@ async function writeGivenUp(
   const note = { ...why, request: publicId("req", settlement.id), line: lineOf(settlement).trimEnd() };
   const handle = await disk.open(join(directory, GIVEN_UP), "a", PRIVATE_FILE);
   try {
-    // Starts a new line, also after a line that a full disk cut short.
+    // Starts on a new line, because a full disk may have cut off the previous one.
     await handle.writeFile(`\n${JSON.stringify(note)}\n`);
     await handle.datasync();
   } finally {
@@ -258,7 +260,7 @@ export async function writeAll(handle: DiskFile, bytes: Buffer, position: number
   }
 }
 
-/** Whether the path still refers to that file. */
+/** Whether the path still refers to the opened file. */
 async function isAt(disk: Disk, path: string, handle: DiskFile): Promise<boolean> {
   try {
     const [named, ours] = await Promise.all([disk.stat(path), handle.stat()]);

@@ -1,6 +1,6 @@
 /**
- * A builder account's statement, newest first: by line, every ledger entry with its reason; by day, one row for each day's usage and
- * one for each transfer.
+ * A builder account's statement, newest first. By line: every ledger entry with its reason. By day: one row for each
+ * day's usage and one for each transfer.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,30 +12,32 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViews } from "./views.ts";
 
 const StatementLine = row({
-  /** Increasing; the cursor of a page. */
+  /** The line's position, which increases with time. Also the cursor of a page. */
   id: z.string(),
   kind: z.enum(BUILDER_ENTRY_KINDS),
   amount: column.pico,
-  /** The source: a request, a transfer, or all requests of a dropped month. */
+  /** The source of the line: a request, a transfer, or all requests of a dropped month. */
   of: z.enum(["request", "transfer", "closing"]),
   operation: column.uuid,
-  /** The reason of a transfer, else null. */
+  /** The reason of a transfer, otherwise null. */
   reason: z.string().nullable(),
   at: column.moment,
 });
 export type StatementLine = z.infer<typeof StatementLine>;
 
 const StatementRow = row({
-  /** The cursor of a page, as sortable text. */
+  /** The row's position as sortable text. Also the cursor of a page. */
   place: z.string(),
   kind: z.enum(["usage", ...TRANSFER_KINDS]),
-  /** The next three fields are for usage, the three after the balance for transfers; otherwise null. */
+  /**
+   * Set in usage rows only, like the next two fields. The three fields after the balance are set in transfer rows only.
+   */
   day: z.string().nullable(),
   requests: column.count.nullable(),
   promptTokens: column.count.nullable(),
   completionTokens: column.count.nullable(),
   amount: column.pico,
-  /** The balance including this row and everything older. */
+  /** The balance after this row, including everything older. */
   balance: column.pico,
   transferId: column.uuid.nullable(),
   reason: z.string().nullable(),
@@ -44,10 +46,11 @@ const StatementRow = row({
 export type StatementRow = z.infer<typeof StatementRow>;
 
 /**
- * By day, rows come from the rollups, which a settlement changes together with the balance: a request counts on the day it was made,
- * whenever it was settled. A day's usage sorts after its transfers and before those of the next midnight. Balances are computed backwards
- * from the account's balance, so a page only reads its own days and newer rows, and the newest row's balance is exact. `$1` account, `$2`
- * place, `$3` limit, `$4` the end of the newest day, `$5` the start of the oldest.
+ * SQL for the statement by day. Usage rows come from the rollups, which a settlement changes together with the balance:
+ * a request counts on the day when it was made, whenever it was settled. A day's usage sorts after its transfers and
+ * before those of the next midnight. Balances are computed backwards from the account's current balance, so a page
+ * reads only its own days and newer rows. `$1`: account. `$2`: cursor. `$3`: limit. `$4`: end of the newest day. `$5`:
+ * start of the oldest day.
  */
 function byDayText(hasDays: boolean): string {
   const [from, to] = ["coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')"];
@@ -82,8 +85,9 @@ function byDayText(hasDays: boolean): string {
 }
 
 /**
- * Finds the start of the oldest day on the page (`$3` days, the newest ending before `$2`), with one index lookup per day. A separate
- * query, because within the statement the planner reads the hours in physical order.
+ * Finds the start of the oldest day on the page, with one index lookup per day. The page has `$3` days, and the newest
+ * ends before `$2`. A separate query, because inside the statement's query the planner would read the hours in physical
+ * order.
  */
 const OLDEST_DAY = `with recursive used as (
     (select date_trunc('day', hour at time zone 'UTC') as day, 1 as place from usage_hour
@@ -97,7 +101,7 @@ const OLDEST_DAY = `with recursive used as (
   select min(day) at time zone 'UTC' as day from used`;
 const OldestDay = row({ day: column.moment.nullable() });
 
-/** The end of the newest day whose usage sorts after the cursor: usage sorts at the end of its day. */
+/** The end of the newest day to read for a page after the cursor. A day's usage sorts at the end of that day. */
 function endOfDayAfter(place: string): Date {
   const standsMs = Math.floor(Number(place.slice(0, 18)) / 1000);
   const isUsage = place[18] === "0";
@@ -105,8 +109,8 @@ function endOfDayAfter(place: string): Date {
 }
 
 /**
- * Charges and other entries are read separately, each newest first, because the planner would sort the whole view. `$1` account, `$2`
- * before, `$3` limit.
+ * SQL for the statement by line. Charges and other entries are read separately, each newest first, because for the
+ * whole view the planner would sort all entries. `$1`: account. `$2`: cursor. `$3`: limit.
  */
 function linesText(books: string): string {
   const charges =
@@ -114,8 +118,8 @@ function linesText(books: string): string {
       ? `select id as position, 'charge' as kind, -charge_pico::numeric as amount, 'request' as "of", id as operation,
                 account_id, finished_at as at from request where charge_pico > 0`
       : "select * from ledger_entry where \"of\" = 'request'";
-  // The account as a one-element array and first in the order, so that only the index on (account, id) fits. Otherwise the planner may
-  // scan all accounts' records by ID.
+  // Compares the account with a one-element array and sorts by it first, so that only the index on (account, id) fits.
+  // Otherwise the planner may scan all accounts' records by ID.
   const newest = (from: string, also: string): string => `
     (select e.position, e.kind, e.amount, e.of, e.operation, e.at from ${from} e
       where e.account_id = any (array[$1::uuid]) and ${also} and ($2::uuid is null or e.position < $2)
@@ -128,7 +132,7 @@ function linesText(books: string): string {
 
 export interface Statement {
   lines(accountId: Uuid, page: { before?: string | undefined; limit: number }): Promise<StatementLine[]>;
-  /** Without a limit: the whole statement in one snapshot. */
+  /** Without a page, returns the whole statement, read in one snapshot. */
   byDay(accountId: Uuid, page?: { before: string | undefined; limit: number | undefined }): Promise<StatementRow[]>;
 }
 

@@ -1,4 +1,4 @@
-/** Helpers for ledger tests: a hold, its settlement, and a disk for the spool. */
+/** Test helpers for the ledger: a hold, its settlement, and a disk for the spool. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import type { Settlement } from "./settlement.ts";
 
 export const newId = newIds(systemClock, systemRandom());
 
-/** The charge for the counts below at the test prices. */
+/** The charge for the token counts below at the test's prices. */
 export const COST = 3n * 20_000n + 5n * 40_000n;
 
 export const holdOf = (accountId: Uuid, amount = 1_000_000n): HoldOrder => ({
@@ -50,7 +50,7 @@ export const settlementOf = (hold: Pick<HoldOrder, "id" | "accountId">, paidHost
   durationMs: 3,
 });
 
-/** Resolves when a statement like this one waits for another transaction's lock. */
+/** Resolves when a statement that matches this pattern waits for another transaction's lock. */
 export const untilOneWaits = (pool: pg.Pool, statement: string): Promise<unknown> =>
   eventually(`${statement} waits for a lock`, async () => {
     const { rowCount } = await pool.query(

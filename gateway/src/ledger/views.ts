@@ -1,12 +1,12 @@
 /**
- * The view and column names that ledger queries use. Since migration 0030 they exist in the database; on an older schema, during a
- * rolling upgrade, a `with` clause derives them.
+ * The views and columns that ledger queries use. Since migration 0030 they exist in the database. On an older schema,
+ * during a rolling upgrade, a `with` clause derives them.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { queryOne, row } from "../db/rows.ts";
 
-/** The migration that adds derived entries and functions for single operations. */
+/** The migration that adds views of ledger entries and functions for single operations. */
 export const DERIVED_SINCE = 30;
 
 const Derived = row({ isDerived: z.boolean() });
@@ -30,7 +30,7 @@ const STORED = `
       from transfer t left join ledger_entry e on t.kind = 'setoff' and e.operation = t.id and e.account_id <> t.account_id
   )`;
 
-/** The `with` clause that a ledger query starts with. Empty when the database has the views. */
+/** Returns the `with` clause that a ledger query must start with. Empty when the database has the views. */
 export async function ledgerViews(db: pg.Pool | pg.PoolClient): Promise<string> {
   const { isDerived } = await queryOne(db, Derived, `select to_regclass('ledger_book') is not null as "isDerived"`);
   return isDerived ? "" : `with ${STORED} `;

@@ -19,7 +19,7 @@ function start(isUnsent = (): boolean => false) {
   return { clock, stop, passed: () => passed };
 }
 
-test("times out once, at the end of the timeout", async () => {
+test("calls back once, at the end of the timeout", async () => {
   const { clock, passed } = start();
   clock.advance(timeoutMs - 1);
   await turn();
@@ -31,7 +31,7 @@ test("times out once, at the end of the timeout", async () => {
   assert.equal(passed(), 1);
 });
 
-test("restarts the timeout once if the question has not left this process", async () => {
+test("restarts the timeout once if the question is still unsent in this process", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
   await turn();
@@ -55,10 +55,10 @@ test("extends the timeout once by the delay of a late timer", async () => {
   assert.equal(passed(), 1);
 });
 
-test("never times out for an answered question", async () => {
+test("never times out after the question was answered", async () => {
   const { clock, stop, passed } = start();
   clock.advance(timeoutMs);
-  // The timer fired; the answer is read later in the same turn of the event loop.
+  // The timer has fired. The answer is read later in the same turn of the event loop.
   stop();
   await turn();
   assert.equal(passed(), 0);

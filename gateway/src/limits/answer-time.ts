@@ -1,21 +1,21 @@
 /**
- * The timeout of an answer, counted from when its question was written. Delays of this process do not count against the server: data in the
- * socket arrived in time, and the time of one late timer is added.
+ * A timeout for an answer, counted from when its question was written. Delays of this process do not count against the
+ * server: data that waits in the socket arrived in time, and the timeout is extended once by the delay of a late timer.
  */
 import type { Clock } from "../base/clock.ts";
 
-/** A timer later than this was delayed by this process, and so were its reads and writes. */
+/** A timer that is later than this, in ms, was delayed by this process. So were the process's reads and writes. */
 const LATE_MS_MAX = 50;
 
 interface AnswerTime {
   clock: Clock;
   timeoutMs: number;
-  /** Part of the question has not been sent. */
+  /** Whether part of the question has not been sent. */
   isUnsent: () => boolean;
   passed: () => void;
 }
 
-/** Calls `passed` once at the timeout. Returns the function that cancels it. */
+/** Calls `passed` once at the timeout. Returns a function that cancels it. */
 export function answerTimeout({ clock, timeoutMs, isUnsent, passed }: AnswerTime): () => void {
   let stopped = false;
   let prolonged = false;
@@ -27,7 +27,7 @@ export function answerTimeout({ clock, timeoutMs, isUnsent, passed }: AnswerTime
       const lostMs = isUnsent() ? timeoutMs : lateMs > LATE_MS_MAX ? Math.min(lateMs, timeoutMs) : 0;
       clock.soon(() => {
         if (stopped) return;
-        // Extended once, or a process that is always late would never time out.
+        // Extended only once. Otherwise a process that is always late would never time out.
         if (prolonged || lostMs === 0) return passed();
         prolonged = true;
         wait(lostMs);

@@ -2,9 +2,9 @@
 import { choice, domain, text } from "../base/settings.ts";
 
 interface LimitsConfig {
-  /** The server that counts limits. Undefined: this gateway's memory. */
+  /** The URL of the server that counts limits. Undefined: this gateway counts in memory. */
   valkeyUrl: string | undefined;
-  /** While the limits server is unreachable: refuse requests, or count each gateway's share locally. */
+  /** While the limits server is unreachable: `refuse` requests, or let each gateway count its share (`local`). */
   limitsWhenAway: "refuse" | "local";
 }
 

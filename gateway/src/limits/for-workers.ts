@@ -1,6 +1,7 @@
 /**
- * Limits for several worker processes, counted by the primary process in its memory. Workers ask over their channels, and the slots of a
- * worker that died are freed at once. Both sides are in this file so that they agree.
+ * Limits for several worker processes, which the primary process counts in its memory. Workers send their questions
+ * over channels. The slots of a worker that died are freed at once. Both sides are in this file, so that their messages
+ * match.
  */
 import { type Channel, ChannelError, FIRST_KIND } from "../base/channel.ts";
 import type { Clock } from "../base/clock.ts";
@@ -11,11 +12,11 @@ import { type LimitCounts, memoryLimits } from "./memory.ts";
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
 const kind = (name: keyof typeof KINDS): number => FIRST_KIND + KINDS[name];
 
-/** No id, model name or number contains it. */
+/** Separates the fields of a message. No ID, model name or number contains it. */
 const SEPARATOR = "\n";
 const join = (...parts: (string | number)[]): string => parts.join(SEPARATOR);
 
-/** In the primary process: counts for one worker. */
+/** Counts for one worker. Runs in the primary process. */
 export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; board: LimitCounts }): void {
   const limits = memoryLimits({ clock, board });
   channel.answer(kind("enter"), async ({ text }) => {
@@ -45,7 +46,10 @@ export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; 
   });
 }
 
-/** In a worker. A worker cannot run without the primary, so it ends when the channel closes. */
+/**
+ * Asks the primary process. Runs in a worker, which ends when the channel closes, because it cannot run without the
+ * primary.
+ */
 export function limitsOfPrimary(channel: Channel): Limits {
   return {
     health: alwaysReachable("limits"),
@@ -70,7 +74,7 @@ export function limitsOfPrimary(channel: Channel): Limits {
       checkCount("ceiling", ceiling);
       return (await channel.ask(kind("enterModel"), join(model, id, ceiling, account))).text === "1";
     },
-    // No wait is needed: messages keep their order, and the departure from the key, which follows, is answered.
+    // Does not wait. Messages keep their order, and the caller then waits for the request to leave its key.
     async leaveModel(model, id) {
       channel.tell(kind("leaveModel"), { text: join(model, id) });
     },
@@ -78,7 +82,7 @@ export function limitsOfPrimary(channel: Channel): Limits {
   };
 }
 
-/** The primary frees the slots of a worker whose channel closed. */
+/** Ignores a closed channel, because the primary frees the slots of that worker. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof ChannelError)) throw error;
 }

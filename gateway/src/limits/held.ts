@@ -1,6 +1,6 @@
 /**
- * The leases of this process: slots taken and not returned. They are renewed while they are held, so a lease outlives its request only if
- * the process dies, and then for at most its duration.
+ * The leases of this process: slots that it has taken and not returned. They are renewed while they are held. So a
+ * lease outlives its request only if the process dies, and then by the lease time at most.
  */
 import type { Clock } from "../base/clock.ts";
 import { RENEW_EVERY_MS } from "./limits.ts";
@@ -9,12 +9,12 @@ export class HeldLeases {
   readonly #groups = new Map<string, Set<string>>();
   readonly #stop: () => void;
 
-  /** `renew` reads the held leases when it sends, so that it cannot revive a returned one. */
+  /** `renew` must read the held leases when it sends, so that it does not renew a returned one. */
   constructor(clock: Clock, renew: () => void) {
     this.#stop = clock.every(RENEW_EVERY_MS, renew);
   }
 
-  /** The keys and models with leases. */
+  /** Lists the keys and models that have leases. */
   groups(): string[] {
     return [...this.#groups.keys()];
   }
@@ -29,7 +29,7 @@ export class HeldLeases {
     else ids.add(id);
   }
 
-  /** False when it was not held. */
+  /** Removes a lease. Returns false if this process did not hold it. */
   remove(group: string, id: string): boolean {
     const ids = this.#groups.get(group);
     if (ids === undefined || !ids.delete(id)) return false;

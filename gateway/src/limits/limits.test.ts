@@ -17,7 +17,7 @@ const KEY = "key-1";
 const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inFlight: 1_000_000 };
 const binary = findServer();
 
-describe("memory limits", () => {
+describe("limits counted in memory", () => {
   suite(memoryBench);
 });
 
@@ -39,7 +39,7 @@ describe("limits that a primary process counts for its workers", () => {
   });
 });
 
-describe("Valkey limits", {
+describe("limits counted in Valkey", {
   skip: binary === undefined && "neither valkey-server nor redis-server is installed",
 }, () => {
   let server: TestServer;
@@ -50,7 +50,7 @@ describe("Valkey limits", {
   suite(() => valkeyBench(server));
 });
 
-/** Tests that every adapter must pass. */
+/** Tests that every implementation of the limits must pass. */
 function suite(openBench: () => Promise<Bench>): void {
   const withBench = (name: string, run: (bench: Bench, limits: Limits) => Promise<void>): void => {
     test(name, async () => {
@@ -63,7 +63,7 @@ function suite(openBench: () => Promise<Bench>): void {
     });
   };
 
-  withBench("where a key stands can be asked without counting", async (bench, limits) => {
+  withBench("returns a key's counts without counting a request", async (bench, limits) => {
     const fresh = {
       limitRequests: 600,
       remainingRequests: 600,
@@ -80,7 +80,7 @@ function suite(openBench: () => Promise<Bench>): void {
     assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), fresh);
   });
 
-  withBench("600 requests pass in a minute, the 601st waits for the next one", async (bench, limits) => {
+  withBench("admits 600 requests per minute, and refuses the 601st until the next minute", async (bench, limits) => {
     await bench.pass(12_345);
     for (let i = 1; i <= 600; i++) {
       const entry = await limits.enter(KEY, `r${i}`, DEFAULT_LIMITS);
@@ -110,7 +110,7 @@ function suite(openBench: () => Promise<Bench>): void {
     assert.equal(fresh.standing.resetRequestsMs, 60_000);
   });
 
-  withBench("64 are in flight at once, the 65th enters when one leaves", async (_bench, limits) => {
+  withBench("admits 64 requests in flight, and the 65th when one of them ends", async (_bench, limits) => {
     for (let i = 1; i <= 64; i++)
       assert.ok((await limits.enter(KEY, `r${i}`, DEFAULT_LIMITS)).admitted, `request ${i}`);
     assertRefused(await limits.enter(KEY, "r65", DEFAULT_LIMITS), "rate_limit_streams", 1);
@@ -119,7 +119,7 @@ function suite(openBench: () => Promise<Bench>): void {
     assertRefused(await limits.enter(KEY, "r66", DEFAULT_LIMITS), "rate_limit_streams", 1);
   });
 
-  withBench("the token budget is spent exactly at its bound, and new in the next minute", async (bench, limits) => {
+  withBench("refuses requests from exactly the token limit on, until the next minute", async (bench, limits) => {
     await bench.pass(30_000);
     await enterAndLeave(limits, "r1", 1_999_999);
     const last = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
@@ -133,14 +133,14 @@ function suite(openBench: () => Promise<Bench>): void {
     assert.ok((await limits.enter(KEY, "r4", DEFAULT_LIMITS)).admitted);
   });
 
-  withBench("one large request may overshoot the budget, and the next is refused", async (_bench, limits) => {
+  withBench("lets one large request exceed the token limit, and refuses the next request", async (_bench, limits) => {
     await enterAndLeave(limits, "r1", 5_000_000);
     const refused = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
     assertRefused(refused, "rate_limit_tokens", 60);
     assert.equal(refused.standing.remainingTokens, 0);
   });
 
-  withBench("tokens count in the minute a request ends in", async (bench, limits) => {
+  withBench("counts a request's tokens in the minute in which the request ends", async (bench, limits) => {
     await bench.pass(59_000);
     assert.ok((await limits.enter(KEY, "long", DEFAULT_LIMITS)).admitted);
     await bench.pass(2_000);
@@ -149,7 +149,7 @@ function suite(openBench: () => Promise<Bench>): void {
   });
 
   withBench(
-    "requests come before tokens, tokens before in flight; only the first leaves no count",
+    "checks requests, then tokens, then in flight; does not count a request above the request limit",
     async (_, limits) => {
       const tight = { requestsPerMinute: 3, tokensPerMinute: 10, inFlight: 1 };
       assert.ok((await limits.enter(KEY, "r1", tight)).admitted);
@@ -161,21 +161,21 @@ function suite(openBench: () => Promise<Bench>): void {
       assertRefused(tokens, "rate_limit_tokens", 60);
       assert.equal(tokens.standing.remainingRequests, 0);
       assertRefused(await limits.enter(KEY, "r4", tight), "rate_limit_requests", 60);
-      // Before the limit was raised, three requests were counted, not four.
+      // The fourth request was refused under the old limit and was not counted, so the raised limit admits one.
       const raised = await limits.enter(KEY, "r5", { ...WIDE, requestsPerMinute: 4 });
       assert.ok(raised.admitted);
       assert.equal(raised.standing.remainingRequests, 0);
     },
   );
 
-  withBench("a limit of 0 refuses always", async (_bench, limits) => {
+  withBench("refuses every request at a limit of 0", async (_bench, limits) => {
     assertRefused(await limits.enter(KEY, "r1", { ...WIDE, requestsPerMinute: 0 }), "rate_limit_requests", 60);
     assertRefused(await limits.enter(KEY, "r2", { ...WIDE, tokensPerMinute: 0 }), "rate_limit_tokens", 60);
     assertRefused(await limits.enter(KEY, "r3", { ...WIDE, inFlight: 0 }), "rate_limit_streams", 1);
     assert.equal(await limits.enterModel("m", "r4", 0), false);
   });
 
-  withBench("entering and leaving again with the same id changes nothing", async (_bench, limits) => {
+  withBench("counts a request once that enters or leaves twice with the same ID", async (_bench, limits) => {
     const tight = { requestsPerMinute: 2, tokensPerMinute: 100, inFlight: 1 };
     const first = await limits.enter(KEY, "r1", tight);
     assert.deepEqual(await limits.enter(KEY, "r1", tight), first);
@@ -188,7 +188,7 @@ function suite(openBench: () => Promise<Bench>): void {
     assert.equal(second.standing.remainingRequests, 0);
   });
 
-  withBench("a model takes what its ceiling allows, whoever asks", async (bench, limits) => {
+  withBench("limits the requests to a model, from all gateways and keys together", async (bench, limits) => {
     const other = await bench.gateway();
     assert.equal(await limits.enterModel("m", "a", 2), true);
     assert.equal(await limits.enterModel("m", "a", 2), true, "a repeat takes no second place");
@@ -202,7 +202,7 @@ function suite(openBench: () => Promise<Bench>): void {
   });
 
   withBench(
-    "an account fills a model alone, and leaves half of it to others that asked lately",
+    "lets one account use all of a model, but only half while other accounts sent requests recently",
     async (bench, limits) => {
       const other = await bench.gateway();
       const enter = (on: Limits, account: string, id: number) => on.enterModel("m", `${account}${id}`, 8, account);
@@ -220,7 +220,7 @@ function suite(openBench: () => Promise<Bench>): void {
     },
   );
 
-  withBench("a living gateway keeps its slots, a dead one's are free after 60 s", async (bench, living) => {
+  withBench("keeps a running gateway's slots, and frees those of a dead gateway after 60 s", async (bench, living) => {
     const dying = await bench.gateway();
     const two = { ...WIDE, inFlight: 2 };
     assert.ok((await living.enter(KEY, "living", two)).admitted);
@@ -243,7 +243,7 @@ function suite(openBench: () => Promise<Bench>): void {
     assertRefused(await living.enter(KEY, "one more", two), "rate_limit_streams", 1);
   });
 
-  withBench("gateways share exact bounds when all ask at once", async (bench, one) => {
+  withBench("enforces exact limits when all gateways send requests at the same time", async (bench, one) => {
     const other = await bench.gateway();
     const limits = { ...WIDE, requestsPerMinute: 600 };
     const entries = await Promise.all(
@@ -267,7 +267,7 @@ async function enterAndLeave(limits: Limits, id: string, tokens: number): Promis
   await limits.leave(KEY, id, tokens);
 }
 
-test("returns rate-limit headers for the current counts", async () => {
+test("returns the current counts in rate-limit headers", async () => {
   const bench = await memoryBench();
   const limits = await bench.gateway();
   assert.equal(bench.clock.now(), START_MS);

@@ -1,18 +1,22 @@
 /**
- * The port for limits of keys and models, and the pure rules that every adapter implements. Requests and tokens are counted per calendar
- * minute. Checks have a fixed order, which is part of the API's contract: requests, tokens, in flight. A request refused by the request
- * window is not counted in it; one refused for tokens or requests in flight is. Tokens are added when a request ends, in that minute, so a
- * large request may exceed the budget and the next one is refused. A limit of 0 refuses every request. Slots of keys and places of models
- * are leases: the process that took one renews it while the request runs, and leases of a dead process expire.
+ * The interface for limits of keys and models, and the pure rules that every implementation follows.
+ *
+ * Requests and tokens are counted per calendar minute. Checks have a fixed order, which is part of the API's contract:
+ * requests, tokens, in flight. A request that exceeds the request limit is not counted; one that exceeds the token
+ * limit or the requests in flight is. Tokens are added when a request ends, in that minute. So a large request may
+ * exceed the token limit, and the next one is refused. A limit of 0 refuses every request.
+ *
+ * A key's slots and a model's places are leases. The process that took one renews it while the request runs, and the
+ * leases of a dead process expire.
  */
 import type { Dependency } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 import type { LimitOutcome } from "../base/states.ts";
 
 export const MINUTE_MS = 60_000;
-/** The maximum time until a dead gateway's slots are free. */
+/** The longest time until the slots of a dead gateway are free, in ms. */
 export const LEASE_MS = 60_000;
-/** Three renewals may fail before a running request loses its slot. */
+/** The renewal interval in ms. Three renewals may fail before a running request loses its slot. */
 export const RENEW_EVERY_MS = 15_000;
 const IN_FLIGHT_RETRY_S = 1;
 
@@ -24,10 +28,10 @@ export interface KeyLimits {
 
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
 
-/** Limits set for one key; null where not set. */
+/** Limits that were set for one key. Null: the default applies. */
 type SetLimits = { [Name in keyof KeyLimits]: number | null };
 
-/** The effective limits: an operator's replace the platform's, and the owner's apply if they are lower. */
+/** The limits that apply: an operator's limits replace the platform's, and the owner's apply if they are lower. */
 export function limitsInForce(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
   const ceiling = limitsCeiling(set.overrides);
   return {
@@ -56,7 +60,7 @@ interface Standing {
   resetTokensMs: number;
 }
 
-/** The outcomes of a key's limits, without the model's request limit. */
+/** The reasons for which a key's limits refuse a request. The model's limit is not included. */
 export type Refusal = Exclude<LimitOutcome, "rate_limit_sku_capacity">;
 
 export type Entry =
@@ -64,36 +68,37 @@ export type Entry =
   | { admitted: false; code: Refusal; retryAfterS: number; standing: Standing };
 
 export interface Limits {
-  /** The state of the counts' server. */
+  /** Whether the limits server is reachable. */
   readonly health: Dependency;
   /**
-   * In one round trip checks the windows, counts the request and takes a slot leased to `id`. Repeating an id that holds a slot is admitted
-   * and counts nothing. Rejects with `LimitsUnavailable`.
+   * Checks the limits, counts the request and takes a slot that is leased to `id`, in one round trip. If `id` already
+   * holds a slot, the request is admitted and nothing is counted. Rejects with `LimitsUnavailable`.
    */
   enter(keyId: string, id: string, limits: KeyLimits): Promise<Entry>;
-  /** The key's use, without counting a request. Rejects with `LimitsUnavailable`. */
+  /** Returns the key's use without counting a request. Rejects with `LimitsUnavailable`. */
   standing(keyId: string, limits: KeyLimits): Promise<Standing>;
   /**
-   * In one round trip returns the slot and adds the tokens to the current minute. Never rejects; does nothing for an id that this process
-   * did not enter or has already returned.
+   * Returns the slot and adds the tokens to the current minute, in one round trip. Never rejects. Does nothing for an
+   * `id` that this process did not enter or has already returned.
    */
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
-   * Takes one of the model's places, which count queued and running requests on the whole platform. Returns false at the model's limit, or
-   * if the account already has its share while places are scarce (`mayEnter`). Rejects with `LimitsUnavailable`.
+   * Takes one of the model's places, which limit the queued and running requests of the whole platform. Returns false
+   * at the model's limit, or if the account already has its share while places are scarce (`mayEnter`). Rejects with
+   * `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
   leaveModel(model: string, id: string): Promise<void>;
-  /** Stops renewals. Leases that were not returned expire. */
+  /** Stops the renewals. Leases that were not returned expire. */
   close(): Promise<void>;
 }
 
-/** An account shares a model's places with others that asked within this time, admitted or not. */
+/** An account shares a model's places with all accounts that sent a request within this time (ms), admitted or not. */
 export const SHARING_MS = 10_000;
 
 /**
- * Whether an account may take another of the model's places. Once an account has its equal share, the second half of the places is reserved
- * for other accounts that asked recently. An account alone may take all.
+ * Whether an account may take another of the model's places. An account that has its equal share cannot take any of the
+ * second half of the places while other accounts sent requests recently. An account alone may take all places.
  */
 export function mayEnter(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
   const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
@@ -104,10 +109,10 @@ export function mayEnter(held: { places: number; own: number }, ceiling: number,
 /** Why the counts are unavailable: no answer in time, no connection, or an error answer. */
 export type UnavailableCause = "timeout" | "disconnected" | "error";
 
-/** The limits cannot be checked, so the request must be refused. */
+/** Thrown when the limits cannot be checked, so that the request must be refused. */
 export class LimitsUnavailable extends Error {
   override name = "LimitsUnavailable";
-  /** The operation may have been applied although no answer came. */
+  /** Whether the server may have executed the operation, although no answer came. */
   readonly maybeDone: boolean;
 
   constructor(cause: unknown, { maybeDone }: { maybeDone: boolean }) {
@@ -116,14 +121,14 @@ export class LimitsUnavailable extends Error {
   }
 }
 
-/** A key's use in this minute and at the moment. */
+/** A key's counts in this minute, and its requests in flight. */
 interface Usage {
   requests: number;
   tokens: number;
   inFlight: number;
 }
 
-/** The first limit that another request would exceed, or null. */
+/** Returns the first limit that another request would exceed, or null. */
 export function exceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
   if (used.requests >= limits.requestsPerMinute) return "rate_limit_requests";
   if (used.tokens >= limits.tokensPerMinute) return "rate_limit_tokens";
@@ -131,10 +136,10 @@ export function exceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
   return null;
 }
 
-/** Whether a request with this verdict is counted in the request window. */
+/** Whether a request with this result counts toward the request limit of the minute. */
 export const isCounted = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
 
-/** The result of a check. `used`: the windows after it. `resetMs`: the rest of the minute. */
+/** The result of a check. `used`: the counts after it. `resetMs`: the time until the minute ends. */
 export function entryResult(
   refusal: Refusal | null,
   used: { requests: number; tokens: number; resetMs: number },
@@ -161,7 +166,7 @@ export function checkLimits({ requestsPerMinute, tokensPerMinute, inFlight }: Ke
 }
 
 export function checkCount(name: string, value: number): void {
-  // Builds the message only on failure, because this runs several times per request.
+  // Builds the message only on failure, because this check runs several times per request.
   if (!Number.isSafeInteger(value) || value < 0) invariant(false, `${name} is not a count: ${value}`);
 }
 
@@ -178,7 +183,7 @@ export function rateLimitHeaders(standing: Standing): Record<string, string> {
   };
 }
 
-/** A duration as clients of this dialect parse it: `12ms`, `1s`, `8.64s`, `6m0s`, `1h0m0s`. */
+/** Formats a duration as OpenAI clients parse it: `12ms`, `1s`, `8.64s`, `6m0s`, `1h0m0s`. */
 export function formatReset(durationMs: number): string {
   const ms = Math.ceil(durationMs);
   if (ms > 0 && ms < 1000) return `${ms}ms`;

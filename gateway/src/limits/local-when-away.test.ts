@@ -1,4 +1,4 @@
-/** A gateway that counts alone while the shared server is unreachable. */
+/** A gateway that counts limits alone while the shared limits server is unreachable. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -14,7 +14,7 @@ const skip = binary === undefined && "neither valkey-server nor redis-server is 
 const KEY = "key-1";
 const LIMITS: KeyLimits = { requestsPerMinute: 10, tokensPerMinute: 1_000, inFlight: 7 };
 
-describe("limits with local fallback", { skip }, () => {
+describe("limits with a local fallback", { skip }, () => {
   let server: TestServer;
   let clock: ManualClock;
   let shared: Limits;
@@ -30,7 +30,7 @@ describe("limits with local fallback", { skip }, () => {
       clock,
       log: createLog("silent"),
       nowMs: () => START_MS,
-      // Disables the timeout, because the test's clock runs faster than the server.
+      // Disables the timeout, because the test's clock advances faster than the server answers.
       answerTimeoutMs: 24 * 60 * 60 * 1000,
     });
     limits = localWhenAway({ shared, clock, gateways: () => gateways });
@@ -56,7 +56,7 @@ describe("limits with local fallback", { skip }, () => {
   };
   const ids = (from: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${from}${i}`);
 
-  test("apply in full while the server answers, and as this gateway's share during an outage", async () => {
+  test("apply in full while the limits server answers, and as this gateway's share during an outage", async () => {
     assert.equal((await limits.standing(KEY, LIMITS)).limitRequests, 10);
     assert.equal(await admitted(ids("a", 8)), 7);
     await kill();
@@ -72,7 +72,7 @@ describe("limits with local fallback", { skip }, () => {
     assert.deepEqual(tokens.admitted ? undefined : tokens.code, "rate_limit_tokens");
   });
 
-  test("apply as a share of a model's limit too, which is at least one unless the limit is zero", async () => {
+  test("apply as a share of a model's limit too: at least one place, unless the limit is zero", async () => {
     await kill();
     assert.equal(await limits.enterModel("m", "a", 7), true);
     assert.equal(await limits.enterModel("m", "b", 7), true);
@@ -90,7 +90,7 @@ describe("limits with local fallback", { skip }, () => {
     assert.equal(none.admitted, false);
   });
 
-  test("release a request where it was entered, and use the server again after the outage", async () => {
+  test("return a request's slot on the side that counted it, and use the server again after the outage", async () => {
     assert.equal(await admitted(["before"]), 1);
     assert.equal(await limits.enterModel("m", "before", 1), true);
     await kill();
@@ -104,7 +104,7 @@ describe("limits with local fallback", { skip }, () => {
       return (await shared.standing(KEY, LIMITS)).remainingTokens === 960;
     });
     assert.equal(await shared.enterModel("m", "next", 1), true);
-    // The request's tokens count only where it was entered.
+    // This request was counted in memory, so its tokens do not count on the server.
     await limits.leave(KEY, "alone", 500);
     assert.equal((await limits.standing(KEY, LIMITS)).remainingTokens, 960);
     assert.equal(await admitted(ids("after", 8)), 7, "the whole limit again, and no slot of the outage in it");

@@ -1,8 +1,9 @@
 /**
- * Limits with a fallback for operators who prefer serving over refusing while the shared server is unreachable (`LIMITS_WHEN_AWAY=local`):
- * the gateway then counts in memory with its share of every limit. All gateways together stay within the limits if requests are spread
- * evenly. Response headers report the share. The two counts are never merged: after a switch a minute starts at zero in the other place,
- * and requests leave where they were entered.
+ * Limits with a local fallback, for operators who prefer to serve requests while the shared limits server is
+ * unreachable (`LIMITS_WHEN_AWAY=local`). The gateway then counts its share of every limit in memory. All gateways
+ * together stay within the limits if requests are spread evenly. Response headers contain the share. The two counts are
+ * never merged: after a switch, a minute starts at zero on the other side, and a request ends on the side where it was
+ * counted.
  */
 import type { Clock } from "../base/clock.ts";
 import { checkCount, type KeyLimits, type Limits, LimitsUnavailable } from "./limits.ts";
@@ -11,13 +12,16 @@ import { memoryLimits } from "./memory.ts";
 interface LocalOptions {
   shared: Limits;
   clock: Clock;
-  /** The number of running gateways, including this one. */
+  /** Returns the number of running gateways, including this one. */
   gateways: () => number;
 }
 
 export function localWhenAway({ shared, clock, gateways }: LocalOptions): Limits {
   const local = memoryLimits({ clock });
-  /** At least one, because otherwise a limit lower than the number of gateways would refuse everything. A limit of zero stays zero. */
+  /**
+   * At least one, because a limit lower than the number of gateways would otherwise refuse everything. A limit of zero
+   * stays zero.
+   */
   const share = (limit: number): number => {
     checkCount("limit", limit);
     return limit === 0 ? 0 : Math.max(1, Math.floor(limit / Math.max(1, gateways())));
@@ -37,7 +41,7 @@ export function localWhenAway({ shared, clock, gateways }: LocalOptions): Limits
       orElse(shared.enterModel(model, id, ceiling, account), () =>
         local.enterModel(model, id, share(ceiling), account),
       ),
-    // Leaving has no effect in the place where the request was not entered.
+    // Called on both sides. The side that did not count the request ignores the call.
     async leave(keyId, id, tokens) {
       await Promise.all([local.leave(keyId, id, tokens), shared.leave(keyId, id, tokens)]);
     },

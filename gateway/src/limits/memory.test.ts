@@ -4,7 +4,7 @@ import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { LimitCounts, memoryLimits } from "./memory.ts";
 
-test("forgets idle keys and keeps keys with requests in flight", async () => {
+test("drops the counts of idle keys, and keeps those of keys with requests in flight", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
   const limits = memoryLimits({ clock, board });
@@ -29,7 +29,7 @@ test("forgets idle keys and keeps keys with requests in flight", async () => {
   await limits.close();
 });
 
-test("forgets the leases of a gateway that died", async () => {
+test("drops the leases of a gateway that died", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
   const dead = memoryLimits({ clock, board });

@@ -1,4 +1,7 @@
-/** Exact limits in memory, for a single gateway. Memory is bounded by the keys of the current minute and by requests in flight. */
+/**
+ * Exact limits in memory, for a single gateway. The memory is bounded by the keys used in the current minute and the
+ * requests in flight.
+ */
 import type { Clock } from "../base/clock.ts";
 import { alwaysReachable } from "../base/dependency.ts";
 import { HeldLeases } from "./held.ts";
@@ -22,22 +25,25 @@ interface Window {
   tokens: number;
 }
 
-/** The requests in flight of a key or a model. */
+/** The leases of the requests in flight of a key or a model. */
 interface Leases {
-  /** The end of each lease by ID. All leases are equally long and a renewed one moves to the end, so expired ones are at the front. */
+  /**
+   * The end of each lease, by ID. All leases have the same length and a renewed one moves to the end of the map, so
+   * expired ones come first.
+   */
   ends: Map<string, number>;
   /** No lease expires before this time. */
   noneEndsBefore: number;
 }
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** The counts. Gateways of one process that share a board share their limits. */
+/** The counts in memory. Gateways of one process that are given the same instance share their limits. */
 export class LimitCounts {
   readonly #windows = new Map<string, Window>();
-  /** By key or model. */
+  /** The leases by key or model. */
   readonly #leases = new Map<string, Leases>();
 
-  /** The number of remembered keys and models. */
+  /** The number of keys and models that have counts. */
   get size(): number {
     return this.#windows.size + this.#leases.size;
   }
@@ -50,7 +56,7 @@ export class LimitCounts {
     return fresh;
   }
 
-  /** The IDs whose leases have not expired. */
+  /** Returns the IDs whose leases have not expired. */
   living(group: string, at: number): ReadonlyMap<string, number> {
     const leases = this.#leases.get(group);
     if (leases === undefined) return NONE;
@@ -65,7 +71,7 @@ export class LimitCounts {
     return ends;
   }
 
-  /** All leases of a group must be equally long. */
+  /** Starts or renews a lease. All leases of a group must have the same length. */
   lease(group: string, id: string, at: number, lengthMs = LEASE_MS): void {
     const end = at + lengthMs;
     const leases = this.#leases.get(group);
@@ -83,7 +89,7 @@ export class LimitCounts {
     if (ends?.size === 0) this.#leases.delete(group);
   }
 
-  /** Drops windows of past minutes and expired leases. */
+  /** Drops counts of past minutes and expired leases. */
   sweep(minute: number, at: number): void {
     for (const [keyId, window] of this.#windows) if (window.minute !== minute) this.#windows.delete(keyId);
     for (const group of this.#leases.keys()) this.living(group, at);
@@ -91,7 +97,7 @@ export class LimitCounts {
 }
 
 interface MemoryLimits extends Limits {
-  /** Frees all its slots immediately, because the process that held them is gone. */
+  /** Frees all slots at once, because the process that held them has ended. */
   abandon(): void;
 }
 
@@ -107,7 +113,7 @@ export function memoryLimits({
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
-  /** For each place of this gateway, the group that counts the account's own places. */
+  /** For each request of this gateway on a model: the group that counts the same account's requests. */
   const owners = new Map<string, string>();
   const take = (group: string, id: string, at: number): void => {
     board.lease(group, id, at);

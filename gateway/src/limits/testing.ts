@@ -1,4 +1,7 @@
-/** Test helpers: every adapter behind one interface, and a temporary server that can be stopped, frozen and restarted. */
+/**
+ * Test helpers: every implementation of the limits behind one interface, and a temporary Valkey server that can be
+ * stopped, frozen and restarted.
+ */
 
 import { randomBytes } from "node:crypto";
 import { accessSync, constants } from "node:fs";
@@ -16,16 +19,16 @@ import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
 import { LimitCounts, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
 
-/** The start of a minute. */
+/** A time at the start of a minute. */
 export const START_MS = Date.UTC(2030, 0, 1);
 
-/** An adapter with the gateways that share its counts. The test moves time. */
+/** An implementation of the limits with several gateways that share its counts. The test advances the clock. */
 export interface Bench {
   clock: ManualClock;
   gateway(): Promise<Limits>;
-  /** Slots of a closed gateway are free at once, instead of when their leases expire. */
+  /** Whether a closed gateway's slots are freed at once, not when their leases expire. */
   freesAtOnce?: boolean;
-  /** Moves time and waits until due renewals are done. */
+  /** Advances the clock and waits until all due renewals are done. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -50,7 +53,7 @@ export async function memoryBench(): Promise<Bench> {
   };
 }
 
-/** A worker per gateway, and the primary that counts for all. */
+/** Starts a primary process that counts, with one worker per gateway. */
 export async function workersBench(): Promise<Bench> {
   const clock = manualClock(START_MS);
   const board = new LimitCounts();
@@ -65,7 +68,7 @@ export async function workersBench(): Promise<Bench> {
       const limits = limitsOfPrimary(worker);
       return {
         ...limits,
-        // A request leaves its model before its key, and waits for the latter.
+        // Does not wait: a request leaves its model before its key, and waits only for the key.
         async leaveModel(model, id) {
           await limits.leaveModel(model, id);
           await limits.leave("nobody", id, 0);
@@ -98,7 +101,7 @@ export async function valkeyBench(server: TestServer): Promise<Bench> {
         nowMs: () => clock.now(),
         prefix,
         log: createLog("silent"),
-        // Disables the timeout, because the test's clock runs faster than the server.
+        // Disables the timeout, because the test's clock advances faster than the server answers.
         answerTimeoutMs: 24 * 60 * 60 * 1000,
       });
       const close = limits.close.bind(limits);
@@ -115,7 +118,7 @@ export async function valkeyBench(server: TestServer): Promise<Bench> {
     async pass(ms) {
       for (let left = ms; left > 0; left -= RENEW_EVERY_MS) {
         clock.advance(Math.min(left, RENEW_EVERY_MS));
-        // Answers keep their order: once these arrive, the renewals are done.
+        // Answers keep their order: when these answers arrive, the renewals are done.
         for (const limits of gateways) {
           await limits.enterModel("to pass the time", "nobody", 1);
           await limits.leaveModel("to pass the time", "nobody");
@@ -130,14 +133,14 @@ export async function valkeyBench(server: TestServer): Promise<Bench> {
 
 export interface TestServer {
   url: string;
-  /** Kills the server like a crash and removes its data. */
+  /** Kills the server as a crash would, and removes its data. */
   kill(): Promise<void>;
   start(): Promise<void>;
   freeze(): void;
   thaw(): void;
 }
 
-/** The path of the server's binary; undefined if none is installed. */
+/** Returns the path of the Valkey or Redis binary. Undefined if none is installed. */
 export function findServer(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);
   const candidates = ["valkey-server", "redis-server"].flatMap((name) => folders.map((folder) => join(folder, name)));
@@ -151,7 +154,7 @@ export function findServer(): string | undefined {
   });
 }
 
-/** Starts a server that ends with the test's process. */
+/** Starts a server that ends when the test's process ends. */
 export async function startServer(binary: string, settings: string[] = []): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
   const url = join(directory, "socket");
@@ -182,10 +185,10 @@ export async function startServer(binary: string, settings: string[] = []): Prom
   };
 }
 
-/** Sends one command on its own connection. */
+/** Sends one command to the server, on a connection of its own. */
 export async function command(url: string, ...words: [string, ...string[]]): Promise<unknown> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  // The failed connection is reported by connect() itself.
+  // Ignored here, because connect() rejects with the failed connection.
   redis.on("error", () => undefined);
   await redis.connect();
   try {

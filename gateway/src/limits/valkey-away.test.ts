@@ -1,6 +1,6 @@
 /**
- * Outages of a shared server: killed, frozen, restarted without its memory, read-only. Only the test moves time, so the machine's speed
- * does not matter.
+ * Outages of the shared limits server: killed, frozen, restarted without its memory, read-only. Only the test advances
+ * the clock, so the machine's speed does not matter.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -22,13 +22,13 @@ const STEP_MS = 20;
 
 type Line = { msg: string; tokens?: number; cause?: string; refused?: number; outageMs?: number };
 
-describe("Valkey outages", { skip }, () => {
+describe("limits during outages of Valkey", { skip }, () => {
   let server: TestServer;
   let clock: ManualClock;
   let limits: Limits;
   let lines: Line[];
   let causes: UnavailableCause[];
-  /** The number of connections that the gateway has lost. */
+  /** How many connections the gateway has lost. */
   let closed: number;
 
   const open = (): Promise<Limits> => {
@@ -58,18 +58,18 @@ describe("Valkey outages", { skip }, () => {
     limits.enter(KEY, "refused", DEFAULT_LIMITS),
     limits.enterModel("m", "refused", 8),
   ];
-  /** How often the server has answered that it is read-only. */
+  /** Returns how often the server has answered that it is read-only. */
   const readOnlyErrors = async (): Promise<number> => {
     const stats = String(await command(server.url, "INFO", "errorstats"));
     return Number(/errorstat_READONLY:count=(\d+)/.exec(stats)?.[1] ?? 0);
   };
-  /** Requests are refused without any passing of time. */
+  /** Asserts that requests are refused without waiting. */
   async function assertRefusedAtOnce(): Promise<void> {
     for (const question of asked()) {
       await assert.rejects(question, (error) => error instanceof LimitsUnavailable && !error.maybeDone);
     }
   }
-  /** Moves time in steps. Answers keep their order: once a step's answer arrives, earlier commands are done. */
+  /** Advances the clock in steps. Answers keep their order: when a step's answer arrives, earlier commands are done. */
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= STEP_MS) {
       clock.advance(STEP_MS);
@@ -81,7 +81,10 @@ describe("Valkey outages", { skip }, () => {
       clock.advance(STEP_MS);
       return !limits.health.isAway;
     });
-  /** Requests pass after the first answered probe; the end of the outage is logged after some time without a failure. */
+  /**
+   * Waits until the outage is over. Requests are admitted after the first answered probe; the end of the outage is
+   * logged after some time without a failure.
+   */
   const back = async (): Promise<Line> => {
     await untilBack();
     await pass(QUIET_MS);
@@ -100,7 +103,7 @@ describe("Valkey outages", { skip }, () => {
     await server.kill();
   });
 
-  test("refuses requests immediately when the server is killed, and continues after its restart", async () => {
+  test("refuses requests at once when the server is killed, and admits them after its restart", async () => {
     const two = { ...DEFAULT_LIMITS, inFlight: 2 };
     assert.ok((await limits.enter(KEY, "ended", two)).admitted);
     assert.equal(typeof limits.health.latencyMs, "number");
@@ -114,7 +117,7 @@ describe("Valkey outages", { skip }, () => {
     assert.deepEqual([told.cause, told.refused], ["disconnected", 4]);
     assert.deepEqual(causes, Array(4).fill("disconnected"));
     await eventually("the tokens of the request that ended meanwhile are entered", async () => {
-      // Departures that failed are retried from time to time.
+      // Failed returns of slots are retried at intervals, so the clock must advance.
       await pass(STEP_MS);
       const { standing } = await limits.enter(KEY, "next", two);
       return standing.remainingTokens === 2_000_000 - 1_234;
@@ -130,7 +133,7 @@ describe("Valkey outages", { skip }, () => {
     await eventually("it is noticed", () => limits.health.isAway);
     await server.start();
     await back();
-    // The clock moved by a few seconds only, so no renewal was due.
+    // The clock has advanced by a few seconds only, so no regular renewal was due.
     const third = await limits.enter(KEY, "r3", two);
     assert.equal(third.admitted, false);
     assert.equal(await limits.enterModel("m", "r3", 1), false);
@@ -138,7 +141,7 @@ describe("Valkey outages", { skip }, () => {
     assert.ok((await limits.enter(KEY, "r4", two)).admitted);
   });
 
-  test("refuses after the timeout and then immediately when the server freezes, and returns a slot that was taken unnoticed", async () => {
+  test("refuses after a timeout, then at once, while the server is frozen, and later frees a slot taken unnoticed", async () => {
     const one = { ...DEFAULT_LIMITS, inFlight: 1 };
     server.freeze();
     const unseen = limits.enter(KEY, "unseen", one);
@@ -158,7 +161,7 @@ describe("Valkey outages", { skip }, () => {
     });
   });
 
-  test("drops the connection of a server that stays frozen, and reconnects when it accepts again", async () => {
+  test("closes the connection to a server that stays frozen, and reconnects when the server responds", async () => {
     server.freeze();
     const question = limits.standing(KEY, DEFAULT_LIMITS);
     clock.advance(ANSWER_TIMEOUT_MS);
@@ -174,7 +177,7 @@ describe("Valkey outages", { skip }, () => {
     await back();
   });
 
-  test("logs an outage once when the server returns and fails again", async () => {
+  test("logs one outage when the server repeatedly returns and fails again", async () => {
     const unanswered = async (): Promise<void> => {
       server.freeze();
       const question = limits.standing(KEY, DEFAULT_LIMITS);
@@ -207,7 +210,7 @@ describe("Valkey outages", { skip }, () => {
     assert.ok((await limits.enter(KEY, "r2", DEFAULT_LIMITS)).admitted);
   });
 
-  test("counts tokens once when a reply was lost", async () => {
+  test("counts a request's tokens once when the server's reply was lost", async () => {
     assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
     server.freeze();
     const left = limits.leave(KEY, "ended", 1_000);
@@ -216,7 +219,7 @@ describe("Valkey outages", { skip }, () => {
     server.thaw();
     assert.equal((await back()).refused, 0, "no request was refused");
     assert.deepEqual(causes, []);
-    // The server executes the commands it received before it froze, and their repetitions.
+    // The server executes the commands that it received before it froze, and their repetitions.
     for (let looks = 0; looks < 60; looks++) {
       await pass(STEP_MS);
       const standing = await limits.standing(KEY, DEFAULT_LIMITS);
@@ -224,7 +227,7 @@ describe("Valkey outages", { skip }, () => {
     }
   });
 
-  test("starts without the server, refuses requests, and continues when it responds", async () => {
+  test("starts without the server, refuses requests, and admits them when the server responds", async () => {
     await limits.close();
     await server.kill();
     limits = await open();
@@ -234,7 +237,7 @@ describe("Valkey outages", { skip }, () => {
     assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
   });
 
-  test("logs what it could not write when it closes during an outage", async () => {
+  test("logs the tokens that it could not add when it closes during an outage", async () => {
     assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
     await server.kill();
     await limits.leave(KEY, "ended", 77);

@@ -1,6 +1,7 @@
 /**
- * Releases slots in the background. A served request must not fail because its departure was not confirmed, so it is retried for as long as
- * its lease could last. After that the slot is free anyway, and tokens that could not be added are logged.
+ * Returns slots to the limits server, in the background if necessary. A served request must not fail because its slot
+ * could not be returned. So the return is retried for as long as its lease could last. After that the slot is free
+ * anyway, and tokens that could not be added are logged.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -13,7 +14,7 @@ export interface Departure {
   group: string;
   id: string;
   tokens: number;
-  /** `sure`: no earlier try can have been executed. */
+  /** Sends the return. `sure`: the server cannot have executed an earlier try. */
   send: (sure: boolean) => Promise<unknown>;
 }
 
@@ -36,26 +37,26 @@ export class Departures {
     this.#log = log;
   }
 
-  /** Resolves when it is done or postponed to the background. */
+  /** Returns a slot. Resolves when that is done, or postponed to the background. */
   async depart(departure: Departure): Promise<void> {
     const pending: Pending = { ...departure, sure: true, until: this.#clock.monotonic() + LEASE_MS };
     if (!(await this.#attempt(pending))) this.#keep(pending);
   }
 
-  /** For an entry without an answer, which may have taken a slot. */
+  /** Returns a slot that a request may have taken, although no answer came. */
   undo(departure: Departure): void {
     this.#keep({ ...departure, sure: false, until: this.#clock.monotonic() + LEASE_MS });
   }
 
-  /** The same ID is entered again, so its pending undo is dropped. */
+  /** Drops a pending return, because a request with the same ID takes a slot again. */
   forget(group: string, id: string): void {
     this.#pending.delete(nameOf({ group, id }));
   }
 
-  /** Makes a last try, then gives up. */
+  /** Tries each pending return once more, then drops it. */
   async close(): Promise<void> {
     this.#stopTimer?.();
-    // A try in flight may have missed later departures.
+    // A try in flight may have left out returns that were added later.
     await this.#trying;
     await this.#tryAll();
     this.#closed = true;
@@ -104,7 +105,7 @@ export class Departures {
       await pending.send(pending.sure);
       return true;
     } catch (error) {
-      // The link logs the outage itself.
+      // Outages are logged by the connection (valkey-link.ts).
       if (!(error instanceof LimitsUnavailable)) throw error;
       if (error.maybeDone) pending.sure = false;
       return false;

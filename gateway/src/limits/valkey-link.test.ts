@@ -1,4 +1,4 @@
-/** The timeout of an answer does not include time in which this process was busy. */
+/** The timeout of a reply does not count time in which this process was busy. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Redis } from "ioredis";
@@ -14,7 +14,7 @@ const skip = binary === undefined && "neither valkey-server nor redis-server is 
 const ANSWER_TIMEOUT_MS = 200;
 const probe = (redis: ScriptedRedis): Promise<unknown> => redis.ping();
 
-describe("the reply timeout", { skip }, () => {
+describe("the timeout of a reply from the limits server", { skip }, () => {
   let server: TestServer;
   before(async () => {
     server = await startServer(binary as string);
@@ -41,7 +41,7 @@ describe("the reply timeout", { skip }, () => {
     const { link, clock, redis } = await open(t);
     redis.stream.pause();
     const asked = link.ask((client) => client.ping());
-    // The server answers in order, so the first answer is in the socket once this one has arrived.
+    // The server answers in order. When this answer arrives, the first one is in the socket.
     await command(server.url, "PING");
     await turn();
     redis.stream.resume();
@@ -50,11 +50,11 @@ describe("the reply timeout", { skip }, () => {
     assert.equal(link.isAway, false);
   });
 
-  test("is extended once when the timer itself was late", async (t) => {
+  test("is extended once when the timer itself fires late", async (t) => {
     const { link, clock } = await open(t);
     server.freeze();
     const answered = link.ask((redis) => redis.ping());
-    // This process pauses for longer than the timeout.
+    // Blocks this process for longer than the timeout.
     clock.freeze(ANSWER_TIMEOUT_MS + 150);
     await turn();
     server.thaw();

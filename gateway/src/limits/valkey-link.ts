@@ -1,7 +1,7 @@
 /**
- * The connection to the limits server: one answer per command, in bounded time. After a timeout, an error or a lost connection the server
- * counts as unreachable: further commands are refused at once, and one probe at a time tests whether it is back. An outage is logged at its
- * start and end, however many commands it affects.
+ * The connection to the limits server: one answer per command, in bounded time. After a timeout, an error or a lost
+ * connection, the server counts as unreachable. Further commands are then refused at once, and one probe at a time
+ * tests whether the server is back. An outage is logged at its start and end, however many commands it affects.
  */
 import { Redis, type RedisOptions } from "ioredis";
 import type { Clock } from "../base/clock.ts";
@@ -11,21 +11,23 @@ import { answerTimeout } from "./answer-time.ts";
 import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
 
-/** With more unanswered commands than this, new ones are refused, because the server would not answer them in time. */
+/**
+ * The most commands without an answer. Above it new ones are refused, because the server would not answer them in time.
+ */
 const UNANSWERED_MAX = 10_000;
 const RECONNECT_MS_MAX = 1_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A connection is closed if an unreachable server sent nothing for this long. Its pending commands fail. */
+/** If an unreachable server has sent nothing for this long (ms), its connection is closed and pending commands fail. */
 const SILENT_MS_MAX = 2_000;
 const PROBE_MS_MIN = 250;
 const PROBE_MS_MAX = 1_000;
-/** The end of an outage is logged after this time without a failure, so that repeated short outages are one. */
+/** The end of an outage is logged after this time without a failure, so that repeated short outages count as one. */
 const QUIET_MS = 1_000;
 
 type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
-/** Creates the client that maintains the connection. */
+/** Creates the client that manages the connection. */
 export type Connect = (url: string, options: ClientOptions) => ScriptedRedis;
 
 interface LinkOptions {
@@ -34,25 +36,25 @@ interface LinkOptions {
   clock: Clock;
   log: Log;
   answerTimeoutMs: number;
-  /** Fails while the server is unusable, and has no side effect. */
+  /** A command that fails while the server cannot be used, and otherwise has no effect on the counts. */
   probe: Question;
   /** Called for each command of a request that got no answer. */
   unavailable?: ((cause: UnavailableCause) => void) | undefined;
-  /** Called when the server answers again; it may have lost its data. */
+  /** Called when the server answers again. It may have lost its data. */
   back?: () => void;
 }
 
 interface Outage {
   readonly since: number;
-  /** The cause of its first failure. */
+  /** Why the outage's first command failed. */
   readonly cause: UnavailableCause;
-  /** The number of refused commands of requests. */
+  /** How many commands of requests were refused. */
   refused: number;
-  /** The time of the first answered probe; undefined while the server is unreachable. */
+  /** When the first probe was answered. Undefined while the server is unreachable. */
   backAt: number | undefined;
   probing: boolean;
   probeMs: number;
-  /** The last probe was answered with an error, so a new connection would not help. */
+  /** True if the last probe was answered with an error, so that a new connection would not help. */
   refusesProbes: boolean;
   stopTimer: () => void;
 }
@@ -63,7 +65,7 @@ export class ValkeyLink implements Dependency {
   readonly #redis: ScriptedRedis;
   #unanswered = 0;
   #latencyMs: number | null = null;
-  /** The time of the last answer on this connection, or of its start. */
+  /** When the last answer arrived on this connection, or when the connection started. */
   #heardAt: number;
   #outage: Outage | undefined;
   #closing = false;
@@ -79,7 +81,7 @@ export class ValkeyLink implements Dependency {
       maxRetriesPerRequest: 0,
       connectTimeout: CONNECT_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(RECONNECT_MS_MAX, 25 * 2 ** Math.min(attempt, 10)),
-      // The server became a replica: reconnecting may lead to the new primary.
+      // Reconnects when the server has become a replica, because the address may lead to the new primary.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
       scripts,
     });
@@ -91,7 +93,7 @@ export class ValkeyLink implements Dependency {
     });
   }
 
-  /** Resolves when connected, or after the first failed try, which is repeated in the background. */
+  /** Connects. Resolves when connected, or after the first failed try; further tries run in the background. */
   async open(): Promise<void> {
     await this.#redis.connect().catch((error: Error) => this.#failed("disconnected", error));
   }
@@ -104,7 +106,7 @@ export class ValkeyLink implements Dependency {
     return this.#latencyMs;
   }
 
-  /** Sends a command of a request. Rejects only with `LimitsUnavailable`. */
+  /** Sends a command that a request waits for. Rejects only with `LimitsUnavailable`. */
   async ask<T>(send: Question<T>): Promise<T> {
     try {
       return await this.tell(send);
@@ -115,14 +117,14 @@ export class ValkeyLink implements Dependency {
     }
   }
 
-  /** Like `ask`, for commands that no request waits for; they are not counted in an outage. */
+  /** Sends a command that no request waits for. Its failure is not counted in an outage. */
   tell<T>(send: Question<T>): Promise<T> {
     if (this.isAway) return unasked(`the server is unreachable (${this.#outage?.cause})`);
     return this.#question(send);
   }
 
   async close(): Promise<void> {
-    // Answers to earlier commands arrive before this one.
+    // Answers to earlier commands arrive before the answer to this one.
     const goodbye = this.tell((redis) => redis.quit());
     this.#closing = true;
     this.#outage?.stopTimer();
@@ -157,7 +159,7 @@ export class ValkeyLink implements Dependency {
         this.#unanswered -= 1;
         stopTimer();
       };
-      // After the timeout the answer has no effect, because the caller already got the error.
+      // After the timeout the answer is ignored, because the caller already got an error.
       answer.then(
         (value) => {
           heard();
@@ -223,7 +225,10 @@ export class ValkeyLink implements Dependency {
     );
   }
 
-  /** The client has no timeout here, and its own timer misfires when this process is late. */
+  /**
+   * Closes a connection without answers. The client's own timeout is off, because its timer misfires when this process
+   * is late.
+   */
   #giveUpSilentConnection(): void {
     if (this.#options.clock.monotonic() - this.#heardAt < SILENT_MS_MAX) return;
     if (this.#redis.status === "ready" || this.#redis.status === "connect") this.#redis.stream.destroy();
@@ -248,7 +253,7 @@ function unasked(why: string): Promise<never> {
   return Promise.reject(new LimitsUnavailable(new Error(why), { maybeDone: false }));
 }
 
-/** Returns only the message, because the client's errors contain whole commands. */
+/** The error's message only, because the client's errors contain whole commands. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);

@@ -1,14 +1,15 @@
 /**
- * The rules of limits.ts as Lua scripts, one per operation, so that check and count are atomic for all gateways. Scripts use the server's
- * time, so gateways with different clocks agree on the minute. Every key expires, and all keys of a call share a hash tag.
+ * The rules of limits.ts as Lua scripts, one per operation, so that check and count are atomic across all gateways.
+ * Scripts use the server's time, so that gateways with different clocks agree on the minute. Every key expires, and all
+ * keys of one call share a hash tag.
  */
 import type { Redis } from "ioredis";
 import { LEASE_MS, MINUTE_MS, type Refusal, SHARING_MS } from "./limits.ts";
 
-/** A window outlives its minute, so that clock differences cannot end it early. */
+/** The counts of a minute are kept for two, so that clock differences cannot end the minute early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
 
-/** The first argument replaces the server's time in tests. */
+/** Reads the time. In tests, the first argument replaces the server's time. */
 const TIME = `
 local now = tonumber(ARGV[1])
 if not now then
@@ -17,7 +18,7 @@ if not now then
 end
 `;
 
-/** Numbers are passed as decimal text, because older servers write large ones as 1.8e+12. */
+/** Functions for leases. Numbers are passed as decimal text, because older servers write large ones as 1.8e+12. */
 const LEASE = `
 local function lease(key, id)
   redis.call('ZADD', key, string.format('%.0f', now + ${LEASE_MS}), id)
@@ -47,7 +48,7 @@ local function store()
 end
 `;
 
-/** KEYS: window, slots. ARGV: time, id, requests per minute, tokens per minute, in flight. */
+/** Lets a request enter. KEYS: window, slots. ARGV: time, id, requests per minute, tokens per minute, in flight. */
 const ENTER = `${TIME}${LEASE}${WINDOW}
 local verdict = 0
 if not holds(KEYS[2], ARGV[2]) then
@@ -64,14 +65,14 @@ if verdict == 0 then lease(KEYS[2], ARGV[2]) end
 return {verdict, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
 `;
 
-/** KEYS: window. ARGV: time. Returns the same as ENTER. */
+/** Reads the counts. KEYS: window. ARGV: time. Returns the same fields as ENTER. */
 const STANDING = `${TIME}${WINDOW}
 return {0, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
 `;
 
 /**
- * KEYS: window, slots. ARGV: time, id, tokens, '1' if no earlier try can have been executed. Otherwise the slot decides: if it is gone, an
- * earlier try removed it and added the tokens.
+ * Returns a slot and adds tokens. KEYS: window, slots. ARGV: time, id, tokens, '1' if no earlier try can have been
+ * executed. Otherwise the slot decides: if it is no longer there, an earlier try returned it and added the tokens.
  */
 const LEAVE = `${TIME}${WINDOW}
 local removed = redis.call('ZREM', KEYS[2], ARGV[2])
@@ -83,7 +84,10 @@ end
 return removed
 `;
 
-/** KEYS: places, the account's own, the accounts that share them. ARGV: time, id, ceiling, account. The rule is `mayEnter`. */
+/**
+ * Takes a place of a model by the rule `mayEnter`. KEYS: places, the account's own, the accounts that share them. ARGV:
+ * time, id, ceiling, account.
+ */
 const ENTER_MODEL = `${TIME}${LEASE}
 redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${SHARING_MS}), ARGV[4])
 redis.call('PEXPIRE', KEYS[3], ${SHARING_MS})
@@ -99,8 +103,8 @@ return 1
 `;
 
 /**
- * KEYS: slots or places. ARGV: time, ids. Takes an expired lease again, above the limit if necessary: the request still runs, and after
- * data loss this restores the count.
+ * Renews leases. KEYS: slots or places. ARGV: time, ids. An expired lease is taken again, above the limit if necessary,
+ * because its request still runs. This restores the counts after the server lost its data.
  */
 const RENEW = `${TIME}${LEASE}
 for i = 2, #ARGV do lease(KEYS[1], ARGV[i]) end
@@ -116,12 +120,12 @@ export const scripts = {
 };
 
 /**
- * The client with the scripts as commands: keys first, then arguments. It sends a script's hash, and its text if the server does not know
- * it.
+ * The client with one command per script: keys first, then arguments. It sends a script's hash, or its text if the
+ * server does not have it yet.
  */
 export type ScriptedRedis = Redis & Record<keyof typeof scripts, (...words: (string | number)[]) => Promise<unknown>>;
 
-/** By the return value of ENTER. */
+/** The results of a check, by the number that ENTER returns. */
 export const VERDICTS: readonly (Refusal | null)[] = [
   null,
   "rate_limit_requests",

@@ -1,6 +1,7 @@
 /**
- * Identifies a limits server by an ID that gateways store in it. A server may lose its data in a restart. A gateway that saw the ID before
- * then writes it back; a starting gateway may write a new one only if no other gateway sees an ID on another server.
+ * Identifies a limits server by an ID that gateways store in it. The server may lose its data, with the ID, in a
+ * restart. A gateway that has read the ID before writes it back. A starting gateway may write a new ID only if no other
+ * gateway has an ID of another server.
  */
 import { Redis } from "ioredis";
 
@@ -8,11 +9,11 @@ const ANSWER_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 
 export interface ValkeyServer {
-  /** Null if the server has none. Rejects if it is unreachable. */
+  /** Reads the server's ID. Null if it has none. Rejects if the server is unreachable. */
   readId(): Promise<string | null>;
-  /** Stores this ID unless one exists. Resolves with the stored one. */
+  /** Stores this ID unless the server has one. Resolves with the stored ID. */
   claimId(id: string): Promise<string>;
-  /** The fields of a section of INFO: `server`, `memory`, `replication`. */
+  /** Reads the fields of a section of the command INFO: `server`, `memory`, `replication`. */
   info(section: string): Promise<ReadonlyMap<string, string>>;
   close(): void;
 }
@@ -31,7 +32,7 @@ export function openValkeyServer({ url, prefix = "tollgate" }: { url: string; pr
     lost = error;
   });
   const key = `${prefix}:deployment`;
-  /** The client only reports that it gave up; this adds the reason. */
+  /** Adds the connection's error, because the client only reports that it stopped trying. */
   const explained = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: Error) => {
       throw error.name === "MaxRetriesPerRequestError" && lost !== undefined ? lost : error;

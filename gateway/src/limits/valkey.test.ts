@@ -1,4 +1,4 @@
-/** Properties of a shared server: equal to memory, expiry, clusters. */
+/** Properties of limits on a shared server: the same results as in memory, expiry of keys, clusters. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -20,7 +20,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
   after(() => server.kill());
 
-  test("return the same results as the memory limits for every history", async () => {
+  test("return the same results as limits in memory, for every sequence of operations", async () => {
     const tight = fc.record({
       requestsPerMinute: fc.integer({ min: 0, max: 6 }),
       tokensPerMinute: fc.integer({ min: 0, max: 30 }),
@@ -81,7 +81,7 @@ describe("Valkey limits on one server", { skip }, () => {
     }
   });
 
-  test("restore the count of requests in flight by lease renewals after the server lost its memory", async (t) => {
+  test("restore the count of requests in flight by renewing leases after the server lost its memory", async (t) => {
     const bench = await valkeyBench(server);
     t.after(() => bench.close());
     const limits = await bench.gateway();
@@ -97,7 +97,7 @@ describe("Valkey limits on one server", { skip }, () => {
     assert.equal(next.standing.remainingTokens, 2_000_000 - 500, "tokens count though the slot was forgotten");
   });
 
-  test("continue after the server lost its scripts", async (t) => {
+  test("continue after the server lost its Lua scripts", async (t) => {
     const limits = await valkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
     t.after(() => limits.close());
     await limits.enterModel("m", "r1", 2);
@@ -106,7 +106,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
 });
 
-test("keep all keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
+test("limits keep all keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
   const server = await startServer(binary as string, ["--cluster-enabled", "yes"]);
   const bench = await valkeyBench(server);
   t.after(async () => {

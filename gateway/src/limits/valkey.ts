@@ -1,6 +1,6 @@
 /**
- * Limits shared by many gateways, in Valkey or Redis. Without an answer in time nothing is admitted, and nothing waits longer than the
- * timeout.
+ * Limits in Valkey or Redis, shared by many gateways. If the server does not answer in time, no request is admitted,
+ * and none waits longer than the timeout.
  */
 import type { Clock } from "../base/clock.ts";
 import { invariant } from "../base/invariant.ts";
@@ -20,20 +20,22 @@ import { type Departure, Departures } from "./valkey-departures.ts";
 import { type Connect, ValkeyLink } from "./valkey-link.ts";
 import { VERDICTS } from "./valkey-scripts.ts";
 
-/** Long enough for a briefly busy machine, because after this timeout the server counts as unreachable for all requests. */
+/**
+ * Long enough for a machine that is briefly busy. After this timeout the server counts as unreachable for all requests.
+ */
 const ANSWER_TIMEOUT_MS = 1_500;
 const RENEW_IDS_MAX = 1_000;
 const RENEW_AT_ONCE = 100;
 
 interface ValkeyOptions {
-  /** `redis://`, `rediss://`, `valkey://`, `valkeys://`, or the path of a socket. */
+  /** The server's URL: `redis://`, `rediss://`, `valkey://`, `valkeys://`, or the path of a socket. */
   url: string;
   clock: Clock;
   log: Log;
   answerTimeoutMs?: number;
   /** Called for each command of a request that got no answer. */
   unavailable?: (cause: UnavailableCause) => void;
-  /** Separates platforms that share a server. */
+  /** The prefix of all keys, which separates platforms that share a server. */
   prefix?: string;
   /** In tests: replaces the server's time. */
   nowMs?: () => number;
@@ -41,7 +43,7 @@ interface ValkeyOptions {
   connect?: Connect;
 }
 
-/** Resolves when connected, or after the first failed try, which is repeated in the background. */
+/** Opens the limits. Resolves when connected, or after the first failed try; further tries run in the background. */
 export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   const { clock, log, answerTimeoutMs = ANSWER_TIMEOUT_MS, prefix = "tollgate", nowMs } = options;
   const departures = new Departures({ clock, log });
@@ -52,13 +54,13 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     clock,
     log,
     answerTimeoutMs,
-    // The probe writes, because a read-only server is of no use.
+    // Tests with a write, because a read-only server cannot be used.
     probe: (redis) => redis.limitsRenew(`${prefix}:limits:{probe}`, time(), "probe"),
     unavailable: options.unavailable,
-    // The server may have lost its data, so slots in use are sent again at once.
+    // Renews all leases at once, because the server may have lost its data.
     back: () => renew(),
   });
-  // The braces are a hash tag: on a cluster, all keys of a call are on one server.
+  // The braces mark a hash tag: in a cluster, all keys of one call are on the same server.
   const windowOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:window`;
   const slotsOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:slots`;
   const placesOf = (model: string): string => `${prefix}:limits:{model:${model}}:places`;
@@ -80,7 +82,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     send: (sure) =>
       link.tell((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
   });
-  /** For each place of this gateway, the key that counts the account's own places. */
+  /** For each request of this gateway on a model: the key that counts the same account's requests. */
   const owners = new Map<string, string>();
   const vacate = (model: string, id: string, own: string): Departure => ({
     group: placesOf(model),
@@ -91,7 +93,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       return link.tell((redis) => redis.zrem(placesOf(model), id));
     },
   });
-  /** Enters a request. If the answer is lost, the lease that it may have taken is released in the background. */
+  /** Sends an entry. If the answer is lost, a lease that it may have taken is returned in the background. */
   const ask = async <T>(entry: () => Promise<T>, undo: Departure): Promise<T> => {
     try {
       return await entry();
@@ -166,7 +168,7 @@ function readEntry(answer: unknown, limits: KeyLimits): Entry {
   return entryResult(refusal, { requests, tokens, resetMs }, limits);
 }
 
-/** The link logs failed renewals; a lease outlives three of them. */
+/** Ignores failed renewals, which the connection logs. A lease outlives three of them. */
 async function renewAll(
   held: HeldLeases,
   { link, time }: { link: ValkeyLink; time: () => string | number },

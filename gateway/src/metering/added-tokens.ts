@@ -1,4 +1,4 @@
-/** Finds special tokens such as `<|im_start|>` in text. Where several start at one position, the longest counts. */
+/** Finds special tokens such as `<|im_start|>` in text. If several start at one position, the longest is used. */
 import { invariant } from "../base/invariant.ts";
 
 interface Node {
@@ -28,7 +28,7 @@ export function indexAddedTokens(tokens: readonly string[]): AddedTokens {
   return { root };
 }
 
-/** The first special token at or after `from`. */
+/** Returns the first special token at or after `from`. */
 export function findAddedToken(
   { root }: AddedTokens,
   text: string,

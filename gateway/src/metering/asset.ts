@@ -1,9 +1,15 @@
 /**
- * The file format of a tokenizer's data. `gateway/tools/convert-tokenizers.ts` writes these files. After 8 bytes "TGTOKEN1" follows one
- * Zstandard frame with: a uint32 LE length of the header; the header as JSON, which describes the tokenizer and lists `sections` with name
- * and length; the sections back to back. A section holds bytes, or whole numbers as byte planes (all lowest bytes, then all second bytes,
- * …), which compress better and need no alignment. Numbers are unsigned and little-endian. The pinned SHA-256 is that of the compressed
- * file. It covers everything that a count depends on: vocabulary, merges and Unicode classes.
+ * Reads the file with a tokenizer's data. `gateway/tools/convert-tokenizers.ts` writes these files.
+ *
+ * After the 8 bytes "TGTOKEN1" comes one Zstandard frame, which contains:
+ *   1. the length of the header (uint32, little-endian),
+ *   2. the header as JSON, which describes the tokenizer and lists `sections` with name and length,
+ *   3. the sections, one after another.
+ * A section contains bytes, or whole numbers as byte planes (all lowest bytes, then all second bytes, …), which
+ * compress better and need no alignment. Numbers are unsigned and little-endian.
+ *
+ * The pinned SHA-256 is that of the compressed file. It covers everything that a token count depends on: vocabulary,
+ * merges and Unicode classes.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -19,17 +25,17 @@ interface SectionSize {
 
 export interface BpeHeader {
   kind: "bpe";
-  /** The origin of the data, for human readers. */
+  /** Where the data comes from, for human readers. */
   source: string;
-  /** The most digits one piece may have. */
+  /** The most digits in one piece. */
   digitsMax: number;
-  /** Whether text is normalised to Unicode's form NFC before it is cut into pieces. */
+  /** Whether text is normalized to Unicode's form NFC before it is split into pieces. */
   nfc: boolean;
-  /** The longest token in UTF-8 bytes: a text of n bytes has at least n / tokenBytesMax tokens. */
+  /** The length of the longest token in UTF-8 bytes. A text of n bytes has at least n / tokenBytesMax tokens. */
   tokenBytesMax: number;
   merges: number;
   words: number;
-  /** Texts such as `<|im_start|>` that are one token anywhere in a prompt. */
+  /** Special texts such as `<|im_start|>`, each of which is one token anywhere in a prompt. */
   addedTokens: string[];
   sections: SectionSize[];
 }
@@ -38,7 +44,7 @@ export interface UnigramHeader {
   kind: "unigram";
   source: string;
   nodes: number;
-  /** The node of the unknown piece itself, which is merged with unknown characters. */
+  /** The trie node of the unknown piece's own text, whose token is joined with unknown characters beside it. */
   unknownNode: number;
   pieceUnitsMax: number;
   scoreMin: number;
@@ -53,7 +59,7 @@ export interface Asset<Header extends AssetHeader = AssetHeader> {
   section(name: string): Uint8Array;
 }
 
-/** The file differs from the one the gateway was built with, so counts, and therefore charges, would be wrong. */
+/** The file is not the one that the gateway was built with. Its counts would differ, and so would charges. */
 export class AssetMismatchError extends Error {
   override name = "AssetMismatchError";
 }
@@ -69,7 +75,7 @@ export async function readAsset(file: URL, sha256: string): Promise<Asset> {
 
 function parseAsset(bytes: Buffer): Asset {
   invariant(bytes.toString("latin1", 0, ASSET_MAGIC.length) === ASSET_MAGIC, "not a tokenizer asset");
-  // The default chunk is small and would need a few hundred joins.
+  // The default chunk size is small and would require joining a few hundred chunks.
   const payload = zstdDecompressSync(bytes.subarray(ASSET_MAGIC.length), { chunkSize: 1024 * 1024 });
   const headerBytes = payload.readUInt32LE(0);
   const header = JSON.parse(payload.toString("utf8", 4, 4 + headerBytes)) as AssetHeader;
@@ -90,7 +96,7 @@ function parseAsset(bytes: Buffer): Asset {
   };
 }
 
-/** Joins byte planes: `bytesPerNumber` planes of equal length follow each other. */
+/** Reads numbers from byte planes: `bytesPerNumber` planes of equal length, one after another. */
 export function readPlanes(section: Uint8Array, bytesPerNumber: number): Int32Array {
   const count = section.length / bytesPerNumber;
   const numbers = sharedInt32(count);
@@ -109,7 +115,7 @@ export function readPlanes16(section: Uint8Array): Uint16Array {
   return numbers;
 }
 
-/** Tables live in shared memory, so that the worker threads use the main thread's copy. */
+/** Shared memory, so that worker threads use the tables of the main thread. */
 export const sharedInt32 = (length: number): Int32Array => new Int32Array(new SharedArrayBuffer(length * 4));
 export const sharedUint16 = (length: number): Uint16Array => new Uint16Array(new SharedArrayBuffer(length * 2));
 export const sharedUint8 = (length: number): Uint8Array => new Uint8Array(new SharedArrayBuffer(length));

@@ -6,7 +6,7 @@ import { CatalogueError, loadCatalogue, parseCatalogue } from "./catalogue.ts";
 const FILE = new URL("../../catalogue/models.json", import.meta.url);
 
 describe("model catalogue", () => {
-  test("has the specification's eight models, contexts and prices", async () => {
+  test("has the eight models, contexts and prices of the specification", async () => {
     const { entries, active } = await loadCatalogue(FILE);
     const rows = entries.map((e) => [
       e.id,
@@ -31,7 +31,7 @@ describe("model catalogue", () => {
     assert.equal(active.get("tiny-3b")?.prices.out, 40_000n);
   });
 
-  test("shows unannounced for labels that the file omits", () => {
+  test("shows 'unannounced' for labels that the file omits", () => {
     const changed = file();
     changed.models[0] = { ...changed.models[0], quant_label: null };
     assert.equal(parseCatalogue(JSON.stringify(changed), "test.json").entries[0]?.quant_label, "unannounced");
@@ -54,7 +54,7 @@ describe("model catalogue", () => {
     ["the same model twice", (f) => f.models.push(f.models[0] as Record<string, unknown>), /tiny-3b twice/],
     ["no price version", (f) => delete f.price_version, /price_version/],
   ] as [string, (f: ReturnType<typeof file>) => unknown, RegExp][]) {
-    test(`refuses ${name} with one line that names the mistake`, () => {
+    test(`refuses ${name} with one line that describes the mistake`, () => {
       const changed = file();
       change(changed);
       assert.throws(

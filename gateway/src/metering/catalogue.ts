@@ -1,6 +1,6 @@
 /**
- * The catalogue of models: a data file that is validated when it is read. An active model has a build, a context and a price; a coming
- * model is listed but cannot be called.
+ * The catalogue of models: a data file that is validated when it is read. An active model has a build, a context and a
+ * price. A coming model is listed but cannot be called.
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type Pico, pico } from "../base/money.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES, type ModelKind } from "../base/states.ts";
 
-/** The catalogue in the package. */
+/** The catalogue file in the package. */
 export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
 
 const Price = z.int().min(0).max(1_000_000_000_000).nullable();
@@ -16,30 +16,30 @@ const Price = z.int().min(0).max(1_000_000_000_000).nullable();
 const Build = z.strictObject({
   id: z.string().min(1).max(64),
   tokenizer: z.string().min(1),
-  /** The delimiters of the build's thinking; absent when it does not think separately. */
+  /** The delimiters of the model's thinking. Absent: it does not separate thinking from the answer. */
   reasoning: z
     .strictObject({
       open: z.string().min(1),
       close: z.string().min(1),
-      /** The chat template ends with the opening delimiter: output begins inside the thinking. */
+      /** Whether the chat template ends with the opening delimiter. If so, the output begins inside the thinking. */
       template_opens: z.boolean().optional(),
     })
     .optional(),
   vector_width: z.int().min(1).optional(),
-  /** The licence of the weights as published with the build. Null or absent: not stated. */
+  /** The license of the weights as published with the build. Null or absent: not stated. */
   licence: z.string().min(1).max(100).nullish(),
 });
 
-/** A question whose answer shows whether a node runs the model that it reports. */
+/** A question with a known answer, which shows whether a node runs the model that it claims. */
 export const Canary = z.union([
   z.strictObject({
     prompt: z.string().min(1).max(4000),
     expect: z.string().min(1).refine(isRegExp, "must be a regular expression"),
-    /** What an answer must not contain, so that listing every possible answer does not pass. */
+    /** A pattern that the answer must not match, so that an answer that lists everything does not pass. */
     forbid: z.string().min(1).refine(isRegExp, "must be a regular expression").optional(),
     max_tokens: z.int().min(1).max(4096),
   }),
-  /** For embeddings: the first two texts have a similar meaning, the third does not. */
+  /** For embedding models: the first two texts have a similar meaning, and the third has another. */
   z.strictObject({ near: z.tuple([z.string().min(1), z.string().min(1)]), far: z.string().min(1) }),
 ]);
 
@@ -58,17 +58,17 @@ const Model = z.strictObject({
   status: z.enum(MODEL_STATUSES),
   listed: z.iso.date(),
   build: Build.nullable(),
-  /** Overrides the request limit computed from the connected slots. */
+  /** Replaces the limit of concurrent requests that is computed from the connected slots. */
   admission_max: z.int().min(1).optional(),
-  /** Overrides the class's speed limit: a faster node does not run this model. */
+  /** Replaces the class's limit of output speed. A faster node does not run this model. */
   tps_max: z.number().positive().optional(),
-  /** Overrides the class's prompt-reading limit: a node with an earlier first token did not read the prompt. */
+  /** Replaces the class's limit of prompt-reading speed. A node with an earlier first token did not read the prompt. */
   prompt_tps_max: z.number().positive().optional(),
-  /** In addition to generated canaries. An empty list: nodes are asked none for this model. */
+  /** Published canaries, in addition to generated ones. An empty list: nodes get no canaries for this model. */
   canaries: z.array(Canary).max(16).optional(),
 });
 
-/** Tokens per second of one answer (embeddings: of one input) that no hardware reaches with a model of the class. */
+/** Output tokens per second that no hardware reaches with a model of the class. For embeddings: tokens of one input. */
 const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
   tiny: 2_000,
   small: 1_200,
@@ -79,8 +79,8 @@ const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
 };
 
 /**
- * Prompt tokens per second that no hardware reaches with a model of the class: more than the fastest accelerator's peak in eight bits, at
- * two operations per weight and token.
+ * Prompt tokens per second that no hardware reaches with a model of the class: more than the fastest accelerator's peak
+ * with eight bits, at two operations per weight and token.
  */
 const READING_CEILINGS: typeof SPEED_CEILINGS = {
   tiny: 1_000_000,
@@ -110,30 +110,30 @@ export type Canary = z.infer<typeof Canary>;
 export interface ActiveModel {
   id: string;
   kind: ModelKind;
-  /** How large it is. */
+  /** The size class of the model. */
   class: ModelClass;
   contextLimit: number;
   prices: { in: Pico; out: Pico };
   priceVersion: number;
   build: Build;
-  /** The limit of concurrent requests on the whole platform; undefined: computed from the connected slots. */
+  /** The most concurrent requests on the whole platform. Undefined: computed from the connected slots. */
   admissionMax: number | undefined;
-  /** Tokens per second that no node with this model can reach. */
+  /** Output tokens per second that no node with this model can reach. */
   speedMax: number;
-  /** Tokens per second of a new prompt that no node with this model can read. */
+  /** Tokens of a new prompt per second that no node with this model can read. */
   readingSpeedMax: number;
   /** Null: nodes get no canaries for this model. */
   canaries: Canary[] | null;
 }
 
-/** The properties of a model that counting a prompt needs. */
+/** The properties of a model that are needed to count a prompt. */
 export type CountedModel = Pick<ActiveModel, "id" | "kind" | "contextLimit"> & { build: Pick<Build, "tokenizer"> };
 
 export interface Catalogue {
   priceVersion: number;
   /** Every listed model, in the file's order. */
   entries: CatalogueEntry[];
-  /** The models that can be called, by id. */
+  /** The models that can be called, by model ID. */
   active: Map<string, ActiveModel>;
 }
 
@@ -193,7 +193,7 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     kind: entry.kind,
     class: entry.class,
     contextLimit,
-    // Microdollars per million tokens are picodollars per token: the same number.
+    // Needs no conversion: microdollars per million tokens equal picodollars per token.
     prices: { in: pico(BigInt(priceIn)), out: pico(BigInt(priceOut ?? 0)) },
     priceVersion,
     build,

@@ -1,32 +1,32 @@
-/** Names for the character classes in each asset's tables. */
+/** The character classes in each tokenizer's tables. */
 import { readPlanes, sharedUint8 } from "./asset.ts";
 
-/** Code points from here on are all of class 0. */
+/** All code points from here on have class 0. */
 export const CLASSES_END = 0x40000;
 
-/** The classes of byte-level BPE's pattern, in the low three bits. */
+/** The classes of the byte-level BPE pattern, in the low three bits. */
 export const OTHER = 0;
 export const LETTER = 1;
 export const NUMBER = 2;
-/** White space except the two newlines. */
+/** White space other than the two newline characters. */
 export const SPACE = 3;
 export const NEWLINE = 4;
 export const CLASS_MASK = 7;
-/** NFC may join or reorder this character with its predecessor. */
+/** A bit: NFC may join this character with its predecessor, or move it before. */
 export const JOINS = 8;
-/** NFC replaces this character even on its own. */
+/** A bit: NFC replaces this character even if it is alone. */
 export const CHANGES = 16;
 
-/** Bits in the unigram tokenizer's table. */
+/** The bits in the unigram tokenizer's table. */
 export const WHITESPACE = 1;
-/** Extends the grapheme cluster before it. */
+/** The character belongs to the grapheme cluster before it. */
 export const EXTENDS = 2;
-/** Includes the next character in its grapheme cluster. */
+/** The next character belongs to this character's grapheme cluster. */
 export const PREPENDS = 4;
-/** A grapheme cluster on its own. */
+/** The character is always a grapheme cluster of its own. */
 export const CONTROL = 8;
 
-/** The code point at `units[at]`; `units` must be well-formed there. */
+/** The code point at `units[at]`. `units` must be well-formed there. */
 export function codePointAt(units: Uint16Array, at: number): number {
   const unit = units[at] as number;
   return (unit & 0xfc00) === 0xd800 ? 0x10000 + ((unit & 0x3ff) << 10) + ((units[at + 1] as number) & 0x3ff) : unit;

@@ -1,4 +1,4 @@
-/** Texts that are slow to count. The tests check results and bound the work; the benchmark measures times. */
+/** Tests texts that are slow to count. They check the counts and limit the work; the benchmark measures times. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -10,7 +10,7 @@ import { loadTables } from "./tokenizers.ts";
 const MIB = 1024 * 1024;
 const CONTEXT = 131_072;
 
-/** Ten mebibytes each, as UTF-8. */
+/** Texts of ten mebibytes each in UTF-8. */
 const HOSTILE: Record<string, () => string> = {
   "one letter": () => "a".repeat(10 * MIB),
   spaces: () => " ".repeat(10 * MIB),
@@ -26,8 +26,8 @@ const HOSTILE: Record<string, () => string> = {
     Buffer.from(Uint8Array.from({ length: 4 * MIB }, (_, i) => (i * i * 31) >> 3)).toString(),
 };
 
-describe("hostile prompts of ten mebibytes", () => {
-  it("are counted, or refused by the limit", async () => {
+describe("hostile prompts of ten mebibytes each", () => {
+  it("are counted, or refused because they exceed the limit", async () => {
     const metering = await openMetering({ log: createLog("silent") });
     try {
       const inside: string[] = [];
@@ -54,16 +54,16 @@ describe("hostile prompts of ten mebibytes", () => {
   });
 });
 
-describe("hostile words", () => {
+describe("counts of one repeated hostile word", () => {
   for (const name of ["llama3", "qwen2.5"] as const) {
-    it(`grow by a constant number of tokens per period, ${name}`, async () => {
+    it(`grow by a constant number of tokens per repetition, ${name}`, async () => {
       const counter = new BpeCounter((await loadTables(name)) as BpeTables);
       const growth = (part: string): number => {
         const counts = [1, 2, 3].map((times) => counter.countPlain(part.repeat(times)));
         assert.equal((counts[2] as number) - (counts[1] as number), (counts[1] as number) - (counts[0] as number));
         return (counts[1] as number) - (counts[0] as number);
       };
-      // A mebibyte of each; 1,024 is a multiple of every token's length.
+      // Each part is one mebibyte, so its length is a multiple of every token's length.
       assert.equal(growth(" ".repeat(MIB)), MIB / 128);
       assert.equal(growth("a".repeat(MIB)), MIB / 8);
       assert.equal(growth("的".repeat(MIB / 4)), MIB / 4);

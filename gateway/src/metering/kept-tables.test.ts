@@ -23,9 +23,9 @@ async function aFolder(t: TestContext): Promise<{ folder: URL; path: string }> {
   return { folder: pathToFileURL(`${path}/kept/`), path };
 }
 
-describe("tokenizer tables kept on disk", () => {
+describe("tokenizer tables stored on disk", () => {
   for (const name of TOKENIZER_NAMES) {
-    it(`have the pinned hash when built from the asset ${name}`, async () => {
+    it(`have the pinned hash when built from the data file of ${name}`, async () => {
       const tables = await buildTables(name);
       const found = tableFileName(tables);
       assert.equal(
@@ -36,7 +36,7 @@ describe("tokenizer tables kept on disk", () => {
     });
   }
 
-  it("are the same when read from the file, in memory that threads share", async (t) => {
+  it("are equal after they are read from the file, and are in memory that threads share", async (t) => {
     const { folder } = await aFolder(t);
     const tables = await buildTables("xlm-roberta");
     const sha256 = tableFileName(tables);
@@ -48,14 +48,14 @@ describe("tokenizer tables kept on disk", () => {
     assert.deepEqual(await readdir(folder), [sha256]);
   });
 
-  it("support every type of array and other values", async (t) => {
+  it("may contain every type of array, and other values", async (t) => {
     const { folder } = await aFolder(t);
     const sha256 = tableFileName(SMALL);
     await writeTables(SMALL, sha256, folder);
     assert.deepEqual(await readTables(sha256, folder), SMALL);
   });
 
-  it("are refused when one byte differs or is missing", async (t) => {
+  it("are refused when one byte is different or missing", async (t) => {
     const { folder } = await aFolder(t);
     const sha256 = tableFileName(SMALL);
     await writeTables(SMALL, sha256, folder);
@@ -72,13 +72,13 @@ describe("tokenizer tables kept on disk", () => {
     }
   });
 
-  it("are stored under their own name only", async (t) => {
+  it("are stored only under the name that contains their own hash", async (t) => {
     const { folder } = await aFolder(t);
     await writeTables(SMALL, "0".repeat(64), folder);
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("are not written where files cannot be created", async (t) => {
+  it("are not written to a folder in which files cannot be created, without an error", async (t) => {
     const { folder, path } = await aFolder(t);
     await writeFile(join(path, "kept"), "in the way");
     const sha256 = tableFileName(SMALL);

@@ -1,28 +1,30 @@
 /**
- * A file beside the code with a tokenizer's tables as they are in memory. Building them from the asset takes half a second of CPU time at
- * each start and leaves the process tens of megabytes larger. Format: a uint32 LE length of the header; the header as JSON with the
- * position of each array; the arrays, each at a multiple of eight. The file's name contains its SHA-256, so a truncated, damaged or
- * outdated file is not used. If none exists and none can be written, the tables are built.
+ * Stores a tokenizer's tables, as they are in memory, in a file beside the code. Building them from the data file takes
+ * half a second of CPU time at each start and leaves the process tens of megabytes larger.
+ *
+ * Format: the length of the header (uint32, little-endian); the header as JSON with the position of each array; the
+ * arrays, each at a multiple of eight. The file's name contains the SHA-256 of its content, so a truncated, damaged or
+ * outdated file is not used. If no file exists and none can be written, the tables are built at each start.
  */
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** Users who can write here could change the code as well. */
+/** Safe, because users who can write to this folder could change the code as well. */
 const FOLDER = new URL("../../node_modules/.cache/tokenizers/", import.meta.url);
 const ALIGNMENT = 8;
 
 const ARRAYS = { Uint8Array, Uint16Array, Int32Array, Float32Array };
 type ArrayName = keyof typeof ARRAYS;
 type Numbers = InstanceType<(typeof ARRAYS)[ArrayName]>;
-/** Represents an array in the header: its type, its offset after the header, and its length. */
+/** The place of an array in the file: its type, its offset after the header, and its length. */
 interface Place {
   array: ArrayName;
   at: number;
   length: number;
 }
 
-/** The tables stored under this name; undefined if there are none or they are damaged. */
+/** Returns the tables stored under this name. Undefined if there are none or they are damaged. */
 export async function readTables<Tables extends object>(sha256: string, folder = FOLDER): Promise<Tables | undefined> {
   try {
     const bytes = await readShared(new URL(sha256, folder));
@@ -33,7 +35,7 @@ export async function readTables<Tables extends object>(sha256: string, folder =
   }
 }
 
-/** Stores the tables for the next start, if the name matches and this user may write there. */
+/** Stores the tables for the next start, if they match the name and this user may write to the folder. */
 export async function writeTables(tables: object, sha256: string, folder = FOLDER): Promise<void> {
   const file = fileURLToPath(new URL(sha256, folder));
   const unfinished = `${file}.${process.pid}`;
@@ -42,16 +44,16 @@ export async function writeTables(tables: object, sha256: string, folder = FOLDE
     const bytes = pack(tables);
     if (hashOf(bytes) !== sha256) return;
     await writeFile(unfinished, bytes);
-    // Renamed at the end, so that another process finds a complete file or none.
+    // Renames the file when it is complete, so that other processes never find an incomplete one.
     await rename(unfinished, file);
   } catch (error) {
     if (!isTroubleWithFiles(error)) throw error;
-    // A file that cannot be removed could not be written either.
+    // Ignores errors: if the file cannot be removed, it could not be written either.
     await rm(unfinished, { force: true }).catch(() => undefined);
   }
 }
 
-/** The name under which tables are stored. */
+/** The name under which the tables are stored. */
 export const tableFileName = (tables: object): string => hashOf(pack(tables));
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -60,7 +62,7 @@ const isTroubleWithFiles = (error: unknown): boolean => error instanceof Error &
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 
-/** Reads into the memory that threads share, without a copy. */
+/** Reads the file directly into memory that threads share. */
 async function readShared(file: URL): Promise<Uint8Array> {
   const handle = await open(file);
   try {
@@ -104,7 +106,7 @@ function unpack({ buffer }: Uint8Array): object {
   const start = aligned(4 + headerBytes);
   return JSON.parse(bytes.toString("utf8", 4, 4 + headerBytes), (_key, value: Place | string | number | null) => {
     if (typeof value !== "object" || value === null || !("array" in value)) return value;
-    // All have the same constructor, which the compiler only knows for one type at a time.
+    // The constructors of all array types are alike, which the compiler cannot verify.
     const Numbers = ARRAYS[value.array] as typeof Uint8Array;
     return new Numbers(buffer, start + value.at, value.length);
   });

@@ -13,7 +13,9 @@ import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const NO_LIMIT = 10_000_000;
 
-/** Characters near line breaks: white space of all kinds, combining marks, special tokens, lone surrogates. */
+/**
+ * Generates characters near line breaks: white space of all kinds, combining marks, special tokens, lone surrogates.
+ */
 const near = fc
   .array(
     fc.oneof(
@@ -26,7 +28,7 @@ const near = fc
   )
   .map((parts) => parts.join(""));
 
-/** Texts of several blocks with arbitrary ends. */
+/** Generates texts of several blocks that end anywhere. */
 const longText = fc
   .array(
     fc.record({ near, filler: fc.constantFrom("word ", "x", "\n", " \n", "- item\n", "  if (a) {\n", "的\n", "!?") }),
@@ -40,11 +42,11 @@ const longText = fc
   );
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`remembered token counts, ${name}`, async () => {
+  describe(`cached token counts, ${name}`, async () => {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new BpeCounter(tables);
 
-    it("equal the reference counts of all texts joined", () => {
+    it("equal the reference count of all texts joined", () => {
       for (const { text, [name]: count } of [...referenceTexts(), ...drawnTexts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
       const all = referenceTexts().map(({ text }) => text);
@@ -55,7 +57,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("equal the full count of the same text, wherever its blocks end", () => {
+    it("equal the full count of the same text, at whatever line breaks its blocks end", () => {
       fc.assert(
         fc.property(longText, (text) => {
           const due = counter.count(text);
@@ -66,7 +68,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("are reused for the leading blocks of a growing text", () => {
+    it("are reused for the first blocks of a text that grows", () => {
       const known = new BpeCounter(tables);
       const line = (n: number): string => `Of the ${n} things that were said before, none is counted twice.\n`;
       const text = Array.from({ length: 400 }, (_, n) => line(n)).join("");
@@ -78,7 +80,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(known.known.size, blocks + 1, "its last block alone is new");
     });
 
-    it("stop soon after the limit, and do not remember an incomplete count", () => {
+    it("stop soon after the limit, and leave an incomplete count out of the cache", () => {
       const text = "word word word\n".repeat(2000);
       const exact = counter.count(text);
       const limited = new BpeCounter(tables);
@@ -90,7 +92,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(limited.count(text, NO_LIMIT, "a"), exact);
     });
 
-    it("give a growing conversation the same count as a new one", () => {
+    it("give a conversation that grows the same count as a new one", () => {
       const roles = ["system", "user", "assistant", "tool", "tool", "assistant", "user"];
       const texts = referenceTexts().map(({ text }) => text);
       const known = openPromptCounter(TOKENIZERS[name], tables);
@@ -107,8 +109,8 @@ for (const name of ["llama3", "qwen2.5"] as const) {
   });
 }
 
-describe("memory of token counts", () => {
-  it("is limited, and keeps recently used counts", () => {
+describe("the cache of token counts", () => {
+  it("has a limited size, and keeps recently used counts", () => {
     const known = new KnownCounts(100);
     for (let i = 0; i < 10_000; i++) {
       known.set(`of ${i}`, i);
@@ -134,7 +136,7 @@ describe("memory of token counts", () => {
     assert.equal(counter.known.size, 0);
   });
 
-  it("splits any text into blocks in one pass", () => {
+  it("splits any text into blocks in a single pass", () => {
     for (const text of ["\n".repeat(1e6), "\n ".repeat(5e5), `\n${" ".repeat(1e6)}`, `${"a\u0301\n".repeat(3e5)}`]) {
       let [blocks, from] = [0, 0];
       for (; from < text.length; from = blockEnd(text, from)) blocks++;
@@ -144,11 +146,11 @@ describe("memory of token counts", () => {
   });
 });
 
-describe("remembered counts in worker threads", async () => {
+describe("cached counts in worker threads", async () => {
   const metering = await openMetering({ log: createLog("silent"), workersMax: 1 });
   after(() => metering.close());
 
-  it("equal the counts without the cache", async () => {
+  it("equal counts without the cache", async () => {
     const text = referenceTexts()
       .map((reference) => reference.text)
       .join("\n");

@@ -1,22 +1,24 @@
 /**
- * A cache of counts. A chat sends its whole conversation again with every turn, and only the end is new. The cache holds digests and
- * numbers, never text, separately for each payer, so that response times reveal nothing about other payers' texts. One per thread and
- * tokenizer. Long texts are cached in blocks that end at line breaks, so appended text leaves the first blocks unchanged. This is exact if
- * no piece crosses the end of a block and nothing is joined across it (bpe/pieces.ts): after a line break that ends its white space a piece
- * always ends.
+ * A cache of token counts. A chat sends its whole conversation again with every turn, and only the end is new. The
+ * cache contains digests and numbers, never text, and is separate for each payer, so that response times reveal nothing
+ * about other payers' texts. Each thread has one per tokenizer.
+ *
+ * Long texts are cached in blocks that end at line breaks, so appending text leaves the first blocks unchanged. The sum
+ * of the blocks is exact if no piece crosses the end of a block and no characters are joined across it. That holds at a
+ * line break that ends its white space, because a piece always ends there (bpe/pieces.ts).
  */
 import { hash } from "node:crypto";
 
-/** Counting a shorter text takes no longer than looking it up. */
+/** The shortest text that is cached. Counting a shorter one takes no longer than looking it up. */
 export const KNOWN_UNITS_MIN = 512;
-/** The minimum length of a block in UTF-16 units, except for the last. */
+/** The least length of a block in UTF-16 units, except for the last block. */
 const BLOCK_UNITS_MIN = 4096;
-/** The cache holds at least this many entries and at most twice as many, of some hundred bytes each. */
+/** The cache has at least this many entries and at most twice as many. An entry takes some hundred bytes. */
 const KEPT_MIN = 4096;
 
 export class KnownCounts {
   readonly #keptMin: number;
-  /** Recently used entries, and older ones. When the first map is full it replaces the second. */
+  /** Two generations of entries. When the recent one is full, it replaces the older one. */
   #recent = new Map<string, number>();
   #earlier = new Map<string, number>();
 
@@ -28,7 +30,7 @@ export class KnownCounts {
     return this.#recent.size + this.#earlier.size;
   }
 
-  /** The cache key of the payer's text. Lone surrogates count and are hashed as U+FFFD. */
+  /** The cache key of a payer's text. Lone surrogates are hashed as U+FFFD, as they are counted. */
   keyOf(payer: string, text: string): string {
     return `${payer} ${hash("sha256", text, "base64url")}`;
   }
@@ -52,14 +54,17 @@ export class KnownCounts {
 
 const [NEWLINE, TAB, BLANK, FIRST_GRAPHIC, LAST_GRAPHIC] = [0x0a, 0x09, 0x20, 0x21, 0x7e];
 
-/** The end of the block that begins at `from`: after a line break followed only by spaces and a plain character. */
+/**
+ * Returns the end of the block that begins at `from`: after a line break that is followed only by blanks and a visible
+ * ASCII character.
+ */
 export function blockEnd(text: string, from: number): number {
   for (let at = text.indexOf("\n", from + BLOCK_UNITS_MIN - 1); at >= 0; at = text.indexOf("\n", at + 1)) {
     let next = at + 1;
     while (isBlank(text.charCodeAt(next))) next++;
     const unit = text.charCodeAt(next);
     if (unit >= FIRST_GRAPHIC && unit <= LAST_GRAPHIC) return at + 1;
-    // The line break or what follows it continues as white space.
+    // White space continues after the line break, so the block cannot end here.
     if (unit !== NEWLINE) at = next;
   }
   return text.length;

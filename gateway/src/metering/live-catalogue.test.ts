@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { Catalogue } from "./catalogue.ts";
 import { openLiveCatalogue } from "./live-catalogue.ts";
 
-test("replaces the catalogue while it is in use, and keeps the old one if the new one is invalid", async (t) => {
+test("the live catalogue is replaced while it is in use, and keeps its content if the new file is invalid", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-catalogue-"));
   t.after(() => rm(directory, { recursive: true }));
   const file = join(directory, "models.json");

@@ -1,13 +1,16 @@
-/** The catalogue in use, which an operator can replace without a restart. An invalid file changes nothing. */
+/** The catalogue in use. An operator can replace it without a restart. An invalid file changes nothing. */
 import { type Catalogue, loadCatalogue } from "./catalogue.ts";
 
 export interface LiveCatalogue {
   current(): Catalogue;
-  /** Reads the file again. Rejects, and keeps the previous catalogue, when the file or the check by `accept` fails. */
+  /** Reads the file again. If the file is invalid or `accept` rejects it, keeps the previous catalogue and rejects. */
   reload(): Promise<void>;
 }
 
-/** `accept` rejects a catalogue that the platform cannot serve, such as an unknown tokenizer or a price changed in place. */
+/**
+ * `accept` throws for a catalogue that the platform cannot serve, such as an unknown tokenizer or a changed price of an
+ * existing model.
+ */
 export async function openLiveCatalogue(options: {
   file: string;
   accept: (catalogue: Catalogue) => Promise<void>;

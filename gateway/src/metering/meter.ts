@@ -1,6 +1,6 @@
 /**
- * The interface for counting tokens. There is one meter per tokenizer, chosen by the request's build. Counts are the gateway's own; a
- * node's claims are not used.
+ * The interface for counting tokens. There is one meter per tokenizer, and the model's build names the tokenizer. Only
+ * the gateway's own counts are used, never those that a node reports.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 
@@ -12,20 +12,20 @@ export interface ChatMessage {
 export type Prompt =
   | { kind: "chat"; messages: ChatMessage[] }
   | { kind: "text"; text: string }
-  /** For embeddings: each element is counted separately and must fit the context. */
+  /** For embeddings. Each text is counted separately and must fit the context. */
   | { kind: "texts"; texts: string[] };
 
 export interface PromptCount {
-  /** The prompt's tokens; a lower bound when `over` is set. */
+  /** The number of prompt tokens. A lower bound when `over` is set. */
   tokens: number;
-  /** Set when the prompt (for `texts`: an element) is over `limit`. Counting stopped there. */
+  /** Set when the prompt (for `texts`: one text) exceeds `limit`. Counting stopped there. */
   over: OverLimit | null;
 }
 
 interface OverLimit {
-  /** The index in `texts`; otherwise 0. */
+  /** The index of the text in `texts`. 0 for other prompts. */
   index: number;
-  /** The prompt's tokens, or a lower bound if counting stopped early. */
+  /** The number of its tokens, or a lower bound if counting stopped early. */
   tokens: number;
   isExact: boolean;
 }
@@ -35,21 +35,21 @@ export interface OutputCount {
   reasoningTokens: number;
 }
 
-/** Counts an answer while it streams and enforces its cap. */
+/** Counts an answer while it streams, and cuts it at its output cap. */
 export interface OutputMeter {
-  /** Takes text from the node and returns the part within the cap. */
+  /** Takes text from the node. Returns the part that is within the cap. */
   push(channel: Channel, text: string): string;
-  /** The cap is reached, so no more text passes. */
+  /** Whether the cap is reached. If so, no more text passes. */
   readonly full: boolean;
-  /** The exact counts of everything that `push` returned. Their sum never exceeds the cap. */
+  /** Returns the exact counts of all text that `push` returned. Their sum never exceeds the cap. */
   end(): OutputCount;
 }
 
 export interface Meter {
-  /** The tokenizer's name and the SHA-256 of its data, as recorded in the history. */
+  /** The tokenizer's name and the SHA-256 of its data, as stored in the request history. */
   readonly tokenizer: string;
   readonly tokenizerSha256: string;
-  /** `payer`: the account that pays. Text that it sent before is not counted again. Undefined: no cache. */
+  /** `payer`: the account that pays. Its cached counts are used for text that it sent before. Undefined: no cache. */
   countPrompt(prompt: Prompt, limit: number, payer?: string): Promise<PromptCount>;
   openOutput(tokensMax: number): OutputMeter;
 }

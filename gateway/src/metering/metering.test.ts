@@ -12,7 +12,7 @@ import { TOKENIZERS } from "./tokenizers.ts";
 const log = createLog("silent");
 const LIMIT = 1_000_000;
 
-describe("metering", async () => {
+describe("token metering", async () => {
   const metering = await openMetering({ log });
   after(() => metering.close());
   const meterOf = (name: string): Meter => {
@@ -21,7 +21,7 @@ describe("metering", async () => {
     return meter;
   };
 
-  it("has a meter for every tokenizer, under its name and the hash of its data", async () => {
+  it("has a meter for every tokenizer, named with the hash of the tokenizer's data", async () => {
     assert.deepEqual(metering.names, ["llama3", "qwen2.5", "xlm-roberta"]);
     for (const [name, { sha256 }] of Object.entries(TOKENIZERS)) {
       assert.equal(meterOf(name).tokenizer, name);
@@ -30,7 +30,7 @@ describe("metering", async () => {
     assert.equal(metering.meter("gpt-2"), undefined);
   });
 
-  it("counts the tokens that engines add: none for Qwen, a start token for Llama, both for embeddings", async () => {
+  it("counts the tokens that engines add: none for Qwen, a start token for Llama, a start and an end token for embeddings", async () => {
     const tokens = async (name: string, prompt: Prompt): Promise<number> =>
       (await meterOf(name).countPrompt(prompt, LIMIT)).tokens;
     assert.equal(await tokens("llama3", { kind: "text", text: "Hello world" }), 3);
@@ -38,7 +38,7 @@ describe("metering", async () => {
     assert.equal(await tokens("xlm-roberta", { kind: "texts", texts: ["Hello world", "Hello"] }), 4 + 3);
   });
 
-  it("returns the same count from a worker as from the event loop", async () => {
+  it("returns the same count from a worker thread as from the event loop", async () => {
     const story = "Once upon a time, «çà et là», 42 little tokens went out.\n".repeat(100);
     const filler = " padding".repeat(4000);
     for (const name of ["llama3", "qwen2.5"]) {
@@ -47,12 +47,12 @@ describe("metering", async () => {
         const messages = contents.map((content, i) => ({ role: i % 2 === 0 ? "user" : "function", content }));
         return (await meter.countPrompt({ kind: "chat", messages }, LIMIT)).tokens;
       };
-      // The long prompt has additional words of one token each.
+      // The long prompt has more words, of one token each.
       assert.equal(await chat(story, `x${filler}`), (await chat(story, "x")) + 4000);
     }
   });
 
-  it("names the element that exceeds the limit, and accepts the limit itself", async () => {
+  it("names the text that exceeds the limit, and accepts a text at the limit", async () => {
     for (const name of metering.names) {
       const meter = meterOf(name);
       for (const size of [1, 20_000]) {
@@ -98,13 +98,13 @@ describe("metering", async () => {
     }
   });
 
-  it("counts zero output tokens for an embedding model", async () => {
+  it("counts no output tokens for an embedding model", async () => {
     const output = meterOf("xlm-roberta").openOutput(0);
     assert.equal(output.push("answer", "text"), "");
     assert.deepEqual(output.end(), { answerTokens: 0, reasoningTokens: 0 });
   });
 
-  it("lets the process exit while threads are idle", () => {
+  it("lets the process exit while its worker threads are idle", () => {
     const script = `
       import { openMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
       import { createLog } from ${JSON.stringify(new URL("../base/log.ts", import.meta.url).href)};
@@ -120,7 +120,7 @@ describe("metering", async () => {
 });
 
 describe("a packed prompt", () => {
-  it("unpacks to the original, with roles as rendered", () => {
+  it("unpacks to the original prompt, with the rendered role names", () => {
     const text = fc.string({ unit: "binary", maxLength: 20 });
     const role = fc.constantFrom("system", "user", "assistant", "tool");
     const message = fc.record({ role, content: text }, { noNullPrototype: true });

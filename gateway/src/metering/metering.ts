@@ -1,4 +1,4 @@
-/** Opens all tokenizers and returns their meters. Short prompts are counted immediately, long ones on a worker thread. */
+/** Opens all tokenizers and returns their meters. Counts short prompts immediately and long ones on a worker thread. */
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -10,14 +10,14 @@ import { openPromptCounter } from "./prompt.ts";
 import { loadTables, type Tables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
 import type { WorkerData, WorkerJob } from "./worker.ts";
 
-/** Longer prompts (in UTF-16 units) go to a worker. */
+/** The longest prompt, in UTF-16 units, that is counted on the event loop. */
 const INLINE_UNITS_MAX = 16 * 1024;
 const WAITING_MAX = 256;
 const WAITING_UNITS_MAX = 64 * 1024 * 1024;
 
 interface MeteringOptions {
   log: Log;
-  /** The number of threads for long prompts. */
+  /** The most worker threads for long prompts. */
   workersMax?: number;
   startWorker?: (data: WorkerData) => Worker;
 }
@@ -25,7 +25,7 @@ interface MeteringOptions {
 export interface Metering {
   meter(tokenizerName: string): Meter | undefined;
   readonly names: readonly string[];
-  /** In shared memory, so that other threads can count too. */
+  /** The tokenizers' tables in shared memory, so that other threads can count too. */
   readonly tables: Map<TokenizerName, Tables>;
   close(): Promise<void>;
 }
@@ -52,14 +52,14 @@ export async function openMetering(options: MeteringOptions): Promise<Metering> 
 }
 
 function startMeteringWorker(data: WorkerData): Worker {
-  // The process's own Node flags do not apply to the worker.
+  // The worker must not inherit the process's own Node.js flags.
   const options = { workerData: data, name: "metering", execArgv: [] };
-  // In the npm package both files are JavaScript.
+  // Takes this file's extension, because both files are JavaScript in the npm package.
   const file = `./worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }
 
-/** `pool` null: counts on the calling thread. */
+/** `pool`: the worker threads. Null: counts on the calling thread. */
 export function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<PromptCount> | null): Meter {
   const counter = openPromptCounter(TOKENIZERS[name], tables);
   return {

@@ -1,4 +1,4 @@
-/** Bounds the work that a node can cause with little text, measured in bytes passed to the encoder. */
+/** Limits the work that a node can cause with little text. Work is measured in bytes passed to the encoder. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PieceCounter } from "./bpe/piece-counter.ts";
@@ -20,7 +20,7 @@ const RUNS: Record<string, (units: number) => string> = {
 };
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`work for counting output, ${name}`, async () => {
+  describe(`the work of counting output, ${name}`, async () => {
     const pieces = new PieceCounter((await loadTables(name)) as BpeTables);
     const work = (): number => pieces.bpe.bytesTaken + pieces.aside.bytesTaken;
     const spent = (task: () => void): number => {
@@ -30,7 +30,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     };
 
     for (const [what, make] of Object.entries(RUNS)) {
-      it(`does not grow when a run is counted at every character: ${what}`, () => {
+      it(`does not grow with the text when a run is counted after every character: ${what}`, () => {
         const stream = new TextStream(pieces);
         const text = make(12_000);
         const bytes = spent(() => {
@@ -42,17 +42,17 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         assert.ok(bytes / text.length < 250, `${Math.round(bytes / text.length)} bytes encoded for each character`);
       });
 
-      it(`is small when the position of a cut is searched: ${what}`, () => {
+      it(`is small when the output cap cuts a text: ${what}`, () => {
         const text = make(12_000);
         const output = new CappedOutput(20, () => new TextStream(pieces));
-        // The text has the maximum length of a frame.
+        // The text has the maximum length of one message.
         const bytes = spent(() => output.push("answer", text));
         assert.equal(output.full, true);
         assert.ok(bytes < 80_000, `${bytes} bytes encoded`);
       });
     }
 
-    it("does not restart at a newline after endless spaces", () => {
+    it("does not start over at a newline after many spaces", () => {
       const stream = new TextStream(pieces);
       stream.push(`\n${" ".repeat(400_000)}`);
       const before = stream.total();

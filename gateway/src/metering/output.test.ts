@@ -34,7 +34,7 @@ const deltas: fc.Arbitrary<Delta[]> = fc.array(
   { maxLength: 40 },
 );
 
-/** Positions between characters, the end included. */
+/** All positions between characters, and the end. */
 function* boundaries(text: string): Generator<number> {
   for (let at = 0; at < text.length; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1) yield at;
   yield text.length;
@@ -47,7 +47,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const exact = ({ answer, reasoning }: Record<Channel, string>): number =>
       counter.countPlain(answer) + counter.countPlain(reasoning);
 
-    it("allows everything up to the cap", () => {
+    it("passes all text up to the cap", () => {
       fc.assert(
         fc.property(deltas, (all) => {
           const passed = { answer: "", reasoning: "" };
@@ -68,7 +68,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("keeps the exact count within the cap, and cuts no more than needed", () => {
+    it("keeps the exact count within the cap, and cuts no more text than necessary", () => {
       fc.assert(
         fc.property(deltas, fc.nat({ max: 120 }), (all, tokensMax) => {
           const output = open(tokensMax);
@@ -91,7 +91,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    /** No slightly longer part would have been within the cap. */
+    /** Asserts that no slightly longer part would have been within the cap. */
     function assertLongest(passed: Record<Channel, string>, delta: Delta, kept: string, tokensMax: number): void {
       const ends = [...boundaries(delta.text)].filter((end) => end > kept.length);
       for (const end of ends.filter((end) => end <= kept.length + LOOK_AHEAD_UNITS)) {
@@ -100,21 +100,21 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     }
 
-    it("counts merged deltas in one step instead of one step per character", () => {
-      // Some prefixes of " refactoring" have more tokens than the whole.
+    it("allows text that fits as a whole although a part of it would exceed the cap", () => {
+      // Some prefixes of " refactoring" have more tokens than the whole word.
       const output = open(counter.countPlain(" refactoring"));
       assert.equal(output.push("answer", " refactoring"), " refactoring");
       assert.equal(output.full, false);
     });
 
-    it("allows nothing when the cap is zero", () => {
+    it("passes no text when the cap is zero", () => {
       const output = open(0);
       assert.equal(output.push("answer", "Hello"), "");
       assert.equal(output.full, true);
       assert.deepEqual(output.end(), { answerTokens: 0, reasoningTokens: 0 });
     });
 
-    it("shares one cap between both channels", () => {
+    it("is shared by answer and reasoning", () => {
       const output = open(3);
       assert.equal(output.push("reasoning", "one two"), "one two");
       assert.equal(output.push("answer", " three four"), " three");
@@ -128,7 +128,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("never splits a character at the end of a step in a long text", () => {
+    it("never splits a character at the end of a step within a long text", () => {
       for (const [before, character] of Array.from(
         { length: 40 },
         (_, i) => [120 + (i >> 1), i % 2 === 0 ? "😀" : "𒀀"] as const,
@@ -144,7 +144,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("does little work per delta within an endless word close to the cap", () => {
+    it("needs little work per part of an endless word close to the cap", () => {
       const output = open(3000);
       let passed = 0;
       for (let i = 0; i < 40_000 && !output.full; i++) passed += output.push("answer", "a").length;

@@ -1,10 +1,15 @@
 /**
- * Counts an answer while it streams and cuts it at its cap. Answer and reasoning are two texts with one common cap. Rule: text passes as
- * long as the exact count of everything passed, including it, is within the cap. The first text that exceeds the cap is cut between two
- * characters, and nothing passes afterwards. The exact count treats what passed as complete, so a cut word counts as its part. More text
- * can reduce a count: " refactorin" is more tokens than " refactoring". So a text passes if it fits as a whole, even if a part of it would
- * not; and when text is cut, the part is the longest that fits within LOOK_AHEAD_UNITS, which is more than a word. (Checking all longer
- * parts would let a node cause much work with little text.) Special tokens have no effect: `<|im_end|>` in the output is ordinary text.
+ * Counts an answer while it streams and cuts it at its output cap. Answer and reasoning are two texts that share the
+ * cap.
+ *
+ * Rule: text passes as long as the exact count of all passed text, including it, is within the cap. The first text that
+ * exceeds the cap is cut between two characters, and nothing passes afterwards.
+ *
+ * The exact count treats the passed text as complete, so the part of a cut word counts as it is. More text can reduce a
+ * count: " refactorin" has more tokens than " refactoring". So a text passes if it fits as a whole, even if a part of
+ * it would not. When text is cut, the longest part passes that fits within LOOK_AHEAD_UNITS, which is more than a word.
+ * (Checking longer parts too would let a node cause much work with little text.) Special tokens have no effect:
+ * `<|im_end|>` in the output is ordinary text.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { invariant } from "../base/invariant.ts";
@@ -12,16 +17,16 @@ import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
 
-/** Near the cap, text is processed in steps of this many units, and the search for the cut covers one step. */
+/** The number of units per step near the cap. The search for the cut covers one step. */
 const STEP_UNITS = 128;
 export const LOOK_AHEAD_UNITS = 32;
 
 export class CappedOutput implements OutputMeter {
   readonly #tokensMax: number;
   readonly #openStream: () => TextStream;
-  /** Opened at the first text of each channel; most answers use only one. */
+  /** Opened when the first text of a channel arrives, because most answers use only one channel. */
   readonly #streams: Partial<Record<Channel, TextStream>> = {};
-  /** The current channel, and the tokens left for it beside the other. */
+  /** The current channel. `#room`: the tokens that the other channel leaves for it. */
   #channel: Channel = "answer";
   #room: number;
   full = false;
@@ -92,10 +97,10 @@ interface Search {
   tokensMax: number;
 }
 
-/** Pushes `text` from `from` up to a position that fits although the rest does not, and returns the position. */
+/** Pushes `text` from `from` up to a position that fits although the rest does not. Returns that position. */
 function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: Search): number {
   const fits = (): boolean => stream.tokensDecided <= tokensMax && stream.total() <= tokensMax;
-  // Counts mostly grow with the text, so bisection finds a position that fits just before one that does not.
+  // Counts mostly grow with the text, so a bisection finds a position that fits directly before one that does not.
   let short = from;
   for (let long = to; ; ) {
     const middle = boundaryBetween(text, short, long);
@@ -109,13 +114,13 @@ function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: S
       long = middle;
     }
   }
-  // The text may fit again a little further on.
+  // Looks ahead, because a slightly longer text may fit again.
   let mark = stream.mark();
   for (let at = short; at < text.length && at - short < LOOK_AHEAD_UNITS; ) {
     const next = at + (isInside(text, at + 1) ? 2 : 1);
     stream.push(text.slice(at, next));
     at = next;
-    // Decided tokens never decrease.
+    // Decided tokens never decrease, so no longer text fits.
     if (stream.tokensDecided > tokensMax) break;
     if (!fits()) continue;
     short = at;
@@ -125,7 +130,7 @@ function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: S
   return short;
 }
 
-/** A position between two characters about halfway; undefined when there is none. */
+/** A position between two characters about halfway. Undefined when there is none. */
 function boundaryBetween(text: string, short: number, long: number): number | undefined {
   const middle = (short + long) >> 1;
   if (middle > short && !isInside(text, middle)) return middle;
@@ -133,7 +138,7 @@ function boundaryBetween(text: string, short: number, long: number): number | un
   return middle > short && middle + 1 < long ? middle + 1 : undefined;
 }
 
-/** `at`, limited to the text's end and moved before a character that it would split. */
+/** Limits `at` to the text's end, and moves it back if it would split a character. */
 const characterEnd = (text: string, at: number): number =>
   at >= text.length ? text.length : isInside(text, at) ? at - 1 : at;
 
@@ -141,7 +146,7 @@ const characterEnd = (text: string, at: number): number =>
 const isInside = (text: string, at: number): boolean =>
   at < text.length && isHighSurrogate(text.charCodeAt(at - 1)) && isLowSurrogate(text.charCodeAt(at));
 
-/** For models that return no text. */
+/** The meter for models that return no text. */
 export const noOutput: OutputMeter = {
   full: true,
   push: () => "",

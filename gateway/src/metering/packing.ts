@@ -1,6 +1,6 @@
 /**
- * A prompt in the form sent to a worker thread: one string and two arrays. Copying a hundred thousand small objects between threads would
- * block the event loop; joining their texts does not.
+ * Converts a prompt to the form that is sent to a worker thread: one string and two arrays. Copying a hundred thousand
+ * small objects between threads would block the event loop; joining their texts does not.
  */
 import type { Prompt } from "./meter.ts";
 import { type RenderedRole, renderedRole } from "./templates.ts";
@@ -9,14 +9,14 @@ const ROLES: readonly RenderedRole[] = ["system", "user", "assistant", "tool"];
 
 export interface PackedPrompt {
   kind: Prompt["kind"];
-  /** All texts joined. */
+  /** The texts of all elements, joined. */
   text: string;
   lengths: Int32Array;
-  /** For a chat, each message's role as an index in ROLES. */
+  /** For a chat, the role of each message as an index in ROLES. */
   roles: Uint8Array;
 }
 
-/** The approximate length of a prompt; each element adds something even when empty. */
+/** The approximate length of a prompt in UTF-16 units. Each element adds a constant, so that empty ones count too. */
 export function promptUnits(prompt: Prompt): number {
   const elementUnits = 16;
   switch (prompt.kind) {

@@ -1,15 +1,18 @@
-/** Caches the counts of short pieces in a fixed amount of memory: a new entry overwrites the slot's old one. */
+/**
+ * Caches the token counts of short pieces in a fixed amount of memory. A new entry overwrites the previous entry of its
+ * slot.
+ */
 const UNITS_MAX = 24;
 const BITS = 15;
 
 export class PieceCache {
   readonly #hashes = new Int32Array(1 << BITS);
-  /** 0 in an empty slot. */
+  /** The length of the piece in each slot. 0: the slot is empty. */
   readonly #lengths = new Uint8Array(1 << BITS);
   readonly #counts = new Uint8Array(1 << BITS);
   readonly #units = new Uint16Array(UNITS_MAX << BITS);
 
-  /** The cached count of `units[from..to)`, or undefined. */
+  /** Returns the cached count of `units[from..to)`, or undefined. */
   get(hash: number, units: Uint16Array, from: number, to: number): number | undefined {
     const slot = hash >>> (32 - BITS);
     if (this.#hashes[slot] !== hash || this.#lengths[slot] !== to - from) return undefined;
@@ -26,13 +29,13 @@ export class PieceCache {
   }
 }
 
-/** Whether `left[at..]` starts with `units[from..to)`. */
+/** Whether `left`, from `at` on, starts with `units[from..to)`. */
 export function isSame(left: Uint16Array, at: number, units: Uint16Array, from: number, to: number): boolean {
   for (let i = from, j = at; i < to; i++, j++) if (left[j] !== units[i]) return false;
   return true;
 }
 
-/** Hashes `units[from..to)`. Unkeyed: colliding words only cost a few more comparisons. */
+/** Hashes `units[from..to)`. Needs no secret key, because colliding words cost only a few more comparisons. */
 export function hashUnits(units: Uint16Array, from: number, to: number): number {
   let hash = 0x811c9dc5;
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ (units[i] as number), 0x01000193);

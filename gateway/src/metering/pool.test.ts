@@ -4,7 +4,9 @@ import { describe, it, type TestContext } from "node:test";
 import { Worker } from "node:worker_threads";
 import { PoolBusyError, PoolClosedError, type PoolOptions, WorkerPool } from "./pool.ts";
 
-/** A worker that doubles numbers. It exits on "die", once on "die once", and throws on "throw". */
+/**
+ * A worker that doubles numbers. On "die" it exits, on "die once" it exits the first time, and on "throw" it throws.
+ */
 const SCRIPT = `
   const { parentPort, workerData } = require("node:worker_threads");
   parentPort.on("message", (message) => {
@@ -39,8 +41,8 @@ interface PoolLog {
   workers: Worker[];
 }
 
-describe("counting threads", () => {
-  it("answer every job with at most the allowed number of threads", async (t) => {
+describe("the pool of counting threads", () => {
+  it("answers every job with at most the allowed number of threads", async (t) => {
     const { pool, seen } = open(t, { waitingMax: 100 });
     const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.run(i, { units: 1 })));
     assert.deepEqual(
@@ -50,32 +52,32 @@ describe("counting threads", () => {
     assert.equal(seen.started, 2);
   });
 
-  it("start only when needed", (t) => {
+  it("starts threads only when they are needed", (t) => {
     assert.equal(open(t).seen.started, 0);
   });
 
-  it("pass the job of a crashed thread to a new one", async (t) => {
+  it("passes the job of a crashed thread to a new thread", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     const jobs = [pool.run("die once", { units: 1 }), pool.run(21, { units: 1 })];
     assert.deepEqual(await Promise.all(jobs), ["survived", 42]);
     assert.deepEqual([seen.started, seen.crashes], [2, 1]);
   });
 
-  it("fail a job that crashed two threads, and continue with others", async (t) => {
+  it("fails a job that crashed two threads, and continues with other jobs", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     await assert.rejects(pool.run("die", { units: 1 }), /crashed twice/);
     assert.equal(await pool.run(4, { units: 1 }), 8);
     assert.equal(seen.crashes, 2);
   });
 
-  it("fail a job that throws without losing the thread", async (t) => {
+  it("fails a job that throws, and keeps the thread", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     await assert.rejects(pool.run("throw", { units: 1 }), /worker thread failed: no/);
     assert.equal(await pool.run(4, { units: 1 }), 8);
     assert.equal(seen.crashes, 0);
   });
 
-  it("refuse jobs beyond the queue's limits of number and size", async (t) => {
+  it("refuses jobs beyond the queue's limits of number and size", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 2 });
     const held = pool.run("wait", { units: 1 });
     const waiting = [pool.run("wait", { units: 10 }), pool.run("wait", { units: 10 })];
@@ -91,7 +93,7 @@ describe("counting threads", () => {
     await assert.rejects(heavy.run(1, { units: 2 }), PoolBusyError);
   });
 
-  it("alternate between accounts, so that a busy account delays only its own jobs", async (t) => {
+  it("alternates between accounts, so that a busy account delays only its own jobs", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 100 });
     const done: string[] = [];
     const run = async (lane: string, number: number): Promise<void> => {
@@ -102,7 +104,7 @@ describe("counting threads", () => {
     assert.deepEqual(done, ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
   });
 
-  it("end when the pool is closed", async (t) => {
+  it("ends its threads when it is closed", async (t) => {
     const { pool, seen } = open(t);
     await pool.run(1, { units: 1 });
     const exits = seen.workers.map((worker) => once(worker, "exit"));

@@ -1,11 +1,11 @@
 /**
- * A few worker threads that count long prompts and read large bodies, one job at a time each. They start when first needed. Jobs wait in
- * lanes that take turns, so a caller with many jobs delays only itself. If a thread dies, its job runs again on a new one and fails only if
- * that dies too.
+ * A pool of worker threads that count long prompts and parse large bodies. Each thread handles one job at a time and
+ * starts when first needed. Jobs wait in lanes, one per account, and lanes take turns, so an account with many jobs
+ * delays only itself. If a thread dies, its job runs again on a new thread, and fails only if that dies too.
  */
 import type { Worker } from "node:worker_threads";
 
-/** Too many jobs are waiting. */
+/** Thrown when too many jobs are waiting. */
 export class PoolBusyError extends Error {
   override name = "PoolBusyError";
 }
@@ -20,7 +20,7 @@ export type Reply<Result> = { result: Result } | { error: string };
 export interface PoolOptions {
   startWorker: () => Worker;
   workersMax: number;
-  /** The limits on waiting jobs: their number and total weight. */
+  /** The most waiting jobs. `waitingUnitsMax`: their greatest total weight. */
   waitingMax: number;
   waitingUnitsMax: number;
   onCrash: (error: Error) => void;
@@ -29,7 +29,7 @@ export interface PoolOptions {
 interface JobOptions {
   /** The job's weight while it waits. */
   units: number;
-  /** The lane of the job. */
+  /** The lane in which the job waits, such as an account. */
   lane?: string;
 }
 
@@ -46,11 +46,11 @@ const CRASHES_MAX = 2;
 
 export class WorkerPool<Result> {
   readonly #options: PoolOptions;
-  /** The lanes of waiting jobs, in the order of their turns. */
+  /** The jobs that wait, by lane, in the order of turns. */
   readonly #lanes = new Map<string, Job<Result>[]>();
   #waiting = 0;
   #waitingUnits = 0;
-  /** All live workers with their current jobs. */
+  /** All live workers, each with its current job. */
   readonly #workers = new Map<Worker, Job<Result> | null>();
   #isClosed = false;
 
@@ -85,7 +85,7 @@ export class WorkerPool<Result> {
       if (worker === undefined) return;
       const job = this.#next();
       this.#workers.set(worker, job);
-      // A worker keeps the process alive only while a caller waits for it.
+      // Keeps the process alive while a caller waits for this worker. An idle worker does not.
       worker.ref();
       worker.postMessage(job.message);
     }
@@ -99,7 +99,7 @@ export class WorkerPool<Result> {
     this.#waitingUnits += job.units;
   }
 
-  /** Takes the first job of the lane whose turn it is and moves the lane to the end. */
+  /** Takes the first job of the lane whose turn it is, and moves that lane to the end. */
   #next(): Job<Result> {
     const [name, lane] = this.#lanes.entries().next().value as [string, Job<Result>[]];
     const job = lane.shift() as Job<Result>;

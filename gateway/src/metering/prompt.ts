@@ -7,18 +7,21 @@ import { type ChatTemplate, SPECIAL } from "./templates.ts";
 import type { Tables, Tokenizer } from "./tokenizers.ts";
 import { UnigramCounter } from "./unigram/counter.ts";
 
-/** Counting continues up to this multiple of the limit, so that the error can say by how much the prompt is too long. */
+/**
+ * Counting continues up to this multiple of the limit, so that the error can say by how much the prompt exceeds the
+ * limit.
+ */
 const TELL_TIMES = 2;
 
 export interface PromptCounter {
-  /** Refuses a chat whose number of messages alone exceeds the limit; null for other prompts. */
+  /** Refuses a chat whose number of messages alone exceeds the limit. Returns null for other prompts. */
   refuse(prompt: Prompt, limit: number): PromptCount | null;
   /** `payer`: the account whose cached counts are used. Undefined: no cache. */
   count(prompt: Prompt, limit: number, payer?: string): PromptCount;
   openOutput(tokensMax: number): OutputMeter;
 }
 
-/** The tokens of a text with its special tokens. A result above `limit` is only a lower bound. */
+/** Returns the number of tokens of a text, including special tokens. A result above `limit` is only a lower bound. */
 type CountText = (text: string, limit: number, payer: string | undefined) => number;
 
 export function openPromptCounter(tokenizer: Tokenizer, tables: Tables): PromptCounter {

@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         eos_token: fixture.eos_token,
       });
 
-    it("counts a chat like the rendered template", () => {
+    it("gives a chat the token count of the rendered original", () => {
       fc.assert(
         fc.property(conversation, (messages) => {
           const rendered = counter.count(render(messages));
@@ -56,7 +56,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("counts every message as at least the minimum number of tokens", () => {
+    it("counts at least the minimum number of tokens for every message", () => {
       for (const role of ROLES) {
         const one = { role, content: "" };
         const extra = prompts.count({ kind: "chat", messages: [one, one, one] }, 1e9).tokens;
@@ -67,7 +67,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
   });
 }
 
-describe("Llama's dates", async () => {
+describe("the dates in Llama's system message", async () => {
   const counter = new BpeCounter((await loadTables("llama3")) as BpeTables);
 
   it("have the same number of tokens on every day", () => {
@@ -80,8 +80,8 @@ describe("Llama's dates", async () => {
   });
 });
 
-describe("roles", () => {
-  it("are rendered under the names that the templates use", () => {
+describe("the roles of messages", () => {
+  it("are rendered under the role names that the templates use", () => {
     assert.deepEqual(ROLES.map(renderedRole), ["system", "system", "user", "assistant", "tool", "tool"]);
     assert.throws(() => renderedRole("ipython"));
   });

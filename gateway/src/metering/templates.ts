@@ -1,7 +1,8 @@
 /**
- * The chat templates of the model families, which turn a chat into the model's input. The published Jinja templates
- * (`tokenizer_config.json`) are written here as text segments between special tokens, which are counted one by one. Tests compare with the
- * rendered originals. Based on the templates of Llama 3.2 and Qwen 2.5 without tools, with the generation prompt.
+ * The chat templates of the model families, which turn a chat into the model's input. They are the published Jinja
+ * templates (`tokenizer_config.json`), written as text segments between special tokens, because segments are counted
+ * one by one. Tests compare them with chats rendered by the originals. Covers Llama 3.2 and Qwen 2.5 without tools,
+ * with the generation prompt.
  */
 import { InvariantError } from "../base/invariant.ts";
 import type { ChatMessage } from "./meter.ts";
@@ -14,13 +15,13 @@ export const SPECIAL = null;
 
 export interface ChatTemplate {
   segments(messages: readonly ChatMessage[]): Generator<Segment>;
-  /** The least number of tokens of a message, even an empty one. */
+  /** The least number of tokens of a message, even if it is empty. */
   messageTokensMin: number;
 }
 
 /**
- * The role under which a message is rendered. `developer` is the newer name of `system` and `function` the older name of `tool`. Neither
- * template knows them, so nodes are sent the rendered role, which makes their prompt equal to the counted one.
+ * The role under which a message is rendered. `developer` is a newer name of `system`, and `function` an older name of
+ * `tool`. The templates contain neither, so nodes get the rendered role. Then a node's prompt equals the counted one.
  */
 export function renderedRole(role: string): RenderedRole {
   switch (role) {
@@ -38,8 +39,9 @@ export function renderedRole(role: string): RenderedRole {
 }
 
 /**
- * Llama 3.2. The system message, which is always present, starts with two dates. Engines use the current day for the second; every day has
- * the same number of tokens. A later system message keeps its place. The template writes a tool's text as a JSON string with quotes.
+ * Llama 3.2's template. The system message is always present and starts with two dates. Engines insert the current day
+ * as the second; every day has the same number of tokens. Later system messages keep their position. A tool's text is
+ * written as a quoted JSON string.
  */
 export const llama3Chat: ChatTemplate = { segments: llama3Segments, messageTokensMin: 4 };
 
@@ -74,8 +76,8 @@ function* llama3Message(role: string, text: string): Generator<Segment> {
 }
 
 /**
- * Qwen 2.5. Without a system message at the start it adds its own. Tool messages are rendered as a user's turn, and adjacent ones share one
- * turn.
+ * Qwen 2.5's template. Without a system message at the start, it inserts its own. Tool messages are rendered as a
+ * user's turn, and consecutive ones share a turn.
  */
 export const qwen2Chat: ChatTemplate = { segments: qwen2Segments, messageTokensMin: 4 };
 

@@ -1,4 +1,4 @@
-/** A worker thread that counts long prompts, so that the event loop does not block. */
+/** The code of a worker thread that counts long prompts, so that they do not block the event loop. */
 import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
 import { lowerThreadPriority } from "../base/threads.ts";

@@ -1,4 +1,4 @@
-/** Which addresses webhooks may be sent to. */
+/** Tests the addresses to which webhooks may be sent. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addressRule, isPublic, urlMistake } from "./addresses.ts";
@@ -65,7 +65,7 @@ test("the error for a webhook URL names the broken rule", () => {
   assert.match(mistake("https://user:pw@example.com") ?? "", /user name or password/);
   for (const host of [
     ...["127.0.0.1", "localhost", "LOCALHOST", "a.localhost", "localhost.", "[::1]", "[::ffff:10.0.0.1]", "10.1.2.3"],
-    // Other ways to write 127.0.0.1, which URLs take.
+    // Other notations of 127.0.0.1 that URLs accept.
     ...["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "①②⑦.0.0.1"],
   ])
     assert.match(mistake(`https://${host}/`) ?? "", /public internet/, host);

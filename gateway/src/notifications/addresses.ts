@@ -1,11 +1,12 @@
 /**
- * Decides which addresses webhooks may be sent to. Users choose them and the gateway is inside the operator's network, so only public
- * addresses are allowed, whatever name resolves to them. Pure.
+ * Decides to which addresses webhooks may be sent. Users choose webhook URLs, and the gateway runs inside the
+ * operator's network, so only public addresses are allowed, whatever name resolves to them. Pure.
  */
 import { BlockList, isIP } from "node:net";
 
 /**
- * IANA's special-purpose addresses, except those that are globally reachable. IPv4-mapped and translated IPv6 addresses are never public.
+ * IANA's special-purpose addresses that are not globally reachable. IPv4-mapped and translated IPv6 addresses never
+ * count as public.
  */
 const SPECIAL: [string, number][] = [
   ["0.0.0.0", 8],
@@ -21,10 +22,10 @@ const SPECIAL: [string, number][] = [
   ["198.18.0.0", 15],
   ["198.51.100.0", 24],
   ["203.0.113.0", 24],
-  // Multicast, reserved, broadcast.
+  // Multicast, reserved and broadcast addresses.
   ["224.0.0.0", 3],
 ];
-/** Within 2000::/3, the only part of IPv6 that is given out. */
+/** Exceptions within 2000::/3, the only part of IPv6 with public addresses. */
 const SPECIAL_6: [string, number][] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -50,14 +51,14 @@ export function isPublic(address: string): boolean {
 const isLoopback = (address: string): boolean =>
   address === "::1" || (isIP(address) === 4 && loopback.check(address, "ipv4"));
 
-/** Whether a webhook may be sent to this IP address. */
+/** Returns whether a webhook may be sent to this IP address. */
 export type AddressRule = (address: string) => boolean;
 
-/** A development platform delivers to the same machine too, and without TLS. */
+/** On a development platform, webhooks may also go to the same machine, and without TLS. */
 export const addressRule = ({ allowLoopback }: { allowLoopback: boolean }): AddressRule =>
   allowLoopback ? (address) => isPublic(address) || isLoopback(address) : isPublic;
 
-/** What is wrong with a webhook's URL before DNS; undefined: nothing. */
+/** Returns what is wrong with a webhook's URL, without a DNS query; undefined if it is valid. */
 export function urlMistake(text: string, { allowLoopback }: { allowLoopback: boolean }): string | undefined {
   const url = URL.parse(text);
   if (url === null) return "must be a URL, such as https://example.com/hook";
@@ -71,5 +72,5 @@ export function urlMistake(text: string, { allowLoopback }: { allowLoopback: boo
   return undefined;
 }
 
-/** The host without the brackets of IPv6. */
+/** The host name without the brackets around an IPv6 address. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");

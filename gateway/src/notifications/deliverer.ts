@@ -14,14 +14,14 @@ const PROBLEM_CHARS_MAX = 200;
 const WEBHOOKS: readonly DeliveryChannel[] = ["webhook", "slack"];
 
 export interface Deliverer {
-  /** Sends until nothing is due. Returns the number delivered. */
+  /** Sends until no delivery is due. Returns the number of successful deliveries. */
   send(): Promise<number>;
 }
 
 interface DelivererOptions {
   deliveries: Deliveries;
   post: Post;
-  /** Undefined: emails wait until their retries end, for a gateway that can send them. */
+  /** Undefined if this gateway cannot send email. Emails then wait for another gateway until their retries end. */
   mail: Mail | undefined;
   clock: Clock;
   log: Log;
@@ -29,7 +29,7 @@ interface DelivererOptions {
   version: string;
 }
 
-/** The result of one attempt: the response's status, `sent`, or the problem. */
+/** The result of one attempt: the status of a webhook's response, `sent` for an email, or the problem. */
 type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?: boolean };
 
 export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
@@ -72,7 +72,9 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     await deliveries.tried(taken, how);
     return how.state === "delivered";
   };
-  /** A failing webhook is the account's problem; a failing mail server is the operator's. */
+  /**
+   * A failing webhook is the account's problem, a failing mail server the operator's, so they are logged differently.
+   */
   const report = ({ id, channel, attempts }: TakenDelivery, how: TryOutcome, reason: string | undefined): void => {
     const what = { delivery: id, channel, attempts, status: how.answerStatus, reason: reason ?? how.problem };
     const isOurs = channel === "email";
@@ -92,7 +94,9 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
   };
 }
 
-/** The mail server's own message may reveal the operator's network, so it is only logged. */
+/**
+ * The error that accounts see. The mail server's own message may reveal the operator's network, so it is only logged.
+ */
 const MAIL_FAILED = "the mail server did not accept the email";
 const REMOVED: Outcome = { problem: "the webhook address was removed", isFinal: true };
 

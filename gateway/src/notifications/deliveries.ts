@@ -1,6 +1,7 @@
 /**
- * The outbox: delivery rows written together with their events. A gateway claims a row by postponing its next try; if it dies, another
- * claims it. After a crash between sending and recording, a delivery is repeated under the same ID.
+ * The outbox: delivery rows written in the same transaction as their events. A gateway claims a row by postponing its
+ * next attempt. If the gateway dies, another one claims the row. After a crash between sending and recording, a
+ * delivery is repeated with the same ID.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,10 +13,10 @@ import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** Longer than one try takes. Until then no other gateway takes the delivery. */
+/** Longer than one attempt takes. No other gateway claims the delivery before. */
 const TAKEN_S = 120;
 const AT_ONCE_MAX = 20;
-/** Limited per account, so that one slow address does not delay other accounts. */
+/** The limit of concurrent deliveries per account, so that one slow address does not delay other accounts. */
 const AT_ONCE_PER_ACCOUNT_MAX = 4;
 const SHOWN_MAX = 50;
 const KEPT_MS = 90 * DAY_MS;
@@ -58,7 +59,7 @@ const Shown = row({
 });
 export type ShownDelivery = z.infer<typeof Shown>;
 
-/** The result of a try. */
+/** The result of an attempt. */
 export interface TryOutcome {
   state: "delivered" | "failed" | "pending";
   nextAt: Date | null;
@@ -67,14 +68,14 @@ export interface TryOutcome {
 }
 
 export interface Deliveries {
-  /** Takes due deliveries of these channels. */
+  /** Claims due deliveries of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
   tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: TryOutcome): Promise<void>;
   /** The account's latest deliveries, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
-  /** The number of the account's test deliveries since then. */
+  /** The number of test deliveries that the account has requested since a given time. */
   testsSince(accountId: Uuid, since: Date): Promise<number>;
-  /** Gives up emails that no gateway can send, and deletes notifications and their deliveries after 90 days. */
+  /** Abandons emails that no gateway can send, and deletes notifications with their deliveries after 90 days. */
   prune(): Promise<void>;
 }
 
@@ -114,7 +115,7 @@ export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock })
       return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
     },
     async tried({ id, attempts }, { state, nextAt, answerStatus, problem }) {
-      // No effect if another gateway has taken the delivery meanwhile.
+      // Has no effect if another gateway has claimed the delivery meanwhile.
       await pool.query(
         `update notification_delivery
             set state = $3, next_at = $4, answer_status = $5, problem = $6, ended_at = case when $3 = 'pending' then null else $7::timestamptz end

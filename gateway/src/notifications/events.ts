@@ -1,6 +1,6 @@
 /**
- * Finds new events in rows that other parts commit: a quarantine, a paid batch, a refused request, an expiring key. So no event is lost
- * with a gateway, and other parts need not know of notifications.
+ * Finds new events in rows that other parts have committed: a quarantine, a paid batch, a refused request, an expiring
+ * key. No event is lost if a gateway dies, and the other parts do not depend on notifications.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -11,10 +11,10 @@ import { DAY_MS, seconds } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Event, NOTIFICATIONS_SCHEMA, type Notify } from "./notify.ts";
 
-/** Longer than all gateways are ever down. Older events cause no notification. */
+/** How far back events are searched: longer than all gateways are ever stopped. Older events cause no notification. */
 const LOOK_BACK_MS = 3 * DAY_MS;
 const FOUND_MAX = 200;
-/** A key's expiry is announced this many days ahead, but not before the last quarter of its life. */
+/** How many days ahead a key's expiry is announced, but not before the last quarter of its life. */
 const ENDS_WITHIN_DAYS = 7;
 
 const Budget = row({
@@ -35,15 +35,15 @@ const Quarantine = row({
 });
 const Ending = row({ accountId: column.uuid, id: column.uuid, name: z.string(), expiresAt: column.moment });
 
-/** From `$1`, but not before notifications existed. */
+/** The start of the search: `$1`, but not before the migration that introduced notifications. */
 const SINCE = `greatest($1::timestamptz, (select applied_at from migration where version = ${NOTIFICATIONS_SCHEMA}))`;
 const untold = (kind: string, account: string, about: string): string =>
   `not exists (select from notification told where told.account_id = ${account} and told.kind = '${kind}' and told.about = ${about})`;
-/** Day or month of the refusal, and with the key which budget it was. */
+/** The day or month of the refusal. Together with the key it identifies the exhausted budget. */
 const BUDGET_DATE = `to_char(u.hour at time zone 'UTC', case u.reason when 'budget_day' then 'YYYY-MM-DD' else 'YYYY-MM' end)`;
 
 export interface Events {
-  /** Creates notifications for new events and returns their number. */
+  /** Creates notifications for new events, and returns their number. */
   find(): Promise<number>;
 }
 

@@ -1,11 +1,11 @@
-/** The console's list of notifications, with read marks per person. */
+/** The console's list of notifications, with a read mark per person. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** Higher counts are shown as this. */
+/** The highest displayed count of unread notifications. */
 const UNREAD_MAX = 100;
 
 const Listed = row({
@@ -30,11 +30,11 @@ interface Reader {
 }
 
 export interface Inbox {
-  /** Newest first. */
+  /** Lists notifications, newest first. */
   list(reader: Reader, page: { before?: Uuid | undefined; limit: number }): Promise<ListedNotification[]>;
   /** The number of unread notifications, up to 100. */
   unread(reader: Reader): Promise<number>;
-  /** Marks these, or all. */
+  /** Marks these notifications as read, or all if undefined. */
   read(reader: Reader, ids: Uuid[] | undefined): Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** Notifications from event to delivery, over two gateways on one database, with receivers on this machine and a driven clock. */
+/**
+ * Tests notifications from event to delivery: two gateways on one database, receivers on this machine, and a manual
+ * clock.
+ */
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -72,7 +75,7 @@ const EXPIRING = { key_id: "key_1", key_name: "web", expires_at: Date.UTC(2026, 
 
 const first = () => gateways[0] as ReturnType<typeof openTestNotifications>;
 const settings = () => openSettings({ pool: db.pool, random: systemRandom() });
-/** Both gateways run three times concurrently. */
+/** Both gateways check and send three times concurrently. */
 const send = () => Promise.all([...gateways, ...gateways, ...gateways].map(({ deliverer }) => deliverer.send()));
 const logOf = (accountId: Uuid): Promise<ShownDelivery[]> => first().deliveries.log(accountId);
 
@@ -112,7 +115,7 @@ describe("an event", () => {
     assert.equal(mailed.length, 1);
   });
 
-  test("is sent to every owner and every configured address, unless it is turned off", async () => {
+  test("is sent to every owner and every configured address, unless its kind is turned off", async () => {
     const id = await account("builder", 2);
     const choices = [{ kind: "low_credit", channel: "email", on: false } as const];
     await settings().change(id, { choices, webhookUrl: `${receiver}/hook`, slackUrl: `${receiver}/slack` });
@@ -129,7 +132,7 @@ describe("an event", () => {
 });
 
 describe("an email", () => {
-  test("has amounts and times as its reader chose, else in en-US and UTC", async () => {
+  test("formats amounts and times in its reader's locale, by default en-US and UTC", async () => {
     const id = await account("builder", 2);
     await db.pool.query(
       `update identity set locale = 'de-DE', time_zone = 'Europe/Berlin'
@@ -171,7 +174,7 @@ describe("a webhook", () => {
   test("is sent by one of two gateways, and by the other if the first died", async () => {
     const { id } = await withWebhook();
     for (let n = 0; n < 30; n++) await first().notify(db.pool, { ...LOW, accountId: id, about: String(n) });
-    // Claimed by a gateway that dies.
+    // The first gateway claims the delivery and dies.
     assert.ok((await first().deliveries.take(["webhook"])).length > 0);
     await send();
     assert.ok(received.length < 30);
@@ -181,7 +184,7 @@ describe("a webhook", () => {
     assert.equal(new Set(received.map(({ body }) => JSON.parse(body).id)).size, 30);
   });
 
-  test("is retried until the receiver accepts it, and each try is logged", async () => {
+  test("is retried until the receiver accepts it, and each attempt is logged", async () => {
     const { id } = await withWebhook();
     answer = 503;
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });
@@ -198,7 +201,7 @@ describe("a webhook", () => {
     assert.deepEqual([done?.state, done?.attempts, done?.answerStatus, done?.nextAt], ["delivered", 2, 204, null]);
   });
 
-  test("is given up after a day, does not follow redirects, and ends when its address is removed", async () => {
+  test("is abandoned after a day or when its address is removed, and does not follow redirects", async () => {
     const { id } = await withWebhook();
     answer = 302;
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });
@@ -237,7 +240,7 @@ describe("a webhook", () => {
     assert.deepEqual([refused?.state, refused?.problem], ["pending", "The address is not on the public internet."]);
   });
 
-  test("of an account that never answers does not delay other accounts", async () => {
+  test("does not delay other accounts if one account's receiver never answers", async () => {
     const [slow, quick] = [await withWebhook(), await withWebhook()];
     for (let n = 0; n < 40; n++) await first().notify(db.pool, { ...LOW, accountId: slow.id, about: String(n) });
     await first().notify(db.pool, { ...LOW, accountId: quick.id, about: "1" });
@@ -288,12 +291,12 @@ describe("events of other parts", () => {
     return rows.map(({ fact }) => fact);
   };
   before(async () => {
-    // The test's clock is ahead of the database's, which dates the rows below.
+    // Moves the migration's date back, because the test's clock is ahead of the database's, which dates the rows below.
     await db.pool.query("update migration set applied_at = now() - interval '30 days' where version = 48");
     clock.advance(-clock.now() + Date.now());
   });
 
-  test("include quarantines and payouts, each sent to the host once", async () => {
+  test("cause notifications: quarantines and payouts, each sent to the host once", async () => {
     const id = await account("host");
     const node = newId();
     await db.pool.query("insert into node (id, account_id, name, state) values ($1, $2, 'rig', 'quarantined')", [
@@ -328,7 +331,7 @@ describe("events of other parts", () => {
     );
   });
 
-  test("include budgets once per day and month of each key, and expiring keys in their last week", async () => {
+  test("cause notifications: budgets once per day or month of a key, and keys in their last week", async () => {
     const id = await account();
     const key = newId();
     await db.pool.query(
@@ -362,7 +365,7 @@ describe("events of other parts", () => {
     assert.equal(found.length, 3);
   });
 
-  test("exclude events before the feature existed, and keys early in their lifetime", async () => {
+  test("cause no notifications from before the feature existed, or early in a key's lifetime", async () => {
     await db.pool.query("update migration set applied_at = now() - interval '1 day' where version = 48");
     const id = await account("host");
     const node = newId();

@@ -1,4 +1,7 @@
-/** Records an event with one delivery per configured destination, in the caller's transaction. The event's name makes it unique. */
+/**
+ * Records an event with one delivery per configured destination, in the caller's transaction. The event's key makes it
+ * unique.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -8,7 +11,7 @@ import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { PLAIN } from "./style.ts";
 import { emailOf, type Fact } from "./words.ts";
 
-/** The migration that made the tables. */
+/** The number of the migration that creates the tables. */
 export const NOTIFICATIONS_SCHEMA = 48;
 
 const Id = row({ id: column.uuid });
@@ -17,17 +20,17 @@ const Named = row({ name: z.string() });
 
 export type Event = Fact & {
   accountId: Uuid;
-  /** Which event it is among those of its kind and account. */
+  /** Identifies the event among those of its kind and account. */
   about: string;
 };
 
-/** Returns false when the notification exists already. */
+/** Records the event. Returns false if its notification already exists. */
 export type Notify = (client: pg.Pool | pg.PoolClient, event: Event, only?: DeliveryChannel) => Promise<boolean>;
 
 interface NotifyOptions {
   newId: NewId;
   clock: Clock;
-  /** How browsers reach the gateway. */
+  /** The URL at which browsers reach the gateway, for links. */
   origin: string;
 }
 
@@ -70,7 +73,7 @@ export function openNotify({ newId, clock, origin }: NotifyOptions): Notify {
   };
 }
 
-/** Before migration 0048: an email to each owner, which the migration makes a delivery of. */
+/** For databases before migration 0048: stores an email to each owner, which the migration turns into a delivery. */
 async function writeEmails(
   client: pg.Pool | pg.PoolClient,
   { accountId, ...fact }: Event,

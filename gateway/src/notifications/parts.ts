@@ -1,4 +1,4 @@
-/** Notifications as a part for others and for routes. */
+/** The notification functions that other parts and routes use. */
 import type { DeliveryChannel } from "../base/states.ts";
 import type { Deliverer } from "./deliverer.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -8,7 +8,7 @@ import type { Event, Notify } from "./notify.ts";
 import type { NotificationSettings } from "./settings.ts";
 
 interface Notifications {
-  /** Whether the database has the tables by now. */
+  /** Whether the database has the tables already. */
   isThere: () => boolean;
   /** Creates a notification in its own transaction. */
   tell: (event: Event, only?: DeliveryChannel) => Promise<boolean>;
@@ -26,6 +26,6 @@ export interface NotificationParts {
   notifications: Notifications;
   /** Whether this platform sends email. */
   sendsMail: boolean;
-  /** A development platform: webhooks may be on this machine, and without TLS. */
+  /** Whether webhooks may go to this machine and use plain HTTP, as on a development platform. */
   loopbackWebhooks: boolean;
 }

@@ -1,4 +1,4 @@
-/** Bodies and signatures of webhooks, as documented for receivers. */
+/** Tests bodies and signatures of webhooks as they are documented for receivers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -14,7 +14,7 @@ const told = {
 
 test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the body", () => {
   const signature = signatureOf('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
-  // Computed with Python's hmac.
+  // The expected value was computed with Python's hmac module.
   assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
 });
 

@@ -1,4 +1,4 @@
-/** Payloads of webhooks and their signature. Pure. */
+/** Formats webhooks' bodies and computes their signature. Pure. */
 import { createHmac } from "node:crypto";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { PLAIN } from "./style.ts";
@@ -11,7 +11,7 @@ interface Told {
   fact: StoredFact;
   account: { id: Uuid; name: string };
   createdAt: Date;
-  /** How browsers reach the gateway. */
+  /** The URL at which browsers reach the gateway, for links. */
   origin: string;
 }
 
@@ -30,13 +30,13 @@ export function webhookBody({ id, fact, account, createdAt, origin }: Told): str
   });
 }
 
-/** Stripe's scheme: the time, and an HMAC-SHA256 over time, dot and body. */
+/** Signs as Stripe does: the time, and an HMAC-SHA256 over time, dot and body. */
 export function signatureOf(body: string, { secret, unixSeconds }: { secret: string; unixSeconds: number }): string {
   const mac = createHmac("sha256", secret).update(`${unixSeconds}.${body}`).digest("hex");
   return `t=${unixSeconds},v1=${mac}`;
 }
 
-/** The format of Slack's incoming webhooks, which Mattermost and others accept too. */
+/** The body for Slack's incoming webhooks, which Mattermost and others accept too. */
 export function slackBody({ fact, account, origin }: Told): string {
   const words = wordsOf(fact, account, PLAIN);
   return JSON.stringify({
@@ -44,5 +44,5 @@ export function slackBody({ fact, account, origin }: Told): string {
   });
 }
 
-/** Only these three need escaping: https://docs.slack.dev/messaging/formatting-message-text */
+/** Escapes the only three characters that need it: https://docs.slack.dev/messaging/formatting-message-text */
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,4 +1,4 @@
-/** Requests to addresses that users chose: which are allowed, and how much of a response is read. */
+/** Tests requests to URLs that users chose: the allowed addresses, and how much of a response is read. */
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
 import { createServer, type RequestListener } from "node:http";
@@ -26,7 +26,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<{ port:
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-/** Every name leads there. */
+/** A resolver that returns this address for every name. */
 const leadsTo =
   (...addresses: string[]) =>
   (_host: string, _options: object, done: (error: null, found: LookupAddress[]) => void): void =>
@@ -56,7 +56,7 @@ describe("connects only to public addresses", () => {
     ["169.254.169.254"],
     ["fe80::1"],
     ["224.0.0.1"],
-    // One allowed address beside a forbidden one, because connections try all of them.
+    // A private address beside a public one, because a connection tries all addresses of a name.
     ["8.8.8.8", "127.0.0.1"],
     [],
   ]) {
@@ -76,7 +76,7 @@ describe("connects only to public addresses", () => {
     assert.deepEqual(requests, []);
   });
 
-  test("connects to the checked address, even if the name resolves differently afterwards", async (t) => {
+  test("connects to the checked address, even if the name later resolves differently", async (t) => {
     const { port, requests } = await serve(t, (_, response) => void response.end());
     const answers = ["127.0.0.1", "10.0.0.1"];
     let asked = 0;

@@ -1,6 +1,6 @@
 /**
- * Posts to a URL that a user chose. Every resolved address is checked at connection time, so DNS rebinding gains nothing. Redirects are
- * not followed, and time and response are limited.
+ * Posts to a URL that a user chose. Every resolved address is checked when connecting, so DNS rebinding does not help
+ * an attacker. Redirects are not followed, and time and response size are limited.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { request as requestHttp } from "node:http";
@@ -12,10 +12,10 @@ import { type AddressRule, hostOf } from "./addresses.ts";
 const ANSWER_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Resolves with the response's status; throws without a response. */
+/** Resolves to the response's status. Throws an error without a response. */
 export type Post = (url: string, parts: { headers: Record<string, string>; body: string }) => Promise<number>;
 
-/** Nothing was sent, because webhooks must not be sent to this address. */
+/** Webhooks must not be sent to this address, so nothing was sent. */
 export class AddressRefused extends Error {
   override name = "AddressRefused";
 }
@@ -30,14 +30,14 @@ interface PostOptions {
   allows: AddressRule;
   allowsHttp: boolean;
   clock: Clock;
-  /** For tests. */
+  /** Replaces DNS in tests. */
   lookUp?: LookUp;
-  /** For tests: authorities beside the system's. */
+  /** A certificate authority to trust besides the system's, for tests. */
   ca?: string;
 }
 
 export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: PostOptions): Post {
-  /** Every address of the name must be allowed. */
+  /** Resolves a name, and fails unless all its addresses are allowed. */
   const checkedLookup: LookupFunction = (host, options, done) =>
     lookUp(host, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return done(error, "");
@@ -52,12 +52,12 @@ export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: Pos
       const url = new URL(text);
       const host = hostOf(url);
       if (url.protocol !== "https:" && !allowsHttp) return reject(new AddressRefused("The address must use https."));
-      // A literal address does not pass through `lookup`.
+      // Checked here, because an IP address in the URL does not pass through `lookup`.
       if (isIP(host) !== 0 && !allows(host)) return reject(new AddressRefused(NOT_PUBLIC));
       const send = url.protocol === "https:" ? requestHttps : requestHttp;
       const request = send(url, {
         method: "POST",
-        // No connection is kept, and none is shared with other parts.
+        // Every request has its own connection, which no other part shares or reuses.
         agent: false,
         lookup: checkedLookup,
         headers: { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) },
@@ -71,7 +71,7 @@ export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: Pos
         if (error !== undefined) reject(error);
       };
       request.on("error", end);
-      // Handles any other end, such as an upgrade. No effect after an answer or an error.
+      // Handles any other end, such as a protocol upgrade. Has no effect after a response or an error.
       request.on("close", () => end(new Error("the connection was closed")));
       request.on("response", (answer) => {
         let bytes = 0;

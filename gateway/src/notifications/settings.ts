@@ -18,23 +18,25 @@ const Settings = row({
 type Settings = z.infer<typeof Settings>;
 const AccountId = row({ id: column.uuid });
 
-/** Also the settings while the database lacks the tables. */
+/** The settings of an account that has configured nothing, also used while the database lacks the tables. */
 export const NOTHING_SET: Settings = { muted: [], webhookUrl: null, webhookSecret: null, slackUrl: null };
 
 type Choice = { kind: NotificationKind; channel: NotificationChannel; on: boolean };
 
 interface SettingsChange {
   choices: Choice[];
-  /** Null removes it; undefined leaves it. */
+  /** Null removes the URL; undefined leaves it unchanged. */
   webhookUrl?: string | null | undefined;
   slackUrl?: string | null | undefined;
 }
 
 export interface NotificationSettings {
   of(accountId: Uuid): Promise<Settings>;
-  /** The secret of the webhook, where it is new with this change: it is shown this once. */
+  /**
+   * Changes the settings. Returns the webhook's secret if the change created one, which is the only time it is shown.
+   */
   change(accountId: Uuid, change: SettingsChange): Promise<string | null>;
-  /** A new secret, from the next delivery on. Undefined: there is no webhook. */
+  /** Creates a new secret, used from the next delivery on. Returns undefined without a webhook. */
   replaceSecret(accountId: Uuid): Promise<string | undefined>;
 }
 

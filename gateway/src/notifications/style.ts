@@ -1,10 +1,10 @@
-/** How one reader's texts have amounts and times. Pure. */
+/** Formats amounts and times in a reader's locale. Pure. */
 import { PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 
 export interface Style {
-  /** In whole cents, rounded down. */
+  /** Formats dollars in whole cents, rounded down. */
   dollars(amount: Pico): string;
-  /** With its time zone. */
+  /** Formats a time with its time zone. */
   moment(unixSeconds: number): string;
 }
 
@@ -13,10 +13,10 @@ interface Choice {
   timeZone: string | null;
 }
 
-/** The digits and the calendar of the API, whatever the language's own are. */
+/** The API's digits and calendar in every locale. */
 const ALIKE = { numberingSystem: "latn", calendar: "gregory" } as const;
 
-/** `en-US` and UTC where nothing was chosen: an email cannot ask the browser. */
+/** Without a choice `en-US` and UTC apply, because an email cannot ask the browser. */
 export function styleOf({ locale, timeZone }: Choice): Style {
   const language = locale ?? "en-US";
   const whole = new Intl.NumberFormat(language, { ...ALIKE, maximumFractionDigits: 0 });
@@ -37,5 +37,5 @@ export function styleOf({ locale, timeZone }: Choice): Style {
   };
 }
 
-/** For texts without a known reader: webhooks, and names of purchases. */
+/** The format for texts without a known reader: webhooks, and names of purchases. */
 export const PLAIN: Style = styleOf({ locale: null, timeZone: null });

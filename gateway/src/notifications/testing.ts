@@ -1,4 +1,4 @@
-/** For tests: notifications on a database, with a clock, a mail server and an internet of the test's own. */
+/** Test helper: notifications on a database, with a test clock, a test mail server and a simulated internet. */
 import type pg from "pg";
 import type { Mail } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";

@@ -1,10 +1,10 @@
-/** When deliveries are tried again. */
+/** Tests the retry schedule of deliveries. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeliveryChannel } from "../base/states.ts";
 import { nextTry } from "./tries.ts";
 
-/** The seconds after the event at which an address that never answers is tried. */
+/** The attempts for an address that never answers, in seconds after the event. */
 function triesOf(channel: DeliveryChannel): number[] {
   const tried = [0];
   for (;;) {

@@ -8,13 +8,13 @@ const KEPT_MS: Record<DeliveryChannel, number> = { email: 3 * DAY_MS, webhook: D
 
 interface Tried {
   channel: DeliveryChannel;
-  /** This one included. */
+  /** The number of attempts, including this one. */
   attempts: number;
   createdAtMs: number;
   nowMs: number;
 }
 
-/** Unix milliseconds; undefined: it is given up. */
+/** When to try again, in Unix milliseconds; undefined: the delivery is abandoned. */
 export function nextTry({ channel, attempts, createdAtMs, nowMs }: Tried): number | undefined {
   const next = nowMs + Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), PAUSE_MS_MAX);
   return next - createdAtMs <= KEPT_MS[channel] ? next : undefined;

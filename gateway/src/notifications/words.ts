@@ -1,10 +1,10 @@
-/** Texts of notifications, built from their facts when shown or sent. Pure. */
+/** Builds the texts of notifications from their facts when they are shown or sent. Pure. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import { picoOfMicro } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";
 import type { Style } from "./style.ts";
 
-/** The facts of each kind, as the database keeps them and webhooks are sent them. */
+/** The facts of each kind of notification, as stored in the database and sent to webhooks. */
 interface Facts {
   low_credit: { balance_micro: string; threshold_micro: string };
   budget_reached: { key_id: string; key_name: string; period: "day" | "month"; date: string; budget_micro: string };
@@ -18,7 +18,7 @@ interface Facts {
 /** One notification with its facts. */
 export type Fact = { [Kind in NotificationKind]: { kind: Kind; data: Facts[Kind] } }[NotificationKind];
 
-/** `email`: one that was written before there were notifications. It has its words. */
+/** A stored notification. `email`: a complete email stored before notifications existed. */
 export type StoredFact = Fact | { kind: "email"; data: { subject: string; text: string } };
 
 interface Words {
@@ -69,7 +69,7 @@ const WORDS: WordsOf = {
   key_expiring: ({ key_name, expires_at }, { account, moment }) => ({
     title: `The API key “${key_name}” expires soon`,
     text: `The API key “${key_name}” of ${account} expires on ${moment(expires_at)}. From then on requests with it are refused with 401.`,
-    advice: "To change when it expires, or to create another key, open:",
+    advice: "To change the key's expiry, or to create another key, open:",
     page: "keys",
   }),
   node_quarantined: ({ node_id, node_name, reason }, { account }) => ({
@@ -87,7 +87,7 @@ const WORDS: WordsOf = {
   test: (_, { account }) => ({
     title: "This is a test",
     text: `Notifications of ${account} reach this address.`,
-    advice: "To change what is sent, open:",
+    advice: "To change which notifications are sent, open:",
     page: "notifications",
   }),
 };
@@ -99,7 +99,7 @@ interface About {
 
 export function wordsOf({ kind, data }: StoredFact, { id, name }: About, style: Style): Words {
   if (kind === "email") return { title: data.subject, text: data.text, advice: "", page: "" };
-  // The kind and the facts are of one entry: TypeScript does not follow that through the table.
+  // TypeScript cannot infer that kind and facts belong to the same entry of the table.
   const words = WORDS[kind] as (facts: typeof data, written: Written) => Words;
   return words(data, {
     account: `the account “${name}” (${publicId("acc", id)})`,

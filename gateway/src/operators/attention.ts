@@ -1,4 +1,4 @@
-/** Nodes that need an operator's attention, with the reasons, most urgent first. */
+/** Finds nodes that need an operator's attention, with the reasons, most urgent first. */
 import type { ATTENTION_REASONS } from "@tollgate/api/console/operator-performance.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -25,9 +25,9 @@ export interface NodeToLookAt {
 }
 
 interface Look {
-  /** The nodes that are connected. */
+  /** The IDs of the connected nodes. */
   connected: Uuid[];
-  /** The span in which failures are counted. */
+  /** The time span in which failures are counted. */
   span: Pick<Slots, "grain" | "from" | "to">;
   limit: number;
 }
@@ -36,10 +36,12 @@ export interface Attention {
   nodes(look: Look): Promise<{ total: number; nodes: NodeToLookAt[] }>;
 }
 
-/** This many failures, and more than this share of a node's jobs; fewer may be chance. */
+/**
+ * A node is reported with at least this many failed jobs, and more than this share of its jobs. Fewer may be chance.
+ */
 const FAILED_MIN = 3;
 const FAILED_SHARE = 0.1;
-/** A node unreachable for longer has probably left permanently. */
+/** A node that was unreachable for more days has probably left permanently, so it is not reported. */
 const MISSED_DAYS = 7;
 
 const Found = ListedNodeRow.extend({
@@ -51,10 +53,13 @@ const Found = ListedNodeRow.extend({
   seenAt: column.moment.nullable(),
   total: column.count,
 });
-/** What an agent calls itself: `tollgate-host/0.4.1`, or its version alone. Its host can write what it likes there. */
+/** The version in the agent's name, such as `tollgate-host/0.4.1`, or `0.4.1` alone. The host can send any text. */
 const VERSION = String.raw`string_to_array(substring(n.agent from '^(?:tollgate-host/)?(\d{1,6}\.\d{1,6}\.\d{1,6})'), '.')::int[]`;
 
-/** `$1` grain, `$2` from, `$3` to, `$4` connected, `$5` answers that end a probation, `$6` our version, `$7` limit, `$8` sanctions. */
+/**
+ * Parameters: `$1` grain, `$2` from, `$3` to, `$4` connected nodes, `$5` answers that end a probation, `$6` the
+ * gateway's version, `$7` limit, `$8` sanctions.
+ */
 const lookText = (performance: string): string => `
   with failing as (
     select subject as id, sum(failed)::float8 as failed, sum(ok + failed)::float8 as ended from ${performance}
@@ -81,7 +86,7 @@ const lookText = (performance: string): string => `
                  else 6 end, "seenAt" desc nulls last, id desc
    limit $7`;
 
-/** `version`: the gateway's; older agents are reported. */
+/** `version`: the gateway's version. Older agents are reported. */
 export function openAttention(options: { pool: pg.Pool; rules: NodeRules; version: string }): Attention {
   const { pool, rules, version } = options;
   return {
@@ -107,15 +112,19 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
     },
     isAway && {
       code: "offline",
-      text: `Not connected, although it is set to serve ${models.join(", ")}.${seenAt === null ? " The node has never connected." : ""}`,
+      text: `The node is not connected, although it is set to serve ${models.join(", ")}.${seenAt === null ? " The node has never connected." : ""}`,
       since: seenAt,
     },
     withheld !== null && {
       code: "withheld",
-      text: "Gets no requests until an operator clears it: another node of its host is in quarantine.",
+      text: "The node gets no requests until an operator clears it: another node of its host is in quarantine.",
       since: null,
     },
-    isOld && { code: "old_agent", text: `Runs agent ${agent}; this platform runs ${version}.`, since: null },
+    isOld && {
+      code: "old_agent",
+      text: `The node runs agent version ${agent}; this platform has version ${version}.`,
+      since: null,
+    },
     standing === "ready" &&
       probation !== null && {
         code: "probation",

@@ -1,4 +1,4 @@
-/** The audit log of operators' actions: recorded before the action, completed with its outcome. */
+/** The audit log of operators' actions. An action is recorded before it runs, and completed with its outcome. */
 import type { AUDIT_OUTCOMES } from "@tollgate/api/console/operator-audit.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -9,9 +9,9 @@ import { partOf } from "./nodes.ts";
 interface OperatorAct {
   /** The operator's email address, or "command line". */
   operator: string;
-  /** `account.suspend`, `node.release`, … */
+  /** The action's code, for example `account.suspend` or `node.release`. */
   action: string;
-  /** The public id of the action's subject. */
+  /** The public ID of the action's subject. */
   subject: string;
   details?: Record<string, unknown>;
 }
@@ -23,16 +23,16 @@ const OperatorAction = row({
   action: z.string(),
   subject: z.string(),
   details: column.json,
-  /** `done`, the code of the refusal, or `failed`; null while it runs. */
+  /** `done`, the error code of a refusal, or `failed`; null while the action runs. */
   outcome: z.string().nullable(),
 });
 export type OperatorAction = z.infer<typeof OperatorAction>;
 
 export interface AuditFilter {
-  /** A part of the operator's address. */
+  /** Part of the operator's email address. */
   operator?: string | undefined;
   action?: string | undefined;
-  /** Every action on one of these subjects. */
+  /** Matches all actions on any of these subjects. */
   subjects?: string[] | undefined;
   outcome?: (typeof AUDIT_OUTCOMES)[number] | undefined;
   from?: Date | undefined;
@@ -40,9 +40,9 @@ export interface AuditFilter {
 }
 
 export interface Audit {
-  /** Runs `act` and records it. An error is recorded by its code and thrown again. */
+  /** Records the action and runs `act`. An error's code is recorded, and the error is thrown again. */
   record<T>(what: OperatorAct, act: () => Promise<T>): Promise<T>;
-  /** Newest first. */
+  /** Lists the actions, newest first. */
   list(page: AuditFilter & { before?: Uuid | undefined; limit: number }): Promise<OperatorAction[]>;
 }
 

@@ -1,10 +1,10 @@
-/** Settings of payouts and the ledger check. */
+/** The settings of payouts and of the ledger check. */
 import { domain, flag, number } from "../base/settings.ts";
 
 interface OperatorsConfig {
-  /** How long earnings are held before a payout. */
+  /** How many days earnings are held back before they can be paid out. */
   payoutHoldDays: number;
-  /** Prove the ledger once a day without being asked. */
+  /** Whether the ledger check runs once a day by itself. */
   provesBooks: boolean;
 }
 

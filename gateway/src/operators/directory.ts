@@ -1,4 +1,7 @@
-/** Operators' directory of accounts, searched by name, email address or ID, with suspending and restoring. Nodes are in nodes.ts. */
+/**
+ * The operators' directory of accounts: search by name, email address or ID, and suspend or restore. Nodes are in
+ * nodes.ts.
+ */
 
 import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
@@ -16,7 +19,7 @@ const AccountEntry = row({
   kind: z.enum(ACCOUNT_KINDS),
   name: z.string(),
   suspendedAt: column.moment.nullable(),
-  /** By its owner. */
+  /** When the owner deleted the account. */
   deletedAt: column.moment.nullable(),
   createdAt: column.moment,
   balance: column.pico,
@@ -29,7 +32,7 @@ const AccountEntry = row({
 export type AccountEntry = z.infer<typeof AccountEntry>;
 
 interface AccountSearch {
-  /** A part of the account's name or of the address of someone in its team. */
+  /** Part of the account's name, or of a team member's email address. */
   text?: string | undefined;
   kind?: AccountKind | undefined;
   before?: Uuid | undefined;
@@ -39,9 +42,12 @@ interface AccountSearch {
 export interface Directory {
   search(search: AccountSearch): Promise<AccountEntry[]>;
   find(id: Uuid): Promise<AccountEntry | undefined>;
-  /** Notifies every gateway. False when there is no such account, or its owner deleted it. Repeating it changes nothing. */
+  /**
+   * Suspends or restores an account and notifies every gateway. Returns false if the account does not exist or was
+   * deleted. Repeating the call changes nothing.
+   */
   setSuspended(id: Uuid, suspended: boolean): Promise<boolean>;
-  /** The spending of each key of an account since a time. */
+  /** Each key's spending since a given time, for one account. */
   spendByKey: Usage["byKey"];
   nodes: NodeDirectory;
 }

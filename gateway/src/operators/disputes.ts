@@ -1,11 +1,11 @@
-/** Open disputes over purchases. An operator answers them at the payment provider. */
+/** Lists open disputes over purchases. An operator answers them at the payment provider. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const Dispute = row({
-  /** The provider's name of it. */
+  /** The provider's ID of the dispute. */
   id: z.string(),
   accountId: column.uuid,
   accountName: z.string(),

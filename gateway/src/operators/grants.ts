@@ -5,7 +5,7 @@ import { dollars, type Pico } from "../base/money.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 
 export const GRANT_MAX: Pico = dollars(1_000_000);
-/** The most that an account can hold, by the ledger's constraint `within_64_bits`. */
+/** The maximum balance of an account, from the ledger's constraint `within_64_bits`. */
 export const BALANCE_MAX: Pico = dollars(9_000_000);
 
 interface CreditGrant {
@@ -15,7 +15,10 @@ interface CreditGrant {
   reason: string;
 }
 
-/** `balance_too_large`: nothing was moved, because the account would own more than its ledger can hold. */
+/**
+ * Grants credit. Returns `balance_too_large`, without moving anything, if the balance would exceed what the ledger can
+ * store.
+ */
 export async function grantCredit(
   ledger: Pick<Ledger, "transfer">,
   grant: CreditGrant,
@@ -26,7 +29,7 @@ export async function grantCredit(
     invariant(moved === "moved", `grant ${grant.id} was ${moved}`);
     return "granted";
   } catch (error) {
-    // Asked of the ledger itself, and not of a balance read before: grants may come at the same moment.
+    // The constraint decides, not a balance read before, because grants may be concurrent.
     if ((error as { constraint?: string }).constraint === "within_64_bits") return "balance_too_large";
     throw error;
   }

@@ -26,7 +26,7 @@ describe("the scheduled ledger check", () => {
   });
   after(() => db.close());
 
-  /** A gateway that runs ledger checks: its log, and `turn`, which lets it check and waits for the result. */
+  /** The ledger checks of one gateway, with the clock and log that they use. */
   const gateway = () => {
     const clock = manualClock();
     const lines: { level: number; msg: string; differing?: { name: string }[] }[] = [];
@@ -75,13 +75,13 @@ describe("the scheduled ledger check", () => {
     assert.equal((await books.last())?.askedBy, "olga@example.com");
   });
 
-  test("is cancelled when its gateway stops, and then stores no result", async () => {
+  test("is canceled when its gateway stops, and stores no result", async () => {
     await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
     const before = await verdicts();
     const blocker = await db.pool.connect();
     const { clock, lines, books, stop } = gateway();
     try {
-      // A proof as slow as this lock is long.
+      // The lock makes the check last as long as the test needs.
       await blocker.query("begin; lock table hold in access exclusive mode");
       clock.advance(LOOK_MS);
       const asked = assert.rejects(books.prove("olga@example.com"), { name: "ProofGivenUp" });

@@ -9,17 +9,17 @@ import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
-/** The requester of a scheduled check. */
+/** The requester stored with a scheduled check. */
 export const ON_SCHEDULE = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
 const VERDICTS_KEPT = 400;
-/** The time until an unfinished statement is cancelled again: it may have just begun. */
+/** The pause before unfinished statements are canceled again, because another statement may have begun meanwhile. */
 const ENDS_MS = 100;
 
 const Verdict = row({
   at: column.moment,
-  /** The operator's address, `command line`, or `by itself`. */
+  /** Who requested the check: the operator's email address, `command line`, or `by itself`. */
   askedBy: z.string(),
   tookMs: column.count,
   balanced: z.boolean(),
@@ -32,7 +32,7 @@ const Due = row({ isDue: z.boolean() });
 const DUE = `select not exists (select from books_verdict where at > now() - interval '1 day') as "isDue"`;
 
 export interface LedgerChecks {
-  /** Recomputes every sum from its entries. Throws `ProofGivenUp` when the gateway stops meanwhile. */
+  /** Recomputes every sum from its entries. Throws `ProofGivenUp` if the gateway stops meanwhile. */
   prove(askedBy: string): Promise<Verdict>;
   last(): Promise<Verdict | undefined>;
   /** Cancels running checks, which can take long, so that the gateway can stop. */
@@ -49,7 +49,7 @@ const LAST = `select at, asked_by as "askedBy", took_ms as "tookMs", balanced, c
 export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock; newId: NewId }): LedgerChecks {
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** Running checks, with their database processes. */
+  /** Running checks, each with the ID of its database process. */
   const running = new Map<Promise<unknown>, number | undefined>();
   const check = async () => {
     const checking = checkLedger(pool, { signal, onBackend: (pid) => running.set(checking, pid) });
@@ -91,7 +91,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
         try {
           await pool.query("select pg_cancel_backend(pid) from unnest($1::integer[]) pid", [pids]);
         } catch (error) {
-          // An unreachable database cannot be checked.
+          // With the database unreachable, there is no statement to cancel.
           if (isStorageTrouble(error)) return;
           throw error;
         }
@@ -101,7 +101,10 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
   };
 }
 
-/** Checks the ledger when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
+/**
+ * Checks the ledger when the latest result is a day old, on one of several gateways. Returns a function that stops the
+ * schedule.
+ */
 export function scheduleLedgerChecks(
   books: LedgerChecks,
   options: { pool: pg.Pool; clock: Clock; log: Log },
@@ -158,7 +161,7 @@ export function watchVerdict(books: LedgerChecks, { clock, log }: { clock: Clock
   };
 }
 
-/** Undefined where it is not due, or another gateway is at it. */
+/** Runs the check if it is due. Returns undefined if it is not, or if another gateway is running it. */
 async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<Verdict | undefined> {
   const client = await pool.connect();
   try {

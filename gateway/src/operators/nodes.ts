@@ -1,4 +1,4 @@
-/** All hosts' nodes for operators, with the host's name, searched by name, host and standing. */
+/** The operators' directory of all hosts' nodes: search by name, host and standing, with the host's name. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -16,20 +16,20 @@ export interface NodeEntry extends Node {
 }
 
 interface NodeSearch {
-  /** A part of the node's name. */
+  /** Part of the node's name. */
   text?: string | undefined;
   standing?: NodeStanding | undefined;
-  /** The host's account. */
+  /** The ID of the host's account. */
   host?: Uuid | undefined;
   before?: Uuid | undefined;
   limit: number;
 }
 
 export interface NodeDirectory {
-  /** Newest first. */
+  /** Lists matching nodes, newest first. */
   search(search: NodeSearch): Promise<ListedEntry[]>;
   find(id: Uuid): Promise<NodeEntry | undefined>;
-  /** A host's nodes, including retired ones; the newest thousand. */
+  /** The IDs of the host's newest thousand nodes, including retired ones. */
   idsOf(hostAccountId: Uuid): Promise<Uuid[]>;
 }
 
@@ -66,6 +66,6 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
   };
 }
 
-/** A pattern for `ilike` that matches this text anywhere. Null without a text. The database's wildcards are escaped. */
+/** An `ilike` pattern that matches this text anywhere, with wildcards escaped. Null without a text. */
 export const partOf = (text: string | undefined): string | null =>
   text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;

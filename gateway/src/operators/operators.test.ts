@@ -30,11 +30,11 @@ describe("operators", () => {
 
   const open = (kind: "builder" | "host", name: string): Promise<Uuid> =>
     openAccounts({ pool: db.pool, newId }).open(kind, name);
-  /** Gives a host a balance by a grant. */
+  /** Increases a host's balance by a grant. */
   const earn = (accountId: Uuid, amount: bigint) =>
     ledger.transfer({ id: newId(), kind: "grant", accountId, amount: pico(amount), reason: "test" });
 
-  test("actions are recorded before they run and completed with their outcome, and records never change", async () => {
+  test("record actions before they run, complete them with their outcome, and never change records", async () => {
     const audit = openAudit({ pool: db.pool, newId });
     const act = { operator: "o@example.com", action: "account.suspend", subject: "acc_1", details: { reason: "r" } };
     const during = await audit.record(act, async () => (await audit.list({ limit: 1 }))[0]?.outcome);
@@ -61,7 +61,7 @@ describe("operators", () => {
     }
   });
 
-  test("accounts can be searched by name, people and kind, in pages, and show suspensions", async () => {
+  test("search accounts by name, people and kind, in pages, and see suspensions", async () => {
     const directory = openDirectory({ pool: db.pool });
     const ada = await open("builder", "Ada's 100% under_score");
     await open("host", "Barn");
@@ -93,7 +93,7 @@ describe("operators", () => {
     assert.equal(await directory.setSuspended(newId(), true), false);
   });
 
-  test("nodes can be searched by name, host and standing, newest first, with host names and reasons", async () => {
+  test("search nodes by name, host and standing, newest first, with host names and reasons", async () => {
     const { nodes } = openDirectory({ pool: db.pool });
     const fleet = openFleet({ pool: db.pool, newId });
     const [barn, mill] = [await open("host", "The barn"), await open("host", "The mill")];
@@ -119,7 +119,7 @@ describe("operators", () => {
     assert.equal(await nodes.find(newId()), undefined);
   });
 
-  test("concurrent grants stop at an account's maximum balance, and the ledger balances", async () => {
+  test("cannot grant more than an account's maximum balance, even concurrently", async () => {
     const accountId = await open("builder", "rich");
     const grant = (amount: bigint) =>
       grantCredit(ledger, { id: newId(), accountId, amount: pico(amount), reason: "a test" });
@@ -131,7 +131,7 @@ describe("operators", () => {
     assert.ok((await checkLedger(db.pool)).every(({ differences }) => differences.length === 0));
   });
 
-  test("a suspended host is paid once it is restored", async () => {
+  test("pay a suspended host only once it is restored", async () => {
     const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
     const { setSuspended } = openDirectory({ pool: db.pool });
     const host = await open("host", "under a cloud");
@@ -145,7 +145,7 @@ describe("operators", () => {
     await payouts.markPaid(batch?.id as Uuid, "o@example.com");
   });
 
-  test("payouts include every picodollar once", async () => {
+  test("pay every picodollar exactly once", async () => {
     const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
     const [rich, poor] = [await open("host", "rich"), await open("host", "poor")];
     await earn(rich, 5_000_000n);
@@ -176,7 +176,7 @@ describe("operators", () => {
     assert.ok((await checkLedger(db.pool)).every(({ differences }) => differences.length === 0));
   });
 
-  test("figures of the overview add up", async () => {
+  test("see overview figures that add up", async () => {
     const overview = openOverview({ pool: db.pool });
     const before = await overview.totals();
     await earn(await open("builder", "b"), 3_000n);

@@ -8,7 +8,10 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViews } from "../ledger/views.ts";
 
 const Money = row({
-  /** The builders' balances, the part held for requests in flight, the amount owed to hosts, and the platform's earnings. */
+  /**
+   * The builders' balances, the part of these held for requests in flight, the amount owed to hosts, and the platform's
+   * earnings.
+   */
   builderCredit: column.pico,
   held: column.pico,
   hostsOwed: column.pico,
@@ -19,7 +22,7 @@ const Accounts = row({ builders: column.count, hosts: column.count, suspended: c
 const NodeCount = row({ state: z.enum(NODE_STANDINGS), nodes: column.count });
 
 export interface Totals extends z.infer<typeof Money>, z.infer<typeof Accounts> {
-  /** "online": of those that are ready, the ones that are connected, where that is known. */
+  /** The number of nodes by standing. "online": the ready nodes that are connected, if known. */
   nodes: Partial<Record<NodeStanding | "online", number>>;
 }
 
@@ -34,7 +37,7 @@ const TrafficHour = row({
 type TrafficHour = z.infer<typeof TrafficHour>;
 export type Traffic = Omit<TrafficHour, "hour">;
 
-/** The nodes that could serve a model by their records. Gateways know which are connected. */
+/** The number of nodes that may serve a model according to their records, whether connected or not. */
 const ReadyNodes = row({ model: z.string(), nodes: column.count });
 type ReadyNodes = z.infer<typeof ReadyNodes>;
 
@@ -105,7 +108,10 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
   };
 }
 
-/** The records know which nodes may work; how many of those are connected now, a gateway sees. */
+/**
+ * Adds the number of connected nodes. Node records only contain which nodes may work; connections are tracked by
+ * gateways.
+ */
 export function withOnline({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
   const online = Math.min(ready, connected);
   const away = ready - online;

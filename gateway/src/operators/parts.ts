@@ -1,4 +1,4 @@
-/** Operators' queries and actions as a part for routes. */
+/** Opens the operators' queries and actions, which routes use. */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
@@ -18,20 +18,20 @@ import { openSubjects, type Subjects } from "./subjects.ts";
 export interface OperatorParts {
   audit: Audit;
   books: LedgerChecks;
-  /** Charges by account. */
+  /** Sums of charges by account and model. */
   spend: Spend;
-  /** Nodes that need a look. */
+  /** Nodes that need an operator's attention. */
   attention: Attention;
-  /** The names of the audit log's subjects. */
+  /** Names for the IDs in the audit log. */
   subjects: Subjects;
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
-  /** Disputes that no one has decided, oldest first. */
+  /** Undecided disputes, oldest first. */
   disputes: OpenDisputes;
   /** Recorded incidents. */
   incidents: Incidents;
-  /** The parties of a request. */
+  /** Finds the builder, node and host of a request. */
   partiesOf: PartiesOf;
 }
 
@@ -40,12 +40,12 @@ interface OperatorPartsOptions {
   clock: Clock;
   newId: NewId;
   rules: NodeRules;
-  /** The gateway's version, to compare with agents'. */
+  /** The gateway's version, for comparison with agents' versions. */
   version: string;
   /** The number of connected nodes. */
   online: () => number;
   payoutHoldDays: number;
-  /** Whether the database has incidents by now. */
+  /** Whether the migration that creates the incident tables has run. */
   hasIncidents: () => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A batch pays and sets off amounts that are old enough and in no other batch. */
+/** Tests that a payout batch pays and sets off only amounts that are old enough and in no other batch. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -33,7 +33,7 @@ const balance = async (id: Uuid) => (await ledger.balance(id))?.balance;
 test("earnings are held back until their whole hour is older than the hold-back period", async () => {
   const client = await db.pool.connect();
   try {
-    // now() is constant within a transaction, so no hour begins between writing and reading.
+    // Within one transaction now() is constant, so no new hour can begin between writing and reading.
     await client.query("begin");
     const heldBack = async (days: number, hour: string): Promise<unknown> => {
       const host = newId();
@@ -68,7 +68,7 @@ test("an amount in an open batch is not set off against the owner's debt", async
   await move("refund", builder, dollars(4));
   assert.equal(await payouts.create(ORDER), undefined, "nothing is left to set off");
   assert.deepEqual([await balance(host), await balance(builder)], [dollars(10), dollars(-4)]);
-  // Later earnings are not part of the batch.
+  // Earnings after the batch was created are not part of it.
   await move("grant", host, dollars(3));
   const second = await payouts.create(ORDER);
   assert.deepEqual([second?.setOff, second?.total], [dollars(3), ZERO]);

@@ -1,4 +1,7 @@
-/** Pays hosts in batches: created from what they are owed, exported, and booked when the money was sent. */
+/**
+ * Pays hosts in batches. A batch is created from the amounts owed, exported for the bank, and booked when the money was
+ * sent.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -16,11 +19,11 @@ const PayoutBatch = row({
   /** The number of hosts, and the total. */
   hosts: column.count,
   total: column.pico,
-  /** Earnings that were too recent to be paid. */
+  /** Earnings that are too recent to be paid. */
   heldBack: column.pico,
-  /** Set off against debts of the owners' builder accounts. */
+  /** The amount deducted for debts of the owners' builder accounts (set-off). */
   setOff: column.pico,
-  /** Withheld shares of its hosts at that time, not included in the other sums. */
+  /** The hosts' withheld shares when the batch was created. The other sums do not include them. */
   withheld: column.pico,
 });
 export type PayoutBatch = z.infer<typeof PayoutBatch>;
@@ -31,7 +34,7 @@ const PayoutLine = row({
   accountName: z.string(),
   /** The owners' email addresses. */
   owners: z.array(z.string()),
-  /** The paid amount; zero if everything is held back, set off or too little. */
+  /** The paid amount. Zero if everything is held back, set off or below the minimum. */
   amount: column.pico,
   heldBack: column.pico,
   setOff: column.pico,
@@ -48,30 +51,33 @@ const HostPayout = row({
   heldBack: column.pico,
   setOff: column.pico,
   withheld: column.pico,
-  /** Where it was sent, masked. */
+  /** The payout method that was paid to, masked. */
   paidTo: z.string().nullable(),
 });
 export type HostPayout = z.infer<typeof HostPayout>;
 
 export interface LinesQuery {
-  /** Continues a page after this line. */
+  /** Continues after the line with this ID. */
   after?: Uuid | undefined;
   limit: number;
-  /** Only lines with an amount. */
+  /** Whether to list only lines with an amount above zero. */
   paying?: boolean;
 }
 
-/** `exceedsBalance`: these lines promise more than their hosts have; nothing was booked. */
+/** `exceedsBalance`: the lines of these hosts exceed their balances, and nothing was booked. */
 type MarkPaid = "paid" | "repeated" | "absent" | { exceedsBalance: Uuid[] };
 
 export interface Payouts {
-  /** Includes balances of at least `minimum` that are old enough, except suspended hosts; undefined when there are none. */
+  /**
+   * Creates a batch of all balances of at least `minimum` that are old enough. Suspended hosts are excluded. Returns
+   * undefined if there is nothing to pay.
+   */
   create(parts: { note: string; by: string; minimum: Pico }): Promise<PayoutBatch | undefined>;
   list(page: { before?: Uuid | undefined; limit: number }): Promise<PayoutBatch[]>;
   find(id: Uuid): Promise<PayoutBatch | undefined>;
-  /** Ordered by host name. */
+  /** The batch's lines, ordered by host name. */
   lines(id: Uuid, query: LinesQuery): Promise<PayoutLine[]>;
-  /** One host's lines, newest batch first; `before` is a batch. */
+  /** One host's lines, newest batch first. `before`: the ID of a batch. */
   ofHost(accountId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<HostPayout[]>;
   markPaid(id: Uuid, by: string): Promise<MarkPaid>;
 }
@@ -79,18 +85,18 @@ export interface Payouts {
 interface PayoutsOptions {
   pool: pg.Pool;
   newId: NewId;
-  /** How long earnings are held back. */
+  /** How many days earnings are held back. */
   holdDays: number;
 }
 
-/** Via JSON, because the column exists only since migration 0039. */
+/** Read through JSON, because databases before migration 0039 lack the column. */
 const WITHHELD = "coalesce((to_jsonb(p) ->> 'withheld')::bigint, 0)";
 const BATCH = `select b.id, b.note, b.created_at as "createdAt", b.created_by as "createdBy", b.paid_at as "paidAt",
   b.paid_by as "paidBy", count(p.id) filter (where p.amount > 0)::int as hosts, coalesce(sum(p.amount), 0) as total,
   coalesce(sum(p.held_back), 0) as "heldBack", coalesce(sum(p.set_off), 0) as "setOff",
   coalesce(sum(${WITHHELD}), 0) as withheld from payout_batch b left join payout p on p.batch_id = b.id`;
 
-/** `payout_paid`'s codes; 3: a line exceeds its host's balance. */
+/** The meanings of the codes that `payout_paid` returns. Code 3: a line exceeds its host's balance. */
 const PAID = ["absent", "paid", "repeated"] as const;
 const EXCEEDS_BALANCE = 3;
 const Code = row({ code: column.count });

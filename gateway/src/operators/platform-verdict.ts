@@ -1,10 +1,13 @@
-/** Reads the data with which verdict.ts judges the platform, for operators, the status page and incidents. */
+/**
+ * Reads the data from which verdict.ts judges the platform's state. Operators' pages, the status page and incidents use
+ * the result.
+ */
 import type { Outage } from "../base/dependency.ts";
 import { DAY_MS } from "../base/time.ts";
 import type { Availability, Incident } from "../history/availability.ts";
 import { judgePlatform, type PlatformVerdict } from "./verdict.ts";
 
-/** A model not served for this long does not count as missing. */
+/** A model that no node served for this long does not count as missing. */
 const SERVED_MS = 30 * DAY_MS;
 /** How long the list of recently served models is cached. */
 const SERVED_KEPT_MS = 60_000;
@@ -12,20 +15,20 @@ const INCIDENTS_MAX = 200;
 
 interface Sources {
   availability: Pick<Availability, "sums" | "incidents">;
-  /** For every active model. */
+  /** The number of connected nodes for every active model. */
   capacity: () => { model: string; nodes: number }[];
   outages: { now(): Outage[] };
 }
 
 export interface VerdictNow extends PlatformVerdict {
   capacity: { model: string; nodes: number }[];
-  /** Models that a node served lately. */
+  /** Models that a node served recently. */
   served: ReadonlySet<string>;
 }
 
 export interface Verdicts {
   read(nowMs: number): Promise<VerdictNow>;
-  /** From cached data, while the database is unreachable. */
+  /** Judges from cached data, for use while the database is unreachable. */
   remembered(): VerdictNow;
 }
 

@@ -1,4 +1,4 @@
-/** For operators: a request's owner, its node, and the host's share. */
+/** Finds a request's builder, its node, and the host's share, for operators. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

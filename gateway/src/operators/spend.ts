@@ -1,4 +1,4 @@
-/** Charges by account and model over whole hours, from rollups. */
+/** Sums charges by account and model over whole hours, from rollups (pre-aggregated usage). */
 import type pg from "pg";
 import { z } from "zod";
 import { hasClosedDays, usageRows } from "../db/closed-days.ts";
@@ -16,13 +16,16 @@ interface Span {
 }
 
 export interface Spend {
-  /** Accounts with charges, highest first. */
+  /** The accounts with the highest charges. */
   accounts(span: Span, limit: number): Promise<Spender[]>;
   models(span: Span): Promise<ModelSpend[]>;
 }
 
 const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz" };
-/** The same rules as in performance rollups: refusals by a limit are no requests, client disconnects no errors. */
+/**
+ * The same rules as in performance rollups: requests refused by a limit are not counted, and client disconnects are no
+ * errors.
+ */
 const REQUEST = "outcome not like 'rate\\_limit\\_%'";
 const FAILED = `${REQUEST} and outcome not in ('ok', 'client_closed')`;
 

@@ -1,4 +1,4 @@
-/** Names for the IDs in the audit log. */
+/** Finds names for the IDs in the audit log. */
 import type pg from "pg";
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
@@ -7,14 +7,14 @@ import type { AuditFilter } from "./audit.ts";
 
 interface Subject {
   name: string;
-  /** The account of the key or node. */
+  /** The account that owns the key or node. */
   account: { id: Uuid; name: string } | null;
 }
 
 export interface Subjects {
-  /** By public id, without deleted and unknown ids. */
+  /** The names by public ID. Deleted and unknown IDs are omitted. */
   named(ids: string[]): Promise<Map<string, Subject>>;
-  /** The public ids of an account, its keys and its nodes, the newest of each. */
+  /** The public IDs of an account and of its newest keys and nodes. */
   ofAccount(accountId: Uuid): Promise<string[]>;
 }
 
@@ -28,7 +28,7 @@ const Id = row({ id: column.uuid });
 
 const OF_ACCOUNT_MAX = 1_000;
 
-/** By the ids' prefix. */
+/** The queries for names, by the prefix of the ID. */
 const NAMES = {
   acc: `select id, name, null::uuid as "accountId", null::text as "accountName" from account where id = any ($1::uuid[])`,
   key: named("api_key"),
@@ -70,10 +70,10 @@ export function openSubjects({ pool }: { pool: pg.Pool }): Subjects {
   };
 }
 
-/** The record's filter as people ask for it: by one subject, or by an account with all that is its own. */
+/** A filter of the audit log as the API receives it: by one subject, or by an account with its keys and nodes. */
 interface AskedFilter extends Omit<AuditFilter, "subjects"> {
   subject?: string | undefined;
-  /** `acc_…`. */
+  /** The account's public ID, `acc_…`. */
   account?: string | undefined;
 }
 

@@ -14,7 +14,7 @@ const SEEN = {
   incidents: [],
 };
 
-test("a platform that serves every model it has served before is serving", () => {
+test("a platform is serving if every model that it served before has a node", () => {
   assert.deepEqual(judgePlatform(SEEN), { state: "serving", causes: [] });
 });
 
@@ -26,7 +26,7 @@ test("a platform without a connected node is down", () => {
   });
 });
 
-test("a platform is degraded while a model that it served has no node, since the start of the incident", () => {
+test("a platform is degraded while a model it served has no node, dated from the incident's start", () => {
   const capacity = [
     { model: "a", nodes: 2 },
     { model: "b", nodes: 0 },

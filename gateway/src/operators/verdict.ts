@@ -1,20 +1,20 @@
-/** Judges whether the platform is serving, degraded or down, with the reason. Pure; platform-verdict.ts reads its input. */
+/** Judges whether the platform is serving, degraded or down, and why. Pure; platform-verdict.ts reads the input. */
 import type { Outage } from "../base/dependency.ts";
 import type { VerdictState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";
 
-/** `since`: in Unix milliseconds; null where no one has seen when it began. */
+/** `since`: the start in Unix milliseconds; null if unknown. */
 export type Cause =
   | { code: "unreachable"; part: Outage["part"]; since: number }
-  /** `of`: how many models are offered. */
+  /** `of`: the number of offered models. */
   | { code: "no_capacity"; models: string[]; of: number; since: number | null }
   | { code: "errors"; models: string[]; since: number | null };
 
 interface Seen {
   outages: Outage[];
-  /** For every active model, as the gateway sees it now. */
+  /** The number of connected nodes for every active model, as seen by this gateway. */
   capacity: { model: string; nodes: number }[];
-  /** Recently served models. A model that was never served does not count as missing. */
+  /** Recently served models. Other models do not count as missing. */
   served: ReadonlySet<string>;
   /** Open incidents. */
   incidents: Pick<Incident, "model" | "kind" | "beganAt">[];
@@ -22,7 +22,7 @@ interface Seen {
 
 export interface PlatformVerdict {
   state: VerdictState;
-  /** The most pressing first. */
+  /** The causes, most urgent first. */
   causes: Cause[];
 }
 
@@ -30,7 +30,7 @@ export function judgePlatform({ outages, capacity, served, incidents }: Seen): P
   const needed = outages.filter(({ isNeeded }) => isNeeded);
   const empty = capacity.filter(({ nodes }) => nodes === 0).map(({ model }) => model);
   const isEmpty = capacity.length > 0 && empty.length === capacity.length;
-  // If nothing can be served, models that were never served count too.
+  // If no model can be served, models that were never served count as missing too.
   const missing = isEmpty ? empty : empty.filter((model) => served.has(model));
   const failing = incidents
     .filter(({ kind, model }) => kind === "errors" && !missing.includes(model))

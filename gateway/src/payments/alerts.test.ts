@@ -1,4 +1,4 @@
-/** The low-credit alert: once per fall of the balance with two gateways, and no email is lost. */
+/** Tests the low-credit alert with two gateways: once per fall of the balance, without losing an email. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sessionObject } from "@tollgate/demo-provider/objects.ts";
@@ -31,7 +31,7 @@ beforeEach(() => {
   t.mailed.length = 0;
 });
 
-/** An account with credit and owners. */
+/** Creates an account with credit and owners. */
 async function account(credit: Pico, owners = 1): Promise<Uuid> {
   const id = await t.openBuilder();
   const { pool } = t.db;
@@ -63,7 +63,9 @@ const move = (accountId: Uuid, amount: Pico): Promise<string> =>
 
 const first = (): Alerts => gateways[0] as Alerts;
 
-/** Both gateways check three times concurrently; then the notifications are sent. */
+/**
+ * Both gateways check three times concurrently, and then send the notifications. Returns the number of emails so far.
+ */
 async function look(): Promise<number> {
   await Promise.all([...gateways, ...gateways, ...gateways].map((alerts) => alerts.look()));
   await t.deliverer.send();
@@ -93,7 +95,7 @@ describe("a low-credit alert", () => {
     assert.match(text, /is \$4\.99, below the alert threshold of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
   });
 
-  test("is sent for a recovery followed by a fall between two checks, and not for a fall followed by a recovery", async () => {
+  test("is sent after a rise and fall between two checks, but not after a fall and rise", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -107,7 +109,7 @@ describe("a low-credit alert", () => {
     assert.equal(await look(), 2);
   });
 
-  test("goes to every owner, and waits for the next fall when the threshold is above the balance", async () => {
+  test("goes to every owner, and waits for the next fall if the threshold is above the balance", async () => {
     const id = await account(dollars(3), 3);
     await first().set(id, dollars(5));
     assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });
@@ -130,7 +132,7 @@ describe("a low-credit alert", () => {
     assert.equal(await look(), 1);
     const { sale } = await t.start(id);
     const paid = { ...sale, state: "paid", payment: `pi_${id}`, charge: `ch_${id}` } as const;
-    // The purchase waits for the account's lock with everything else done.
+    // A purchase that has done everything except commit holds the account's lock.
     const client = await t.db.pool.connect();
     await client.query("begin");
     await client.query("select from ledger_account where id = $1 for update", [id]);
@@ -154,7 +156,7 @@ describe("a low-credit alert", () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
-    // The gateway has read a low balance; before it writes, the balance rises.
+    // The balance rises after the gateway has read a low balance and before it writes.
     const client = await t.db.pool.connect();
     await client.query("begin");
     await client.query("select from credit_alert where account_id = $1 for update", [id]);
@@ -181,7 +183,7 @@ describe("an alert email", () => {
     await move(id, dollars(-6));
   };
 
-  test("is retried with growing delays under one ID while the mail server is unreachable", async () => {
+  test("is retried with growing delays and the same ID while the mail server is unreachable", async () => {
     await fall();
     mailServer = "away";
     assert.equal(await look(), 0);
@@ -195,10 +197,10 @@ describe("an alert email", () => {
     assert.equal(await waiting(), 0);
   });
 
-  test("is sent by another gateway when the first one died", async () => {
+  test("is sent by another gateway if the first one dies", async () => {
     await fall();
     await first().look();
-    // Taken for sending, and never recorded as sent.
+    // A gateway claimed this delivery and died before recording the result.
     await t.db.pool.query("update notification_delivery set attempts = 1, next_at = $1 where state = 'pending'", [
       new Date(clock.now() + 120_000),
     ]);
@@ -207,7 +209,7 @@ describe("an alert email", () => {
     assert.equal(await look(), 1);
   });
 
-  test("is given up after three days, with a log line", async () => {
+  test("is discarded after three days, with a log line", async () => {
     await fall();
     mailServer = "away";
     await look();

@@ -1,7 +1,7 @@
 /**
- * The low-credit alert: owners get one email each time the balance falls below the threshold. A job finds such accounts, so requests do
- * not wait. One row update marks the alert as sent, so one of several gateways sends it; a transfer that raises the balance resets it
- * (`ledger_transfer`).
+ * The low-credit alert: owners get one email each time the balance falls below the threshold. A job finds these
+ * accounts, so requests do not wait. One row update claims the alert, so only one of several gateways sends it. A
+ * transfer that raises the balance resets the alert (`ledger_transfer`).
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -25,7 +25,7 @@ const Low = row({
 
 export interface Alerts {
   of(accountId: Uuid): Promise<Alert | undefined>;
-  /** Null: no threshold. A threshold above the balance applies to the next fall. */
+  /** Sets the threshold; null removes it. A threshold above the current balance applies to the next fall. */
   set(accountId: Uuid, mark: Pico | null): Promise<void>;
   /** Sends due alerts, and returns their number. */
   look(): Promise<number>;
@@ -50,7 +50,7 @@ export async function setAlert(pool: pg.Pool, accountId: Uuid, mark: Pico | null
 }
 
 export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Notify; newId: NewId }): Alerts {
-  /** False when another gateway was first, or the balance rose meanwhile. */
+  /** Returns false if another gateway claimed the alert first, or if the balance rose meanwhile. */
   const tell = ({ id, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const { rowCount } = await client.query(
@@ -61,7 +61,7 @@ export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Not
       return await notify(client, {
         accountId: id,
         kind: "low_credit",
-        // The update above claimed this alert exclusively.
+        // Safe to send: the update above claimed the alert for this gateway.
         about: newId(),
         data: { balance_micro: exactMicro(balance), threshold_micro: exactMicro(mark) },
       });

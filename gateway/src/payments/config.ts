@@ -2,13 +2,13 @@
 import { bothOrNeither, domain, flag, text } from "../base/settings.ts";
 
 interface PaymentsConfig {
-  /** Undefined: credit cannot be bought. */
+  /** Undefined if credit cannot be bought. */
   payments:
     | {
         secretKey: string;
-        /** The webhook signing secrets: two during a replacement. */
+        /** The secrets that sign webhooks: two while one is being replaced. */
         webhookSecrets: string[];
-        /** Undefined: Stripe's own API. */
+        /** Undefined means Stripe's own API. */
         apiBase: string | undefined;
         /** Whether Stripe creates an invoice for every checkout. */
         invoices: boolean;

@@ -1,6 +1,6 @@
 /**
- * The saved card of an account, used for automatic top-ups. It is saved on the provider's page; we store the provider's ID, the brand
- * and the last four digits.
+ * An account's saved card for automatic top-ups. The buyer saves it on the provider's page. The gateway stores only the
+ * provider's ID, the brand and the last four digits.
  */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
@@ -27,11 +27,14 @@ interface SetupPage {
 
 interface Methods {
   of(accountId: Uuid): Promise<Method | undefined>;
-  /** The page that saves a card, or the seconds to wait when too many were opened within the hour. */
+  /**
+   * Returns the URL of the page that saves a card, or the seconds to wait if too many pages were opened within the
+   * hour.
+   */
   openSetup(accountId: Uuid, page: SetupPage): Promise<{ url: string } | { waitS: number }>;
-  /** Whether the provider's customer is ours. */
+  /** Whether the provider's customer belongs to an account of this platform. */
   isOurs(customer: string): Promise<boolean>;
-  /** Removes the card here and at the provider, and turns top-ups off. False when there was none. */
+  /** Removes the card here and at the provider, and turns top-ups off. Returns false if there was none. */
   remove(accountId: Uuid): Promise<boolean>;
 }
 
@@ -59,7 +62,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       "insert into payment_customer (account_id, live, provider_customer) values ($1, $2, $3) on conflict do nothing",
       [accountId, live, opened],
     );
-    // If two gateways create a customer concurrently, the first one's is used.
+    // If two gateways create a customer concurrently, both use the one stored first.
     return (await find())?.customer ?? opened;
   };
 
@@ -79,7 +82,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       const { setups, wait } = await queryOne(
         pool,
         Setups,
-        // Reads the locked row again, because a join does not re-read other tables after waiting for a lock.
+        // Reads the locked row again, because after waiting for a lock a join does not re-read other tables.
         `update payment_customer
             set setups = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups + 1 else 1 end,
                 setups_since = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups_since else $3 end
@@ -101,7 +104,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       await provider.forgetMethod(saved.method);
       await inTransaction(pool, async (client) => {
         await stopTopUp(client, accountId);
-        // The provider's times have a resolution of one second.
+        // Rounded to whole seconds, the resolution of the provider's times.
         await client.query(
           `update payment_customer
               set provider_method = null, brand = null, last4 = null, as_of = date_trunc('second', $3::timestamptz)
@@ -114,7 +117,10 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
   };
 }
 
-/** An event older than the stored state, or repeated after the card was removed, changes nothing. */
+/**
+ * Stores a saved card. An event that is older than the stored state, or repeated after the card was removed, changes
+ * nothing.
+ */
 export async function saveMethod(client: pg.PoolClient, saved: SavedMethod, asOf: Date): Promise<boolean> {
   const { rowCount } = await client.query(
     `update payment_customer set provider_method = $2, brand = $3, last4 = $4, as_of = $5

@@ -1,4 +1,7 @@
-/** Exactly-once processing: concurrent deliveries to two gateways, and connections that break in the middle. */
+/**
+ * Tests that each payment event counts exactly once, with concurrent deliveries to two gateways and connections that
+ * break midway.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
@@ -47,7 +50,7 @@ describe("concurrent events", () => {
     assert.deepEqual(rows, [{ deliveries: 50 }]);
   });
 
-  test("reach the right sum for 50 different events of one checkout, including refunds and disputes", async () => {
+  test("reach the right sum for 50 different events of one checkout, with refunds and disputes", async () => {
     const { account, id, sale } = await paidSale();
     const refunded = { ...sale, refunds: [{ id: `re_${id}`, cents: 700, status: "succeeded" }] };
     const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
@@ -87,7 +90,7 @@ describe("concurrent events", () => {
 });
 
 describe("interrupted events", () => {
-  /** Runs `work` while the ledger is locked, so that a delivery stops in its transaction just before it moves money. */
+  /** Runs `work` while the ledger is locked, so that a delivery waits in its transaction just before it moves money. */
   async function stopped(body: string, work: (pid: number, delivery: Promise<void>) => Promise<void>): Promise<void> {
     const blocker = await t.db.pool.connect();
     try {
@@ -107,12 +110,12 @@ describe("interrupted events", () => {
     }
   }
 
-  test("leave nothing if the connection is killed before the commit, and the next delivery credits once", async () => {
+  test("leave no change if the connection is killed before the commit, and the next delivery credits once", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {
       const failed = assert.rejects(delivery);
-      // Like the loss of the gateway's machine, which leaves no one to roll back.
+      // Terminates the connection, as if the gateway's machine failed without a rollback.
       await t.db.pool.query("select pg_terminate_backend($1)", [pid]);
       await failed;
       assert.deepEqual(await rowsFor(account, id), { transfers: 0, moves: 0, events: 0, state: "open" });
@@ -139,7 +142,7 @@ describe("interrupted events", () => {
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("are rolled back when the transaction fails at its very end", async () => {
+  test("are rolled back if the transaction fails at its very end", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await t.db.pool.query(
@@ -156,7 +159,7 @@ describe("interrupted events", () => {
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("cannot credit a checkout twice, because the database refuses it", async () => {
+  test("cannot credit a checkout twice, because a database constraint refuses it", async () => {
     const { account, id, sale } = await paidSale();
     await deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(sale)));
     const transfer = { id: t.newId(), kind: "purchase", accountId: account, amount: dollars(20) } as const;

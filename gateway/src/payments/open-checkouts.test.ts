@@ -28,14 +28,14 @@ async function full(): Promise<Uuid> {
 }
 
 describe("open checkouts of one account", () => {
-  test("are limited: the next one is refused with a retry time and not opened at the provider", async () => {
+  test("have a limit: the next one is refused with a retry time, and not opened at the provider", async () => {
     const account = await full();
     const sales = t.demo.shop.sales.length;
     const refused = await refusalOf(account);
     assert.deepEqual([refused.status, refused.code], [429, "rate_limit_requests"]);
     assert.match(refused.message, /10 checkouts of the last hour are still open\./);
     const wait = Number(refused.headers["retry-after"]);
-    // An hour, less the time since they were opened.
+    // The wait is an hour less the time since the checkouts were opened.
     assert.ok(wait > 0 && wait <= 3600, `${wait}`);
     assert.equal(refused.retry, "never", "nobody waits for an hour on their own");
     assert.equal(t.demo.shop.sales.length, sales);

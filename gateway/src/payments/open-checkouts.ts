@@ -1,4 +1,4 @@
-/** Limits an account's open checkouts, so that a script cannot open payment pages without end. */
+/** Limits an account's open checkouts, so that a script cannot open an unlimited number of payment pages. */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -7,19 +7,19 @@ import { column, queryOne, row } from "../db/rows.ts";
 
 const WINDOW_S = 3600;
 
-/** `wait` is null when the account has no open checkout. */
+/** `wait`: seconds until the oldest open checkout no longer counts; null without open checkouts. */
 const Counted = row({ others: column.count, wait: z.int().nullable() });
 
 interface OpenCheckouts {
   /**
-   * Runs `open`, which records the checkout `id`, unless the account has too many within the last hour; then returns the seconds to
-   * wait.
+   * Runs `open`, which records the checkout `id`. If the account has opened too many within the last hour, returns the
+   * seconds to wait instead.
    */
   within<T>(accountId: Uuid, id: Uuid, open: () => Promise<T>): Promise<{ opened: T } | { waitS: number }>;
 }
 
 export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
-  /** Checkouts that this gateway is opening, by account. They count before they are recorded. */
+  /** Checkouts that this gateway is currently opening, by account. They count before they are recorded. */
   const inFlight = new Map<Uuid, Set<Uuid>>();
 
   return {

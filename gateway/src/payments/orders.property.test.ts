@@ -1,7 +1,7 @@
 /**
- * Events in any order compared with simple models: first every order of five events, with the balance after each; then random histories of
- * a sale at the demo provider, whose events arrive shuffled, repeated and concurrently at two gateways. A failure prints the seed;
- * TEST_SEED repeats it.
+ * Compares events in any order with simple models. First: every order of five events, and the balance after each.
+ * Second: random histories of a sale at the demo provider, whose events arrive shuffled, repeated and concurrently at
+ * two gateways. A failure prints the seed; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -78,14 +78,14 @@ const step = fc.oneof(
 const history = fc.record({
   begin: fc.constantFrom("pay", "pay", "later-arrives", "later-arrives", "later-fails", "later", "expire", "nothing"),
   steps: fc.array(fc.record({ step, pauseMs: fc.constantFrom(0, 400, 2000) }), { maxLength: 8 }),
-  /** Some endpoints subscribe to only one of the two kinds of refund events. */
+  /** Some webhook endpoints subscribe to only one of the two kinds of refund events. */
   told: fc.constantFrom("both", "both", "totals", "singly"),
   repeats: fc.array(fc.nat(99), { maxLength: 8 }),
   order: fc.array(fc.nat(999), { minLength: 40, maxLength: 40 }),
   atOnce: fc.integer({ min: 1, max: 6 }),
 });
 
-test("random events, shuffled, repeated and concurrent, lead to the sale's true balance", async () => {
+test("gives a sale its true balance for random events, shuffled, repeated and concurrent", async () => {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
   await fc.assert(
     fc.asyncProperty(history, async (script) => {
@@ -107,14 +107,14 @@ test("random events, shuffled, repeated and concurrent, lead to the sale's true 
 
 type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-/** The expected balance of the account, by the demo shop's records. */
+/** The account's expected balance, computed from the demo provider's records. */
 function worth(sale: Sale): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
   return sale.cents - refunded(sale) - disputed;
 }
 
-/** Runs the script at its own demo shop and returns the bodies of the sent events. */
+/** Runs the script at a demo provider of its own, and returns the bodies of the sent events. */
 function play(sale: Sale, { begin, steps, told }: Script): string[] {
   const clock = manualClock();
   const bodies: string[] = [];
@@ -136,7 +136,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     const open = sale.disputes.find(({ status }) => status === "needs_response");
     const left = refundable(sale);
     if (step.do === "refund" && left > 0) shop.refund(sale, Math.max(1, Math.floor((left * step.part) / 100)));
-    // Without events of single refunds, a failed one cannot be noticed.
+    // Without events about single refunds, the gateway cannot notice a failed refund.
     const failing = told === "totals" ? undefined : live[step.do === "fail-refund" ? step.which % live.length : 0];
     if (step.do === "fail-refund" && failing !== undefined) shop.failRefund(sale, failing);
     if (step.do === "dispute" && sale.disputes.length === 0) shop.dispute(sale);

@@ -1,4 +1,4 @@
-/** What can be bought: fixed packs or a custom amount. The price equals the credit. */
+/** The packs of credit that can be bought, besides custom amounts. The price equals the credit. */
 import { dollars, type Pico } from "../base/money.ts";
 
 export interface Pack {
@@ -13,7 +13,7 @@ export const PACKS: readonly Pack[] = [5, 20, 100, 500].map((amount) => ({
   price: dollars(amount),
 }));
 
-/** The pack ID of a custom amount, and of an automatic top-up. */
+/** The pack IDs of a custom amount and of an automatic top-up. */
 export const CUSTOM = "custom";
 export const AUTOMATIC = "automatic";
 

@@ -1,9 +1,9 @@
-/** The payments that routes use. */
+/** The payment functions that routes use. */
 import type { Alerts } from "./alerts.ts";
 import type { Payments } from "./payments.ts";
 
 export interface PaymentParts {
   alerts: Alerts;
-  /** Undefined: credits cannot be bought. */
+  /** Undefined if credit cannot be bought. */
   payments: Payments | undefined;
 }

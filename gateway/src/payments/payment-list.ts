@@ -7,14 +7,14 @@ import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { AUTOMATIC } from "./packs.ts";
 
 const Payment = row({
-  /** The payment's cursor in the list. */
+  /** The payment's cursor (position) in the list. */
   place: z.string(),
   kind: z.enum(PAYMENT_KINDS),
   state: z.enum(PAYMENT_STATES),
   amount: column.pico,
-  /** The purchase, or the purchase that was refunded or disputed. */
+  /** The ID of the purchase, or of the purchase that was refunded or disputed. */
   purchaseId: column.uuid,
-  /** The provider's ID of a refund or dispute; null for a purchase. */
+  /** The provider's ID of the refund or dispute; null for a purchase. */
   providerId: z.string().nullable(),
   pack: z.string(),
   at: column.moment,
@@ -24,7 +24,7 @@ export type Payment = z.infer<typeof Payment>;
 const Paid = row({ session: z.string().nullable(), payment: z.string().nullable() });
 type Paid = z.infer<typeof Paid>;
 
-/** A cursor is the time in microseconds and the ID, so that simultaneous payments have an order. */
+/** The cursor consists of the time in microseconds and the ID, so that simultaneous payments have a fixed order. */
 const PLACE = "lpad((extract(epoch from at) * 1000000)::bigint::text, 18, '0') || ' ' || id";
 
 export function listPayments(
@@ -58,7 +58,7 @@ export function listPayments(
   );
 }
 
-/** The account's purchase, with the ID that the provider needs to find its receipt. */
+/** Finds an account's purchase with the ID that the provider needs to find its receipt. */
 export const findPaid = (pool: pg.Pool, accountId: Uuid, id: Uuid): Promise<Paid | undefined> =>
   queryRow(
     pool,

@@ -1,6 +1,6 @@
 /**
- * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The redirect of the
- * buyer's browser is never trusted. Automatic top-ups use a saved card (top-ups.ts).
+ * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The
+ * return of the buyer's browser proves nothing and moves no money. Automatic top-ups use a saved card (top-ups.ts).
  */
 import { PROVIDER_UNREACHABLE } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
@@ -22,14 +22,14 @@ import { openTopUps, type TopUps, turnOff } from "./top-ups.ts";
 
 interface CheckoutRequest {
   accountId: Uuid;
-  /** A pack, or an amount in whole cents. */
+  /** The purchase: a pack, or an amount in whole cents. */
   what: { packId: string } | { amount: Pico };
-  /** The URLs for the buyer's return, by the checkout's ID (`pay_…`). */
+  /** Returns the URL to which the buyer returns, given the checkout's ID (`pay_…`). */
   successUrl: (reference: string) => string;
   cancelUrl: (reference: string) => string;
 }
 
-/** The purchased credit; `pack` if it was one. */
+/** The purchased credit. `pack`: the pack's ID; null for a custom amount. */
 type Goods = Pick<Pack, "name" | "price"> & { pack: string | null };
 
 interface StartedCheckout extends Goods {
@@ -46,23 +46,23 @@ interface SetupRequest {
 export interface Payments {
   packs: readonly Pack[];
   /**
-   * 422 `unknown_pack`; 429 `rate_limit_requests` for too many open checkouts; 502 `payment_provider_unavailable`. On an error nothing
-   * was recorded and nothing can be paid.
+   * Opens a checkout. 422 `unknown_pack`; 429 `rate_limit_requests` for too many open checkouts; 502
+   * `payment_provider_unavailable`. After an error nothing is recorded and nothing can be paid.
    */
   checkout(request: CheckoutRequest): Promise<StartedCheckout>;
-  /** The saved card for automatic top-ups. */
+  /** The account's saved card for automatic top-ups. */
   method(accountId: Uuid): Promise<Method | undefined>;
-  /** The page that saves a card. 429 `rate_limit_requests`, 502 `payment_provider_unavailable`. */
+  /** Opens the page that saves a card. 429 `rate_limit_requests`, 502 `payment_provider_unavailable`. */
   openSetup(request: SetupRequest): Promise<{ url: string }>;
-  /** False when none is saved. 502 `payment_provider_unavailable`: then it stays saved. */
+  /** Returns false if no card is saved. 502 `payment_provider_unavailable`: the card stays saved. */
   removeMethod(accountId: Uuid): Promise<boolean>;
   topUps: TopUps;
   list(accountId: Uuid, page: { before: string | undefined; limit: number }): Promise<Payment[]>;
-  /** Undefined when the account has no such purchase. 502 `payment_provider_unavailable`. */
+  /** Returns undefined if the account has no such purchase. 502 `payment_provider_unavailable`. */
   receipts(accountId: Uuid, purchaseId: Uuid): Promise<ReceiptUrls | undefined>;
-  /** Resolves when all effects of the event are committed. 400 `invalid_signature`. */
+  /** Processes a webhook. Resolves when all effects of the event are committed. 400 `invalid_signature`. */
   receive(body: Buffer, signature: string | undefined): Promise<void>;
-  /** Deletes old events of the provider, and returns their number. */
+  /** Deletes old provider events, and returns their number. */
   sweep(): Promise<number>;
 }
 
@@ -93,7 +93,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         cancelUrl: cancelUrl(reference),
       }),
     );
-    // The checkout is recorded before the buyer gets the URL.
+    // The checkout is recorded before the buyer gets its URL, so that no payment can precede the record.
     await pool.query(
       "insert into payment_checkout (id, account_id, pack, amount, live, provider_session) values ($1, $2, $3, $4, $5, $6)",
       [id, accountId, goods.pack ?? CUSTOM, goods.price.toString(), provider.live, session],
@@ -151,7 +151,8 @@ export function openPayments(options: PaymentsOptions): Payments {
         throw invalidRequest("livemode", `This is a ${theirs} mode event; this gateway uses ${ours} mode.`);
       }
       const { news } = event;
-      // The card is requested from the provider first: if that fails, nothing is acknowledged and the event is sent again.
+      // Requests the card from the provider first. If that fails, the event is not acknowledged, so the provider sends
+      // it again.
       const saved =
         news.kind === "setup" && (await methods.isOurs(news.customer))
           ? await orUnavailable(log, { event: event.id }, () => provider.savedMethod(news.setup))
@@ -169,7 +170,10 @@ function goodsOf(what: CheckoutRequest["what"]): Goods {
   return { pack: pack.id, name: pack.name, price: pack.price };
 }
 
-/** Clients wait at most a minute on their own; for a longer wait they ask the person. */
+/**
+ * An error with a retry time. Client libraries wait at most a minute by themselves; a longer wait is left to the
+ * person.
+ */
 function tooManyOpen(waitS: number): Fault {
   return fault("rate_limit_requests", {
     retry: waitS > 60 ? "never" : "later",
@@ -215,6 +219,6 @@ function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkout
   }
 }
 
-/** For the log, which cannot print bigints. */
+/** Converts bigints to text, because the logger cannot print them. */
 const plain = (news: ProviderEvent["news"]): unknown =>
   JSON.parse(JSON.stringify(news, (_key, value) => (typeof value === "bigint" ? value.toString() : value)));

@@ -1,35 +1,35 @@
 /**
- * The payment provider's port: opens checkouts, saves and charges cards, and parses events. Amounts are in the currency's smallest
- * unit.
+ * The interface to a payment provider: opens checkouts, saves and charges cards, and parses events. Amounts are in the
+ * currency's smallest unit.
  */
 import { type Pico, pico } from "../base/money.ts";
 import type { ReversalKind, TopUpFailure } from "../base/states.ts";
 
 export interface Money {
   minor: bigint;
-  /** ISO 4217, lower case. */
+  /** The ISO 4217 code in lower case. */
   currency: string;
 }
 
 export const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
-/** Limits of a checkout; every price is a whole number of cents. */
+/** Converts to whole cents. Exact, because every price is a whole number of cents. */
 export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
-/** The maximum ledger amount; other products in the provider's account may cost more. */
+/** The largest amount that the ledger can store. Other products in the same provider account may cost more. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
-/** Undefined for an amount that no checkout of ours can have: another currency, or too much. */
+/** Undefined if no checkout of this platform can have the amount: another currency, or more than the maximum. */
 export function inPico({ minor, currency }: Money): Pico | undefined {
   const amount = minor * PICO_PER_CENT;
   return currency === CURRENCY && amount <= AMOUNT_MAX ? pico(amount) : undefined;
 }
 
 export interface CheckoutOrder {
-  /** `pay_…`: identifies the checkout at the provider and makes this call idempotent. */
+  /** The checkout's ID, `pay_…`, at the provider. It also makes the call idempotent. */
   reference: string;
-  /** `acc_…`, for the provider's records. */
+  /** The account's ID, `acc_…`, for the provider's records. */
   account: string;
   product: string;
   price: Pico;
@@ -39,11 +39,11 @@ export interface CheckoutOrder {
 
 export interface OpenedCheckout {
   session: string;
-  /** The payment page. */
+  /** The URL of the payment page. */
   url: string;
 }
 
-/** The page that saves a card. */
+/** The order for a page that saves a card. */
 export type SetupOrder = Pick<CheckoutOrder, "reference" | "account" | "successUrl" | "cancelUrl"> & {
   customer: string;
 };
@@ -56,30 +56,30 @@ export interface SavedMethod {
   last4: string | null;
 }
 
-/** A purchase with a saved method, without the buyer. `reference` makes the call idempotent. */
+/** A purchase with a saved payment method, without the buyer's presence. `reference` makes the call idempotent. */
 export type ChargeOrder = Pick<CheckoutOrder, "reference" | "account" | "product" | "price"> & {
   customer: string;
   method: string;
 };
 
-/** The result of a purchase without a page, from the response or an event. */
+/** The result of a purchase with a saved payment method, from the response or from an event. */
 export interface IntentNews {
   kind: "intent";
   reference: string;
   payment: string | null;
   seen: "pending" | "failed" | "paid";
   total: Money | null;
-  /** Why, where it failed. */
+  /** The reason if the purchase failed, otherwise null. */
   failure: TopUpFailure | null;
 }
 
-/** The receipt's page; null if the provider has none. */
+/** The URLs of a purchase's receipts; null if the provider has none. */
 export interface ReceiptUrls {
   receipt: string | null;
   invoice: string | null;
 }
 
-/** A parsed event. `payment` is the provider's payment ID. */
+/** The content of an event. `payment` is the provider's payment ID. */
 export type PaymentNews =
   | {
       kind: "session";
@@ -90,7 +90,7 @@ export type PaymentNews =
       total: Money | null;
     }
   | IntentNews
-  /** A card was saved on one of our pages; `setup` identifies it. */
+  /** A card was saved on a page of this platform; `setup` identifies it. */
   | { kind: "setup"; customer: string; setup: string }
   /** The sum of all refunds of a payment so far. */
   | { kind: "refunded"; payment: string; total: Money }
@@ -106,20 +106,23 @@ export interface ProviderEvent {
 }
 
 export interface PaymentProvider {
-  /** Whether it moves real money. */
+  /** Whether the event is about real money (live mode). */
   live: boolean;
-  /** Throws ProviderUnavailable; then nothing can be paid. */
+  /** Opens a checkout. Throws ProviderUnavailable, and then nothing can be paid. */
   openCheckout(order: CheckoutOrder): Promise<OpenedCheckout>;
-  /** The provider's customer ID for the account. Throws ProviderUnavailable, like all calls below. */
+  /** Returns the provider's customer ID for the account. Throws ProviderUnavailable, like all calls below. */
   openCustomer(account: string): Promise<string>;
   openSetup(order: SetupOrder): Promise<{ url: string }>;
   savedMethod(setup: string): Promise<SavedMethod>;
-  /** Succeeds also if the provider has already removed it. */
+  /** Removes a saved card. Succeeds even if the provider has already removed it. */
   forgetMethod(method: string): Promise<void>;
-  /** Whether it was paid. If this throws, the outcome is unknown and the same order must be sent again. */
+  /**
+   * Charges a saved card and returns the result. If this throws, the result is unknown, and the same order must be sent
+   * again.
+   */
   charge(order: ChargeOrder): Promise<IntentNews>;
   receipts(of: { session: string | null; payment: string }): Promise<ReceiptUrls>;
-  /** Throws 400 `invalid_signature`, or 400 for a signed event that cannot be parsed. */
+  /** Parses a webhook. Throws 400 `invalid_signature`, or 400 for a signed event that cannot be parsed. */
   readEvent(body: Buffer, signature: string | undefined): ProviderEvent;
 }
 

@@ -29,7 +29,7 @@ after(async () => {
 const send = (type: string, object: object, more?: Parameters<typeof eventBody>[2]): Promise<void> =>
   deliver(t.receivers[0], t.demo, eventBody(type, object, more));
 
-/** The balance in dollars. */
+/** The account's balance in dollars. */
 const dollarsOf = async (accountId: Uuid): Promise<number> =>
   Number((await t.balance(accountId)) / (PICO_PER_DOLLAR / 100n)) / 100;
 
@@ -55,7 +55,7 @@ async function outcomeOf(event: string): Promise<{ outcome: string; deliveries: 
 const reversal = (id: string, cents: number, status: string): Reversal => ({ id, cents, status });
 
 describe("a payment event", () => {
-  test("credits a paid checkout once, with a reason its owner can read", async () => {
+  test("credits a paid checkout once, with a reason that the owner can understand", async () => {
     const { account, id, paid } = await bought("pack_100");
     await send("checkout.session.completed", sessionObject(paid), { id: "evt_paid" });
     assert.equal(await dollarsOf(account), 100);
@@ -89,7 +89,7 @@ describe("a payment event", () => {
     assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
   });
 
-  test("debits the difference to earlier refunds, even below zero", async () => {
+  test("debits only the difference to earlier refunds, even below a balance of zero", async () => {
     const { account, paid } = await bought();
     await send("checkout.session.completed", sessionObject(paid));
     await t.ledger.transfer({
@@ -109,7 +109,7 @@ describe("a payment event", () => {
     assert.equal(rows[0].overdrawn, true);
   });
 
-  test("debits a refund once that is reported both alone and in the total, and reverses a failed refund", async () => {
+  test("debits once a refund that is reported both alone and in the total, and reverses a failed refund", async () => {
     const { account, paid } = await bought();
     const refund = reversal("re_c", 700, "pending");
     await send("checkout.session.completed", sessionObject(paid));
@@ -119,7 +119,7 @@ describe("a payment event", () => {
     assert.equal(await dollarsOf(account), 13);
     await send("refund.failed", refundObject(paid, { ...refund, status: "failed" }), { created: 1_900_000_001 });
     assert.equal(await dollarsOf(account), 20);
-    // The total is the same as before the first refund, but this is another refund.
+    // The refund total equals that before the first refund, but this is a second refund.
     const second = reversal("re_d", 700, "succeeded");
     await send("charge.refunded", chargeObject({ ...paid, refunds: [second] }), { created: 1_900_000_002 });
     await send("refund.created", refundObject(paid, second), { created: 1_900_000_002 });
@@ -188,7 +188,7 @@ describe("a payment event", () => {
   });
 });
 
-describe("credits nothing when its amount, currency or account do not match", () => {
+describe("an event credits nothing if its amount, currency or account does not match the checkout", () => {
   const cases: [string, (session: object) => object][] = [
     ["too little was paid", (session) => ({ ...session, amount_total: 1999 })],
     ["too much was paid", (session) => ({ ...session, amount_total: 2001 })],
@@ -208,7 +208,7 @@ describe("credits nothing when its amount, currency or account do not match", ()
       const alert = t.logged.findLast(({ event }) => event === `evt_${id}`);
       assert.equal(alert?.level, 50);
       assert.match(String(alert?.msg), /does not match its checkout/);
-      // The payment is returned to the buyer, and the account was never credited.
+      // The provider returns the payment to the buyer. The account was never credited, so nothing is debited.
       await send("charge.refunded", chargeObject({ ...paid, refunds: [reversal(`re_${id}`, 2000, "succeeded")] }));
       assert.equal(await dollarsOf(account), 0);
     });
@@ -251,7 +251,7 @@ test("acknowledges an event of another type and records it as ignored", async ()
   assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
 });
 
-test("acknowledges and ignores another product's refund above our maximum amount", async () => {
+test("acknowledges and ignores another product's refund, even above the maximum amount", async () => {
   const charge = { payment_intent: "pi_of_a_house", amount_refunded: 2_000_000_000, currency: "usd" };
   await send("charge.refunded", charge, { id: "evt_house" });
   assert.equal((await outcomeOf("evt_house"))?.outcome, "ignored");
@@ -269,7 +269,7 @@ test("refuses an event that mixes live and test mode", async () => {
   assert.equal(await dollarsOf(account), 0);
 });
 
-test("a gateway in live mode refuses an event of test mode and credits nothing", async () => {
+test("refuses a test-mode event in live mode and credits nothing", async () => {
   const { account, paid } = await bought();
   const { notify, newId } = t;
   const live = openPayments({

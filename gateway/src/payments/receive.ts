@@ -1,7 +1,7 @@
 /**
- * Handles a provider's event in one transaction, from parsing to the transfer: it commits completely, or the provider sends it again. A
- * repeated event moves nothing. Lock order: payment, checkout, the account's automatic purchases, ledger accounts, event. Tables:
- * gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
+ * Processes a provider's event in one transaction. It either commits completely, or the provider sends the event again.
+ * A repeated event moves no money. Lock order: payment, checkout, the account's automatic purchases, ledger accounts,
+ * event. Tables: gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
@@ -37,10 +37,10 @@ export interface EventResult {
   moves: Move[];
 }
 
-/** A timeout, so that a stalled gateway does not keep accounts locked. */
+/** A timeout for the transaction, so that a stalled gateway does not keep accounts locked. */
 const IDLE_MAX = "set local idle_in_transaction_session_timeout = '10s'";
 
-/** Called within the transaction when an automatic purchase failed, or was refunded or disputed. */
+/** Called within the transaction when an automatic purchase failed or was refunded or disputed. */
 export type OnFailed = (client: pg.PoolClient, accountId: Uuid, failure: TopUpFailure) => Promise<void>;
 
 interface TakeInOptions {
@@ -63,7 +63,7 @@ export async function processEvent(
   });
 }
 
-/** Handles the response to an automatic purchase like an event. */
+/** Processes the response to an automatic purchase in the same way as an event. */
 export async function processChargeAnswer(
   options: Omit<TakeInOptions, "newId">,
   news: IntentNews,
@@ -100,7 +100,7 @@ async function applySession(
   onFailed: OnFailed,
 ): Promise<EventResult> {
   const found = await lockCheckout(client, { session: news.session });
-  // Other products may use the same provider account; their checkouts have no ID of ours.
+  // Other products may use the same provider account. Their checkouts do not have an ID of this platform.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
   const asked = { reference: publicId("pay", found.id), amount: found.amount, payment: found.payment };
   const verdict = judge(asked, news);
@@ -112,7 +112,10 @@ async function applySession(
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
 
-/** Only for purchases without a page. A checkout's failed payment is not final, because the buyer can use another card. */
+/**
+ * Applies to purchases without a payment page. A checkout's failed payment is not final, because the buyer can use
+ * another card.
+ */
 async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<EventResult> {
   const id = parseId("pay", news.reference);
   const found = id === undefined ? undefined : await lockCheckout(client, { id });
@@ -129,7 +132,7 @@ async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: On
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
 
-/** False for another currency, of which nothing is recorded. */
+/** Records a payment or reversal. Returns false for another currency, of which nothing is recorded. */
 async function note(
   client: pg.PoolClient,
   news: Extract<PaymentNews, { kind: "refunded" | "reversal" }>,
@@ -146,7 +149,7 @@ async function note(
   return true;
 }
 
-/** Makes all transfers that follow from the known facts and are missing. */
+/** Makes the transfers that the known facts require and that have not been made yet. */
 async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFailed): Promise<Move[]> {
   const facts = await factsOf(client, checkout.payment);
   const made = await movesMade(client, checkout.id);
@@ -165,13 +168,16 @@ const Checkout = row({
   accountId: column.uuid,
   pack: z.string(),
   amount: column.pico,
-  /** The provider's payment ID, once known. */
+  /** The provider's payment ID; null until it is known. */
   payment: z.string().nullable(),
   state: z.enum(CHECKOUT_STATES),
 });
 type Checkout = z.infer<typeof Checkout>;
 
-/** The checkout of that session, payment or ID, locked until the transaction ends, so that events about it are handled one at a time. */
+/**
+ * Finds a checkout by session, payment or ID, and locks it until the transaction ends. Events about one checkout are
+ * thus processed one at a time.
+ */
 function lockCheckout(
   client: pg.PoolClient,
   by: { session: string } | { payment: string } | { id: Uuid },
@@ -206,7 +212,7 @@ async function advance(
   return { ...checkout, state: to.state, payment };
 }
 
-/** Locks the payment's row, creating it if needed. Concurrent events of one payment wait here. */
+/** Locks the payment's row, creating it if needed, so that concurrent events of one payment wait for each other. */
 async function lockPayment(client: pg.PoolClient, payment: string): Promise<void> {
   await client.query("insert into payment (id) values ($1) on conflict (id) do nothing", [payment]);
   await client.query("select from payment where id = $1 for update", [payment]);
@@ -263,8 +269,8 @@ const TransferCode = row({ code: z.int() });
 const MOVED = 1;
 
 /**
- * Transfers money and records it. The caller holds the checkout's lock, so transfers are numbered without gaps; the transfer's ID
- * derives from checkout and number, so the ledger refuses a duplicate.
+ * Transfers money and records the transfer. The caller holds the checkout's lock, so transfers are numbered without
+ * gaps. The transfer's ID derives from checkout and number, so the ledger refuses a duplicate.
  */
 async function make(
   client: pg.PoolClient,
@@ -276,7 +282,8 @@ async function make(
     const transferId = transferIdOf(checkout.id, ordinal);
     const { code } = await queryOne(client, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
       transferId,
-      // A returned amount is booked as a purchase: purchases less refunds and disputes is what the buyer has paid.
+      // Money that returns to the account is booked as a purchase, so that purchases less refunds and disputes equal
+      // the buyer's payments.
       amount > 0n ? "purchase" : kind,
       checkout.accountId,
       (amount > 0n ? amount : -amount).toString(),
@@ -290,7 +297,7 @@ async function make(
   }
 }
 
-/** A UUIDv7 with the checkout's time, and a hash of checkout and number instead of random bits. */
+/** A UUIDv7 with the checkout's time, and a hash of checkout and number in place of random bits. */
 export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
   const hash = createHash("sha256").update(`${checkoutId}/${ordinal}`).digest("hex");
   const variant = "89ab".charAt(Number.parseInt(hash.charAt(3), 16) & 3);
@@ -307,7 +314,7 @@ function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
   return kind === "refund" ? `refund of ${name} failed` : `dispute over ${name} decided in your favour`;
 }
 
-/** The record of the provider's events, one row each. */
+/** Records the provider's event, one row each. */
 async function noteEvent(
   client: pg.PoolClient,
   { id: providerEvent, type, occurredAt }: ProviderEvent,
@@ -322,12 +329,12 @@ async function noteEvent(
   );
 }
 
-/** Longer than the provider repeats events and than cards can be disputed. */
+/** Longer than the provider repeats events, and longer than a card payment can be disputed. */
 const EVENTS_KEPT_DAYS = 400;
 
 /**
- * Deletes old events, except those that need attention, and returns their number. Their effects are kept, so a repeated event changes
- * nothing.
+ * Deletes old events, except those that need attention, and returns their number. The events' effects stay recorded, so
+ * a repeated event changes nothing.
  */
 export async function forgetOldEvents(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(

@@ -92,7 +92,7 @@ const words = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test("the order of a dispute's events does not change its outcome", () => {
+test("a dispute's outcome does not depend on the order of its events", () => {
   const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newerReversal(a, b));
   fc.assert(
     fc.property(
@@ -105,14 +105,14 @@ test("the order of a dispute's events does not change its outcome", () => {
   );
 });
 
-test("a later event overrides an earlier one, and within one second the more advanced one wins", () => {
+test("a later event overrides an earlier one, and within one second the more advanced status wins", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
   assert.equal(newerReversal(word("won", 1), word("under_review", 2)).status, "under_review");
   assert.equal(newerReversal(word("won", 1), word("needs_response", 1)).status, "won");
   assert.equal(newerReversal(word("lost", 1), word("won", 1)).status, "won");
 });
 
-test("a payment never returns to an earlier state, and an actual payment takes precedence", () => {
+test("a payment never returns to an earlier state, and a successful payment takes precedence", () => {
   for (const a of CHECKOUT_STATES) {
     assert.equal(furthestState(a, "paid"), "paid");
     assert.equal(furthestState("open", a), a);
@@ -120,7 +120,7 @@ test("a payment never returns to an earlier state, and an actual payment takes p
   }
 });
 
-test("transfers lead to the expected balance from any earlier ones, and then none is left", () => {
+test("transfers reach the expected balance from any earlier transfers, and then none is missing", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(

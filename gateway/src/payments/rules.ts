@@ -1,7 +1,7 @@
 /**
- * Computes what a checkout should have moved from its known facts, which arrive in any order, repeatedly and at several gateways.
- * Results do not depend on the order: states only advance, the latest fact about a refund or dispute counts, and a transfer is the
- * difference to what was moved before.
+ * Computes the transfers that a checkout requires from its known facts. Facts arrive in any order, repeatedly and at
+ * several gateways, and the result does not depend on the order. States only advance, the latest fact about a refund or
+ * dispute counts, and a transfer is the difference to what was moved before.
  */
 import { type Pico, pico } from "../base/money.ts";
 import {
@@ -13,20 +13,20 @@ import {
 } from "../base/states.ts";
 import { inPico, type PaymentNews } from "./provider.ts";
 
-/** In increasing order of what they say about the money. */
+/** The more advanced of two states, in the order in which a payment progresses. */
 export const furthestState = (a: CheckoutState, b: CheckoutState): CheckoutState =>
   CHECKOUT_STATES.indexOf(a) >= CHECKOUT_STATES.indexOf(b) ? a : b;
 
 interface Asked {
   reference: string;
   amount: Pico;
-  /** The payment reported earlier, if any. */
+  /** The payment reported earlier; null if there was none. */
   payment: string | null;
 }
 
 /**
- * The checkout's state after an event of a session or a payment: `mismatch` unless exactly the requested amount was paid by one
- * payment.
+ * The checkout's state after an event about a session or a payment. `mismatch` unless one payment paid exactly the
+ * requested amount.
  */
 export function judge(asked: Asked, told: Extract<PaymentNews, { kind: "session" | "intent" }>): CheckoutState {
   if (told.seen !== "paid") return told.seen;
@@ -36,13 +36,13 @@ export function judge(asked: Asked, told: Extract<PaymentNews, { kind: "session"
 }
 
 /**
- * Whether a refund or dispute with this status has taken the money. In chronological order: of two events in the same second the later
- * status counts.
+ * Whether a refund or dispute with this status has taken the money. Statuses are in chronological order: of two events
+ * in the same second, the later status counts.
  */
 const MONEY_IS_AWAY: Record<ReversalKind, Record<string, boolean>> = {
   refund: { pending: true, requires_action: true, succeeded: true, canceled: false, failed: false },
   dispute: {
-    // An inquiry takes no money; a dispute that follows it does.
+    // An inquiry takes no money. A dispute that follows it does.
     warning_needs_response: false,
     warning_under_review: false,
     warning_closed: false,
@@ -77,23 +77,23 @@ export function newerReversal(a: Reversal, b: Reversal): Reversal {
 export interface Known {
   state: CheckoutState;
   amount: Pico;
-  /** The largest reported total of refunds. */
+  /** The largest total of refunds that an event has reported. */
   refundedTotal: Pico;
   reversals: Reversal[];
 }
 
-/** From the account's view: a purchase is positive, a refund negative, a failed refund positive again. */
+/** Sums from the account's view: a purchase is positive, a refund negative, a reversed refund positive. */
 export type Sums = Record<PaymentMoveKind, Pico>;
 
-/** The expected amounts. Nothing is taken back for a checkout that was never credited. */
+/** The sums that the ledger should show. Nothing is taken back for a checkout that was never credited. */
 export function expectedSums({ state, amount, refundedTotal, reversals }: Known): Sums {
   if (state !== "paid") return { purchase: pico(0n), refund: pico(0n), dispute: pico(0n) };
   const sum = (kind: ReversalKind, away: boolean): bigint =>
     reversals
       .filter((reversal) => reversal.kind === kind && MONEY_IS_AWAY[kind][reversal.status] === away)
       .reduce((total, reversal) => total + reversal.amount, 0n);
-  // Refunds are reported both individually and as a total, and either may be missing or late. Both are lower bounds; the total may
-  // include refunds that failed later.
+  // Refunds are reported singly and as a total, and either report may be missing or late. Both are lower bounds of the
+  // true sum. The total may include refunds that failed later.
   const [listed, total] = [sum("refund", true), refundedTotal - sum("refund", false)];
   return {
     purchase: amount,
@@ -107,7 +107,7 @@ export interface Move {
   amount: Pico;
 }
 
-/** The missing transfers. Empty when all were made, so repeated events change nothing. */
+/** The missing transfers. Empty once all were made, so repeated events change nothing. */
 export function movesLeft(known: Known, made: Sums): Move[] {
   const should = expectedSums(known);
   return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(

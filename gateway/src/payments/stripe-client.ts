@@ -1,4 +1,4 @@
-/** Configures the official Stripe library: its address, timeouts, and which parts of answers and errors are used. */
+/** Configures the official Stripe library: its URL, timeouts, and the parts of responses and errors that are used. */
 import Stripe from "stripe";
 import { ProviderUnavailable } from "./provider.ts";
 
@@ -6,7 +6,7 @@ const REPEATS_MAX = 1;
 
 interface StripeClientOptions {
   secretKey: string;
-  /** Undefined: Stripe's own address. */
+  /** Undefined means Stripe's own API. */
   apiBase: string | undefined;
   callMsMax: number;
 }
@@ -25,12 +25,12 @@ function addressOf(apiBase: string | undefined): Stripe.StripeConfig {
   if (apiBase === undefined) return {};
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === "http:" ? "http" : "https";
-  // The library's default port is 443 for any protocol.
+  // The port is explicit, because the library uses 443 by default even for HTTP.
   const standard = scheme === "http" ? 80 : 443;
   return { protocol: scheme, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standard : port };
 }
 
-/** The library expects a JSON object; any other response would crash the process. */
+/** Rejects responses that are not JSON objects, because they would crash the library and the process. */
 function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
   const client = Stripe.createNodeHttpClient();
   const makeRequest = client.makeRequest.bind(client);
@@ -47,7 +47,7 @@ function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
   return client;
 }
 
-/** The library may throw on unexpected responses. Its errors contain headers and bodies, so only identifying fields are kept. */
+/** Converts the library's errors. They contain headers and bodies, so only identifying fields are kept. */
 export function providerUnavailable(error: unknown): ProviderUnavailable {
   if (error instanceof ProviderUnavailable) return error;
   if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));

@@ -1,6 +1,6 @@
 /**
- * Parses Stripe's events. It reads few fields, because the rest depends on the API version of the webhook endpoint. An event about
- * money that cannot be parsed is refused, so that Stripe shows it as failed and sends it again.
+ * Parses Stripe's events. It reads only a few fields, because others depend on the API version of the webhook endpoint.
+ * An event about money that cannot be parsed is refused, so that Stripe shows it as failed and sends it again.
  */
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";
@@ -31,7 +31,7 @@ const Session = z.object({
 });
 /** A session that saved a card, without a payment. */
 const Setup = z.object({ mode: z.literal("setup"), customer: Id, setup_intent: Id });
-/** The purchase's ID is in the metadata, because there is no session. */
+/** The purchase's ID is in the metadata, because a purchase with a saved card has no session. */
 const Intent = z.object({
   id: Id,
   status: z.string(),
@@ -73,7 +73,7 @@ const READERS: Record<string, Read> = {
   "charge.dispute.funds_reinstated": (object) => reversal(object, "dispute"),
 };
 
-/** The event types that the webhook endpoint must subscribe to. */
+/** The event types to which the webhook endpoint must subscribe. */
 export const EVENT_TYPES = Object.keys(READERS);
 
 export function readStripeEvent(event: unknown): ProviderEvent {
@@ -107,7 +107,7 @@ function intent(object: unknown): PaymentNews {
   return intentNews(object) ?? { kind: "other" };
 }
 
-/** By its status. Undefined for another product's payment. */
+/** The result of a payment by its status. Undefined for another product's payment. */
 export function intentNews(object: unknown): IntentNews | undefined {
   const {
     id,
@@ -119,7 +119,7 @@ export function intentNews(object: unknown): IntentNews | undefined {
   } = parse(Intent, object);
   const { tollgate_checkout: reference } = metadata;
   if (reference === undefined) return undefined;
-  // No buyer is present to complete further steps.
+  // A status that requires the buyer counts as failed, because no buyer is present.
   const seen = status === "succeeded" ? "paid" : status === "processing" ? "pending" : "failed";
   const needsPerson = status === "requires_action" || error?.code === "authentication_required";
   const failure = needsPerson ? "authentication_required" : "declined";
@@ -129,7 +129,7 @@ export function intentNews(object: unknown): IntentNews | undefined {
 
 function refunded(object: unknown): PaymentNews {
   const { payment_intent: payment, amount_refunded: amount, currency } = parse(Charge, object);
-  // Every payment of a checkout has an intent; a charge without one is of another product.
+  // A charge without a payment intent belongs to another product, because every checkout's payment has one.
   return payment === null ? { kind: "other" } : { kind: "refunded", payment, total: money(amount, currency) };
 }
 

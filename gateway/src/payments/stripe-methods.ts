@@ -1,4 +1,4 @@
-/** Saves cards at Stripe and charges them without the buyer. Only brand and last four digits are stored. */
+/** Saves cards at Stripe and charges them without the buyer. The gateway stores only brand and last four digits. */
 import Stripe from "stripe";
 import type { TopUpFailure } from "../base/states.ts";
 import {
@@ -17,9 +17,9 @@ import { intentNews } from "./stripe-events.ts";
 interface SavedMethodsOptions {
   stripe: Stripe;
   live: boolean;
-  /** The answer within the deadline, or ProviderUnavailable. */
+  /** Waits for a call until the deadline, and throws ProviderUnavailable for any error. */
   asked: <T>(work: Promise<T>) => Promise<T>;
-  /** The same for the library's own errors. */
+  /** Waits for a call until the deadline, and passes on the library's own errors. */
   within: <T>(work: Promise<T>) => Promise<T>;
 }
 
@@ -43,7 +43,7 @@ export function savedMethods({
       const { url, livemode } = await asked(opening);
       const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
       if (livemode !== live || (protocol !== "https:" && protocol !== "http:")) {
-        throw new ProviderUnavailable("the session does not match the request", { livemode });
+        throw new ProviderUnavailable("the checkout session in the response does not match the request", { livemode });
       }
       return { url: url as string };
     },
@@ -60,7 +60,7 @@ export function savedMethods({
 
     async forgetMethod(method) {
       await within(stripe.paymentMethods.detach(method)).catch((error) => {
-        // The card was already removed or never existed, which is the desired result.
+        // The card was already removed or never existed, so nothing is left to do.
         if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
         throw providerUnavailable(error);
       });
@@ -86,7 +86,7 @@ function setupOf({ reference, account, customer, successUrl, cancelUrl }: SetupO
     mode: "setup",
     customer,
     client_reference_id: reference,
-    // The options for saving are configured in the Stripe account.
+    // The payment methods on offer are configured in the Stripe account.
     currency: CURRENCY,
     success_url: successUrl,
     cancel_url: cancelUrl,
@@ -102,7 +102,7 @@ function intentOf({ reference, account, product, price, customer, method }: Char
     currency,
     customer,
     payment_method: method,
-    // Redirects are impossible, because no buyer is present.
+    // No redirects, because no buyer is present to follow them.
     automatic_payment_methods: { enabled: true, allow_redirects: "never" },
     off_session: true,
     confirm: true,
@@ -112,8 +112,8 @@ function intentOf({ reference, account, product, price, customer, method }: Char
 }
 
 /**
- * A declined card, and a request that Stripe will never accept (such as a removed card), are final results. Any other error, such as no
- * response, a rate limit or a wrong key, leaves the outcome unknown.
+ * Final results: a declined card, and a request that Stripe will never accept, such as for a removed card. Any other
+ * error, such as no response, a rate limit or a wrong key, leaves the result unknown.
  */
 function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
   const isCard = error instanceof Stripe.errors.StripeCardError;
@@ -127,7 +127,7 @@ function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
 const failureOf = (code: string | undefined): TopUpFailure =>
   code === "authentication_required" ? "authentication_required" : "declined";
 
-/** A card's brand, or the type of another method (`us_bank_account`), with its last digits if any. */
+/** A card's brand, or another method's type (`us_bank_account`), with the last digits if any. */
 function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last4"> {
   const details = (method as unknown as Record<string, { brand?: unknown; last4?: unknown } | undefined>)[method.type];
   const { brand = method.type, last4 } = details ?? {};

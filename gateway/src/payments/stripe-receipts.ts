@@ -23,7 +23,7 @@ export function stripeReceipts({ stripe, invoices, asked }: ReceiptsOptions): Pa
   }
 }
 
-/** Only web pages are passed on to browsers. */
+/** Only http and https URLs are passed on to browsers. */
 function page(url: string | null): string | null {
   const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
   return protocol === "https:" || protocol === "http:" ? url : null;

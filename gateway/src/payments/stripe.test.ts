@@ -1,4 +1,7 @@
-/** The official library against a server that speaks Stripe's protocol, and against servers that fail in every way. */
+/**
+ * Tests the official library against a server that speaks Stripe's protocol, and against servers that fail in various
+ * ways.
+ */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -143,7 +146,7 @@ describe("a failing provider", () => {
     await assert.rejects(stripeProvider({ ...KEY, apiBase }).openCheckout(order), ProviderUnavailable);
   });
 
-  test("is unavailable when its answer takes longer than the deadline", async () => {
+  test("is unavailable when its response takes longer than the deadline", async () => {
     const clock = manualClock();
     const apiBase = await serve((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).write(" ");
@@ -217,7 +220,7 @@ describe("reading an event", () => {
   ];
   for (const [what, signature] of forged) {
     test(`refuses ${what}`, () => {
-      // Undefined would select the default parameter; null is the result of a request without the header.
+      // Passes null for a request without the header, because undefined would select the default parameter.
       const reading = () => provider.readEvent(Buffer.from(body), signature);
       assert.throws(reading, { name: "Fault", status: 400, code: "invalid_signature" });
     });

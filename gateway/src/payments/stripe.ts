@@ -1,6 +1,6 @@
 /**
- * Implements the provider's port with Stripe's official library. Imported only when payments are configured, because loading it takes
- * 250 ms and 30 MB.
+ * Implements the payment provider's interface with Stripe's official library. Imported only if payments are configured,
+ * because loading it takes 250 ms and 30 MB.
  */
 import type Stripe from "stripe";
 import type { Clock } from "../base/clock.ts";
@@ -17,19 +17,22 @@ import { readStripeEvent } from "./stripe-events.ts";
 import { savedMethods } from "./stripe-methods.ts";
 import { stripeReceipts } from "./stripe-receipts.ts";
 
-/** A person waits: a call may take this long, is repeated once at most, and everything ends by the deadline. */
+/**
+ * Short limits, because a person waits. A call may take this long and is repeated at most once; everything ends by the
+ * deadline.
+ */
 const CALL_MS_MAX = 6_000;
 const DEADLINE_MS = 15_000;
-/** Older webhooks are replays. */
+/** An older webhook counts as a replay attack. */
 const SIGNATURE_AGE_S_MAX = 300;
 
 export interface StripeOptions {
   secretKey: string;
-  /** Events are signed with one of these. */
+  /** The secrets that may have signed an event. */
   webhookSecrets: string[];
-  /** Undefined: Stripe's own address. */
+  /** Undefined means Stripe's own API. */
   apiBase: string | undefined;
-  /** Makes Stripe create an invoice for every paid checkout, for a fee. */
+  /** Whether Stripe creates an invoice for every paid checkout, for a fee. */
   invoices?: boolean;
   clock: Clock;
   callMsMax?: number;
@@ -60,7 +63,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
         (secret) => () => stripe.webhooks.constructEvent(body, signature, secret, age, undefined, now),
       );
       const event = verified(checks);
-      // The library only rejects old timestamps, not future ones.
+      // Rejects future timestamps here, because the library rejects only old ones.
       if (signedAt(signature) - now / 1000 > age) throw fault("invalid_signature");
       return readStripeEvent(event);
     },
@@ -87,7 +90,7 @@ function sessionOf(order: CheckoutOrder, invoices: boolean) {
   } as const satisfies Stripe.Checkout.SessionCreateParams;
 }
 
-/** The session as ordered, or an error: a URL is passed on only if it has the right price. */
+/** Returns the opened session, or an error: the URL is passed on only if the session has the ordered price. */
 function opened(
   session: Stripe.Checkout.Session,
   { order, live }: { order: CheckoutOrder; live: boolean },
@@ -103,7 +106,12 @@ function opened(
     currency === price.currency &&
     total === Number(price.minor);
   if (!asAsked) {
-    throw new ProviderUnavailable("the session does not match the request", { session: id, livemode, total, currency });
+    throw new ProviderUnavailable("the checkout session in the response does not match the request", {
+      session: id,
+      livemode,
+      total,
+      currency,
+    });
   }
   return { session: id, url: url as string };
 }
@@ -122,13 +130,13 @@ async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Pr
   }
 }
 
-/** The time in the signature header in seconds: `t=1763188200,v1=…`. */
+/** The time in the signature header, in Unix seconds: `t=1763188200,v1=…`. */
 const signedAt = (signature: string): number => Number(/(?:^|,)t=(\d+)/.exec(signature)?.[1] ?? 0);
 
 const isOfSignature = (error: unknown): boolean =>
   (error as { type?: unknown }).type === "StripeSignatureVerificationError";
 
-/** Verifies with one secret after the other. An error after a valid signature concerns the body. */
+/** Verifies the signature with one secret after the other. An error after a valid signature concerns the body. */
 function verified([check, ...others]: (() => unknown)[]): unknown {
   try {
     return check?.();

@@ -1,4 +1,7 @@
-/** Test helper: payments on a real database with the real library, the demo provider, and receivers with their own pools. */
+/**
+ * Test helper: payments on a real database with the real library and the demo provider. Two receivers have their own
+ * connection pools.
+ */
 
 import assert from "node:assert/strict";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
@@ -31,16 +34,16 @@ export interface TestPayments {
   ledger: Ledger;
   newId: NewId;
   demo: DemoProvider;
-  /** Two gateways on one database. */
+  /** Two gateways' payments on one database. */
   receivers: [Payments, Payments];
   notify: Notify;
   deliverer: Deliverer;
-  /** The sent emails. */
+  /** The emails that were sent. */
   mailed: Email[];
-  /** Parsed log lines. */
+  /** The parsed log lines. */
   logged: Record<string, unknown>[];
   openBuilder(): Promise<Uuid>;
-  /** An unpaid checkout, with the provider's side of it. */
+  /** Opens a checkout, which is not paid yet, with its sale at the demo provider. */
   start(accountId: Uuid, packId?: string): Promise<{ id: Uuid; sale: Sale }>;
   balance(accountId: Uuid): Promise<bigint>;
   close(): Promise<void>;
@@ -48,7 +51,7 @@ export interface TestPayments {
 
 interface TestPaymentsOptions {
   clock?: Clock;
-  /** Replaces the provider of each receiver; gets the real one. */
+  /** Replaces the provider of each receiver. `real` is the original provider. */
   provider?: (real: PaymentProvider) => PaymentProvider;
   /** Runs before an email counts as sent. */
   mailing?: (letter: Email) => Promise<void>;
@@ -111,7 +114,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   };
 }
 
-/** The gateway's use of the library, with the demo provider's address. */
+/** Configures the gateway's Stripe client with the demo provider's URL. */
 export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
   const { url: apiBase, secretKey, webhookSecret } = demo;
   return stripeProvider({ apiBase, secretKey, webhookSecrets: [webhookSecret], clock: systemClock });
@@ -119,7 +122,7 @@ export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhook
 
 let events = 0;
 
-/** An event's body in the provider's format. */
+/** Formats an event's body as the provider would. */
 export function eventBody(
   type: string,
   object: object,
@@ -136,7 +139,7 @@ export const deliver = (to: Payments, demo: DemoProvider, body: string): Promise
 export async function assertLedgerBalances(db: TestDatabase): Promise<void> {
   const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
   assert.deepEqual(differing, []);
-  // The recorded moves of payments must equal the ledger's.
+  // Asserts that the recorded moves of payments equal the ledger's transfers.
   const { rows } = await db.pool.query(
     `select m.transfer_id from payment_move m join transfer t on t.id = m.transfer_id
        join payment_checkout c on c.id = m.checkout_id

@@ -1,4 +1,4 @@
-/** An account's settings of automatic top-up, readable without the provider. */
+/** An account's settings for automatic top-up, which can be read without calling the provider. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -25,11 +25,11 @@ export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMa
 
 const Spent = row({ spent: column.pico });
 
-/** Counts towards the month's maximum: everything paid or still payable. */
+/** The month's spending that counts towards the maximum: everything paid or still payable. */
 export const SPENT = `coalesce((select sum(amount) from payment_checkout
    where account_id = $1 and pack = '${AUTOMATIC}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
 
-/** Undefined: never configured. */
+/** Undefined if automatic top-up was never configured. */
 export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<TopUp | undefined> {
   const set = await queryRow(pool, Settings, SETTINGS, [accountId]);
   if (set === undefined) return undefined;
@@ -37,7 +37,7 @@ export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Pr
   return { ...set, monthSpent: spent };
 }
 
-/** False when it is turned on without a saved card in the provider's mode. */
+/** Returns false if top-up should be turned on but no card is saved in the provider's current mode (test or live). */
 export async function setTopUp(
   pool: pg.Pool,
   accountId: Uuid,
@@ -58,7 +58,7 @@ export async function setTopUp(
   return rowCount === 1;
 }
 
-/** Turns top-ups off and keeps the other settings. False when never configured. */
+/** Turns top-ups off and keeps the other settings. Returns false if never configured. */
 export async function stopTopUp(client: pg.Pool | pg.PoolClient, accountId: Uuid): Promise<boolean> {
   const { rowCount } = await client.query("update auto_topup set enabled = false where account_id = $1", [accountId]);
   return rowCount === 1;

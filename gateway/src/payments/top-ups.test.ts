@@ -1,4 +1,7 @@
-/** Automatic top-ups: exactly once despite repeated events and crashes, and within the limits beside other purchases. */
+/**
+ * Tests automatic top-ups: exactly once despite repeated events and crashes, and within the limits beside other
+ * purchases.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import {
@@ -18,12 +21,12 @@ import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 const MINUTE_MS = 60_000;
-/** In the middle of a month. */
+/** A time in the middle of a month. */
 const START = Date.UTC(2031, 4, 15, 12);
 
 let clock: ReturnType<typeof manualClock>;
 let t: TestPayments;
-/** Overrides the provider's methods between gateways and provider. */
+/** Overrides the provider's methods for both gateways. */
 let wire: Partial<PaymentProvider>;
 before(async () => {
   clock = manualClock(START);
@@ -47,7 +50,7 @@ const intents = (account: Uuid): Sale[] =>
 const dollarsOf = async (account: Uuid): Promise<number> =>
   Number(((await t.balance(account)) * 100n) / PICO_PER_DOLLAR) / 100;
 
-/** Saves a card like a person, and delivers the event. */
+/** Saves a card on the provider's page as a person would, and delivers the event. */
 async function saveCard(
   accountId: Uuid,
   last4: Last4,
@@ -82,7 +85,7 @@ async function account({ last4 = "4242", ...wanted }: Partial<Wanted> & { last4?
   return id;
 }
 
-/** Every gateway runs its job at the same time. */
+/** Runs the top-up job of every gateway at the same time. */
 async function run(): Promise<void> {
   await Promise.all(
     [0, 1, 0, 1].map(async (n) => {
@@ -96,7 +99,7 @@ const spend = (accountId: Uuid, amount: Pico): Promise<string> =>
 const enabled = async (id: Uuid) => (await gateway().topUps.of(id))?.enabled;
 
 describe("an automatic top-up", () => {
-  test("is made once by two gateways below the threshold, and credited by the provider's response alone", async () => {
+  test("is made once by two gateways when the balance is low, and credited by the provider's response alone", async () => {
     const id = await account();
     await run();
     assert.equal(intents(id).length, 1);
@@ -107,7 +110,7 @@ describe("an automatic top-up", () => {
     assert.equal(intents(id).length, 1, "above the mark nothing is bought");
   });
 
-  test("is credited once for any order and repetition of response and events, and debited once for refunds and disputes", async () => {
+  test("is credited once for any order of response and events, and debited once for refunds and disputes", async () => {
     type News = "answer" | "succeeded" | "failed" | "refund" | "dispute";
     const orders: News[][] = [
       ["succeeded", "succeeded", "answer", "refund", "dispute"],
@@ -169,7 +172,7 @@ describe("an automatic top-up", () => {
       }
       await run();
       assert.equal(await dollarsOf(id), 20 - 7 - 5, `order ${round}`);
-      // A top-up that failed, or was reversed later, turns top-ups off. Credited money stays.
+      // A top-up that failed or was reversed later turns top-ups off. Credited money stays in the account.
       assert.equal(await enabled(id), false, `order ${round}`);
       clock.advance(20 * MINUTE_MS);
     }
@@ -178,7 +181,8 @@ describe("an automatic top-up", () => {
   test("is requested by another gateway if the first died after recording it, and made once", async () => {
     const id = await account();
     assert.equal(await gateway(0).topUps.begin(), 1);
-    // The gateway is killed before the request, and then again after it, before the response was processed.
+    // The gateway dies before the provider's call, and in a second round after the call but before processing the
+    // response.
     const real = wire.charge;
     wire.charge = async (order) => {
       wire = {};
@@ -204,7 +208,7 @@ describe("an automatic top-up", () => {
     assert.deepEqual([intents(id).length, await dollarsOf(id)], [1, 20]);
   });
 
-  test("is retried while the provider is unreachable, given up after 12 h, and credited if paid later", async () => {
+  test("is retried while the provider is unreachable, abandoned after 12 h, and credited if paid later", async () => {
     const id = await account();
     let asked = 0;
     wire.charge = async () => {
@@ -262,7 +266,7 @@ describe("a failed automatic top-up", () => {
     });
   }
 
-  test("is recognised when the provider no longer knows the card", async () => {
+  test("is recognized when the provider no longer has the card", async () => {
     const id = await account();
     const card = t.demo.shop.cards.at(-1) as Card;
     card.customer = null;
@@ -270,7 +274,7 @@ describe("a failed automatic top-up", () => {
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
   });
 
-  test("counts as resolved when an owner leaves top-ups off", async () => {
+  test("counts as resolved when an owner keeps top-ups off", async () => {
     const id = await account({ last4: "0341" });
     await run();
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
@@ -474,7 +478,7 @@ describe("a saved card", () => {
 });
 
 describe("the list of payments", () => {
-  test("shows purchases, automatic ones, refunds and disputes with states, pages and receipts", async () => {
+  test("shows purchases, top-ups, refunds and disputes with states, pages and receipts", async () => {
     const id = await account();
     await run();
     clock.advance(1000);

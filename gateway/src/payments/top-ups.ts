@@ -1,7 +1,8 @@
 /**
- * Automatic top-up: buys credit when the balance falls below a threshold. A purchase is recorded under a lock of the account's row
- * before the provider is called. If the gateway dies in between, another repeats the call under the same idempotency key. The payment
- * is credited like any checkout (receive.ts), by the response or by an event, whichever is first.
+ * Automatic top-up: buys credit when the balance falls below a threshold. A purchase is recorded under a lock of the
+ * account's row before the provider is called. If the gateway dies in between, another gateway repeats the call under
+ * the same idempotency key. The payment is credited like any checkout (receive.ts), by the response or by an event,
+ * whichever comes first.
  */
 import { TOP_UP_APART_S } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
@@ -21,10 +22,13 @@ import { type OnFailed, processChargeAnswer } from "./receive.ts";
 import { SETTINGS, Settings, SPENT, setTopUp, type TopUp, type TopUpSettings, topUpOf } from "./top-up-settings.ts";
 
 const APART_MS = TOP_UP_APART_S * 1000;
-/** Longer than one provider call: until then the gateway that made it is responsible. */
+/** Longer than one provider call. Until then, only the gateway that made the call is responsible for the purchase. */
 const FIRST_PAUSE_S = 30;
 const PAUSE_S_MAX = 1800;
-/** The provider remembers an idempotency key for 24 hours; half of that is a safety margin. */
+/**
+ * Purchases without a result are abandoned after this time. The provider stores an idempotency key for 24 hours; half
+ * of that is a safety margin.
+ */
 const GIVEN_UP_MS = 12 * 60 * 60 * 1000;
 const AT_ONCE_MAX = 20;
 
@@ -47,9 +51,9 @@ const Asked = row({
 const Amount = row({ amount: column.pico });
 
 export interface TopUps {
-  /** Undefined: never configured. */
+  /** Undefined if automatic top-up was never configured. */
   of(accountId: Uuid): Promise<TopUp | undefined>;
-  /** False when it is turned on without a saved card. */
+  /** Returns false if top-up should be turned on but no card is saved. */
   set(accountId: Uuid, settings: TopUpSettings): Promise<boolean>;
   /** Starts due purchases, and returns their number. */
   begin(): Promise<number>;
@@ -71,7 +75,7 @@ export const turnOff =
   ({ notify, newId, clock }: Pick<TopUpsOptions, "notify" | "newId" | "clock">): OnFailed =>
   async (client, accountId, failure) => {
     const { rowCount } = await client.query(
-      // Before migration 0039 the column has no value for a reversal.
+      // Before migration 0039 the column accepts no value for a reversal, so 'declined' is stored.
       `update auto_topup
           set enabled = false, failed_at = $3,
               failure = case when $4 and to_regclass('withheld_share') is null then 'declined' else $2 end
@@ -83,7 +87,7 @@ export const turnOff =
       accountId,
     ]);
     const data = { amount_micro: exactMicro(amount), failure };
-    // The row update decides which gateway sends the email.
+    // Only the gateway that updated the row sends the email.
     await notify(client, { accountId, kind: "top_up_failed", about: newId(), data });
   };
 
@@ -97,7 +101,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const set = await queryRow(client, Settings, `${SETTINGS} for update`, [accountId]);
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
-      // A single statement sees one snapshot: a finished purchase is already in the balance.
+      // Read in a single statement, and thus from one snapshot: a finished purchase is already in the balance.
       const { balance, spent, inFlight, customer, method } = await queryOne(
         client,
         Standing,
@@ -125,7 +129,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       return true;
     });
 
-  /** Postponed first, so that no other gateway calls at the same time. */
+  /** Claims due purchases by postponing their next attempt, so that no other gateway calls the provider for them. */
   const take = (): Promise<z.infer<typeof Asked>[]> =>
     queryRows(
       pool,
@@ -153,7 +157,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const { outcome, moves } = await processChargeAnswer({ pool, onFailed }, { ...news, reference });
       log.info(
         { checkout: reference, seen: news.seen, outcome, moves: moves.length },
-        "automatic purchase: the payment provider's response",
+        "the payment provider responded to an automatic purchase",
       );
     } catch (cause) {
       if (!(cause instanceof ProviderUnavailable)) throw cause;

@@ -1,4 +1,4 @@
-/** The plane of a gateway without one: it serves the console and the ledger, and no node ever connects. */
+/** The plane of a gateway that has none: it serves only the console and the ledger, and no node ever connects. */
 import { alwaysReachable } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 

@@ -11,27 +11,27 @@ const seed = (letter: string, whose: string) => ({
 });
 
 interface PlaneConfig {
-  /** The gateway has no plane, so no node works for it. */
+  /** The gateway runs without a plane, so no node can work for it. */
   absent: boolean;
-  /** The address that nodes connect to, if it differs from the plane's own. */
+  /** The address that nodes connect to, if it differs from the address that the gateway uses. */
   publicUrl: string | undefined;
-  /** Signs credentials. Undefined: a seed in the data directory is used. */
+  /** The seed of the key that signs credentials. Undefined: a seed in the data directory. */
   seed: string | undefined;
   /** The previous seed. Credentials that it signed stay valid until they expire. */
   seedOld: string | undefined;
-  /** On NATS servers: the account's public key, and keys that sign in place of the account's own. */
+  /** On NATS servers only: the account's public key, and signing keys to use instead of the account's own. */
   account: string | undefined;
   signingSeeds: string[];
   credentialTtlMs: number;
-  /** Where the embedded hub listens, and its certificate files. Undefined: the same as the API. */
+  /** The address of the embedded hub, and its certificate files. Undefined: those of the API. */
   host: string | undefined;
   port: number;
   tls: CertificateFiles | undefined;
-  /** Servers to use instead of the embedded hub. */
+  /** NATS servers to use instead of the embedded hub. */
   nats: { url: string; operatorSeed: string; system: { jwt: string; seed: string } } | undefined;
 }
 
-/** Required for a plane on NATS. `tollgate admin plane init` writes all of them. */
+/** The other variables that a plane on NATS requires. `tollgate admin plane init` writes all of them. */
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
 function natsMistakes(variables: Variables): string[] {
@@ -51,7 +51,7 @@ function natsMistakes(variables: Variables): string[] {
   }
   if (PLANE_SEED_OLD !== undefined) {
     mistakes.push(
-      "PLANE_SEED_OLD must not be set when NATS_URL is set: on NATS servers the seed stays the same, and you replace PLANE_SIGNING_SEED",
+      "PLANE_SEED_OLD must not be set when NATS_URL is set: on NATS servers the seed stays the same, and PLANE_SIGNING_SEED is replaced instead",
     );
   }
   return mistakes;

@@ -3,15 +3,15 @@
  * versions do not subscribe to them.
  */
 
-/** For messages to all gateways: signs of life, and observations of nodes. */
+/** Messages to all gateways: heartbeats, and observations of nodes. */
 export const PEERS_SUBJECT = "tg.p";
-/** To one gateway. */
+/** Messages to one gateway. */
 export const toPeer = (gatewayId: string): string => `${PEERS_SUBJECT}.${gatewayId}`;
 
-/** To all gateways: the database history that the sender follows. */
+/** To all gateways: the sender's database history, which a failover changes. */
 export const HISTORIES_SUBJECT = "tg.h";
 
-/** To all gateways: asks whether their database has a mark. */
+/** To all gateways: asks whether their database contains a mark. */
 export const DEPLOYMENTS_SUBJECT = "tg.d";
-/** To the gateway that asked. */
+/** The replies to the gateway that asked. */
 export const toAsker = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;

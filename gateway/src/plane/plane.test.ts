@@ -1,4 +1,6 @@
-/** The behaviour of every dispatch plane, tested with ordinary NATS clients and with peers that break the rules. */
+/**
+ * Tests every kind of dispatch plane in the same way, with ordinary NATS clients and with peers that break the rules.
+ */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { duplexPair } from "node:stream";
@@ -30,7 +32,7 @@ type TestPlane = Plane & { accountSeed: string };
 type OpenPlane = (t: TestContext, options?: { credentialTtlMs?: number; clock?: Clock }) => Promise<TestPlane>;
 
 describe("the embedded hub", () => {
-  // Client and hub share this thread, so a greeting takes time on a busy machine.
+  // Client and hub share this thread, so the login can take long on a busy machine.
   const limits = { connectDeadlineMs: HANG_LIMIT_MS };
   suite((t, options) => openTestHub(t, { clock, limits, ...options }));
 });
@@ -74,18 +76,18 @@ function suite(open: OpenPlane): void {
   describe("lifecycle and limits", () => bounds(open));
 }
 
-/** Tests share a server, so each uses new node names. */
+/** Counts the nodes. Tests share a server, so each uses new node names. */
 let nodes = 0;
 const newNode = (): string => `n${++nodes}`;
 
-/** Resolves when everything sent so far has arrived. */
+/** Resolves when all messages sent so far have arrived. */
 async function settle(plane: Plane, ...clients: NatsConnection[]): Promise<void> {
   await Promise.all(clients.map((client) => client.flush()));
   await echo(plane);
   await Promise.all(clients.map((client) => client.flush()));
 }
 
-/** A message of the plane to itself arrives after everything sent before it. */
+/** Sends the plane a message to itself, which arrives after all messages sent before it. */
 function echo(plane: Plane): Promise<void> {
   const subject = `tg.test.${randomBytes(6).toString("hex")}`;
   return new Promise((resolve) => {
@@ -107,7 +109,7 @@ function rawPeer(t: TestContext, { url }: NodeCredentials): RawPeer {
   return peer;
 }
 
-/** The next `count` permission errors that the client receives. */
+/** Returns the next `count` permission errors that the client receives. */
 async function violations(client: NatsConnection, count: number): Promise<string[]> {
   const seen: string[] = [];
   for await (const status of client.status()) {
@@ -151,7 +153,7 @@ function messages(open: OpenPlane): void {
     const arrived: Uint8Array[] = [];
     client.subscribe(toNode(node), { callback: (_, message) => void arrived.push(message.data) });
     await client.flush();
-    // Every second one is sent in two parts.
+    // Every other piece is sent in two parts.
     for (const [i, piece] of pieces.entries()) {
       if (i % 2 === 0) plane.publish(toNode(node), piece);
       else plane.publish(toNode(node), piece.subarray(0, i), piece.subarray(i));
@@ -181,7 +183,7 @@ function messages(open: OpenPlane): void {
     assert.equal(largest, 1024 * 1024);
   });
 
-  test("a gateway can subscribe to all nodes and unsubscribe, and send a state request to every node", async (t) => {
+  test("a gateway can subscribe to all nodes and unsubscribe, and request the state of every node", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
@@ -226,7 +228,7 @@ function messages(open: OpenPlane): void {
 }
 
 function permissions(open: OpenPlane): void {
-  test("a node that publishes on other subjects is refused, and stays connected", async (t) => {
+  test("a node that publishes on another subject is refused, and stays connected", async (t) => {
     const plane = await open(t);
     const [node, other] = [newNode(), newNode()];
     const client = await connectClient(t, await plane.mint(node));
@@ -352,7 +354,7 @@ function credentials(open: OpenPlane): void {
     await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), REFUSED);
   });
 
-  test("a JWT of another account, or one that was changed, is refused", async (t) => {
+  test("a JWT of another account and a changed JWT are refused", async (t) => {
     const plane = await open(t);
     const node = newNode();
     const mine = await plane.mint(node);
@@ -378,7 +380,7 @@ function credentials(open: OpenPlane): void {
     }
   });
 
-  test("a connection ends when its credentials expire, and they are refused from then on", async (t) => {
+  test("a connection ends when its credentials expire, and the credentials are refused from then on", async (t) => {
     const plane = await open(t);
     const gone = new Set<string>();
     plane.onNodeGone((id) => gone.add(id));
@@ -386,7 +388,7 @@ function credentials(open: OpenPlane): void {
     assert.match(String(await done.closed()), EXPIRED);
     assert.ok(clock.now() >= credentials.expiresAt - 1_000, "not before its second");
     await eventually("the node is gone", () => gone.has(node));
-    // In the second of its expiry a server may still accept it and then disconnect it.
+    // During the second of the expiry a server may still accept the credentials and then disconnect the client.
     await eventually("it is refused", () =>
       connectClient(t, credentials).then(
         (again) => again.closed().then(() => false),
@@ -415,8 +417,8 @@ function credentials(open: OpenPlane): void {
 const LIVES_MS = [2_000, 8_000, 32_000, 128_000];
 
 /**
- * Credentials expire by the server's clock, which tests cannot move. So several nodes do the same at once with credentials of increasing
- * lifetimes, and the test continues with the first one that finished while its credential was valid.
+ * Runs `use` for several nodes at once, with credentials of increasing lifetimes, and returns the first one that
+ * finishes before its credential expires. Credentials expire by the server's clock, which tests cannot move.
  */
 async function whileOneLives<T>(
   plane: TestPlane,
@@ -438,7 +440,7 @@ async function whileOneLives<T>(
 }
 
 function revocation(open: OpenPlane): void {
-  test("revoking a node disconnects it immediately at any moment, refuses its old credentials and accepts new ones", async (t) => {
+  test("revoking a node disconnects it immediately in every situation, refuses its old credentials and accepts new ones", async (t) => {
     const plane = await open(t);
     const node = newNode();
     const bystander = await connectClient(t, await plane.mint(newNode()));
@@ -460,7 +462,7 @@ function revocation(open: OpenPlane): void {
     assert.deepEqual(heard, [nodeState(node)]);
   });
 
-  test("revoking many nodes at once applies to each, connected or not, even if repeated", async (t) => {
+  test("revoking many nodes at once revokes each one, whether connected or not, even if repeated", async (t) => {
     const plane = await open(t);
     const ids = Array.from({ length: 20 }, newNode);
     const minted = await Promise.all(ids.map((node) => plane.mint(node)));
@@ -471,11 +473,11 @@ function revocation(open: OpenPlane): void {
   });
 }
 
-/** The first disconnection keeps a node away for this long. */
+/** How long a node is refused after the first disconnection. */
 const AWAY_MS = 1_000;
 
 function cutting(open: OpenPlane): void {
-  test("disconnecting a node ends its connections immediately, rejects it for a moment and lets it reconnect by itself", async (t) => {
+  test("disconnecting a node ends its connections immediately, refuses it for a moment and then lets it reconnect by itself", async (t) => {
     const time = manualClock(clock.now());
     const plane = await open(t, { clock: time });
     const node = newNode();
@@ -487,7 +489,7 @@ function cutting(open: OpenPlane): void {
     await gone;
     for (const client of clients) assert.ok((await client.closed()) instanceof Error);
     const comeBack = async (): Promise<NatsConnection> => {
-      // Like an agent: uses its credentials, and fetches new ones when they are refused.
+      // Like the agent, uses its credentials, and fetches new ones when they are refused.
       return connectClient(t, credentials).catch(async () => connectClient(t, await plane.mint(node)));
     };
     time.advance(AWAY_MS - 1);
@@ -504,7 +506,7 @@ function cutting(open: OpenPlane): void {
 }
 
 function bounds(open: OpenPlane): void {
-  test("a node counts as disconnected when its last connection ends, and can return", async (t) => {
+  test("a node is reported as disconnected when its last connection ends, and can connect again", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const gone: string[] = [];
@@ -583,7 +585,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(received, 200);
   });
 
-  test("a healthy plane is reported as responding, and a node that leaves as having left by itself", async (t) => {
+  test("a healthy plane is reported as answering, and a node that disconnects as having left by itself", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const gone: string[] = [];
     plane.onNodeGone((id, by) => id === node && gone.push(by));
@@ -600,7 +602,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(plane.movedAt(node), undefined);
   });
 
-  test("a subscriber that throws ends the node's jobs and nothing else", async (t) => {
+  test("a subscriber that throws ends only the jobs of the message's node", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];

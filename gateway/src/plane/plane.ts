@@ -1,80 +1,87 @@
 /**
- * The interface of the dispatch plane: a broker that carries frames to nodes and back. Adapters: hub/ (in process, speaks the NATS protocol
- * to agents) and nats/ (NATS servers). plane.test.ts runs against both.
+ * The interface of the dispatch plane: a broker that carries messages between gateways and nodes. Implementations: hub/
+ * (in process, speaks the NATS protocol to agents) and nats/ (NATS servers). plane.test.ts runs against both.
  */
 import type { Dependency } from "../base/dependency.ts";
 
 export interface NodeCredentials {
-  /** The address for the agent: `nats://host:port` or `tls://`; several are separated by commas. */
+  /** The address for the agent: `nats://host:port` or `tls://host:port`. Several are separated by commas. */
   url: string;
-  /** A NATS user JWT limited to the node's own subjects, and the nkey seed that proves its possession. */
+  /** A NATS user JWT for the node's own subjects. `seed`: the nkey seed that proves possession of the JWT's key. */
   jwt: string;
   seed: string;
-  /** Unix milliseconds. */
+  /** The expiry in Unix milliseconds. */
   expiresAt: number;
 }
 
-/** A plane that outlives its gateways stores the id of the deployment that owns it. All methods reject when the plane is unreachable. */
+/**
+ * The owner of a plane that outlives its gateways: the plane stores the ID of a deployment. All methods reject when the
+ * plane is unreachable.
+ */
 export interface PlaneOwnership {
-  /** The owner; undefined when there is none. */
+  /** Returns the owner, or undefined if there is none. */
   owner(): Promise<string | undefined>;
-  /** Claims the plane for the deployment unless it has an owner. Returns the owner. */
+  /** Claims the plane for the deployment if the plane has no owner. Returns the owner. */
   claim(deployment: string): Promise<string>;
-  /** Makes the deployment the owner, in place of any other. */
+  /** Makes the deployment the owner, replacing any other. */
   take(deployment: string): Promise<void>;
 }
 
 export interface Plane {
-  /** Other gateways or workers use it too, and nodes may have connected before this process did. */
+  /** Whether other gateways or workers use the plane too. Nodes may then have connected before this process started. */
   readonly isShared?: boolean;
-  /** Absent: the plane is part of its gateway. */
+  /** Absent: the plane is part of its gateway and has no separate owner. */
   readonly ownership?: PlaneOwnership;
-  /** Unreachable: no node can be reached. */
+  /** Whether the plane is reachable. If not, no node can be reached. */
   readonly health: Dependency;
-  /** Whether nodes' messages arrive; also false while an outage is likely. */
+  /** Whether nodes' messages arrive. Also false while an outage is likely. */
   readonly hears: boolean;
   /**
-   * Delivers at most once: an unreachable plane drops the message. `rest` follows in the same message. Neither may be changed afterwards.
+   * Delivers at most once: if the plane is unreachable, drops the message. `rest` is appended to the payload. Neither
+   * may be changed afterwards.
    */
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
-  /** Delivers messages whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the function that unsubscribes. */
+  /**
+   * Delivers messages whose subject matches `pattern` (`*`: one token; `>` at the end: the rest). Returns a function
+   * that unsubscribes.
+   */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
-  /** Calls `gone` when a node has no connection any more, with the side that ended the last one. */
+  /** Calls `gone` when a node has no connection any more, with the side that ended the last connection. */
   onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void;
-  /** Calls `run` when the plane becomes unreachable: no messages arrive, and no node is to blame. */
+  /** Calls `run` when the plane becomes unreachable: then no messages arrive, and no node is to blame. */
   onAway(run: () => void): void;
   /** Calls `run` when the plane is back and nodes have been asked for their state. */
   onBack(run: () => void): void;
   /**
-   * When the node's connection began, if the end of the former one was not reported: a part of the plane may have failed under a healthy
-   * node, and its last messages may be lost. In monotonic milliseconds.
+   * The start of the node's newest connection in monotonic milliseconds, if the end of the former connection was not
+   * reported. Then a part of the plane may have failed under a healthy node, and the node's last messages may be lost.
    */
   movedAt(nodeId: string): number | undefined;
-  /** The server of the former connection; undefined when not known. */
+  /** The server of the node's former connection. Undefined when not known. */
   movedFrom(nodeId: string): string | undefined;
-  /** False while the server does not answer this gateway. */
+  /** Whether this server of the plane answers. */
   answers(server: string): boolean;
-  /** False while the node's part of the plane does not answer: the node may be well. */
+  /** Whether the node's part of the plane answers. If not, the node may be healthy although it seems silent. */
   reaches(nodeId: string): boolean;
   /**
-   * Calls `told` with whether the node's part of the plane answers now: a part that froze a moment ago is not known to hang yet. It may
-   * call back before it returns.
+   * Calls `told` with whether the node's part of the plane answers at this moment. `reaches` may still be true for a
+   * part that froze a moment ago. May call `told` before it returns.
    */
   whenProven(nodeId: string, told: (isWell: boolean) => void): void;
   mint(nodeId: string): Promise<NodeCredentials>;
   /**
-   * Revokes everything issued to the node until now and closes its connections; credentials minted later are valid. Can be repeated.
-   * Rejects when the plane is unreachable, and then takes effect when it is back.
+   * Revokes all credentials issued to the node until now and closes its connections. Credentials minted later are
+   * valid. Can be repeated. If the plane is unreachable, rejects now and takes effect later.
    */
   revoke(nodeId: string): Promise<void>;
   /**
-   * Closes the node's connections and refuses new ones for a moment, longer each time it happens again soon. Rejects when the plane is
-   * unreachable.
+   * Closes the node's connections and refuses new ones for a moment, which grows with each repetition. Rejects when the
+   * plane is unreachable.
    */
   cut(nodeId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A payload and its rest as one buffer. */
+/** Joins a payload and its rest in one buffer. */
 export const joined = (payload: Uint8Array, rest: Uint8Array | undefined): Uint8Array =>
   rest === undefined ? payload : Buffer.concat([payload, rest]);

@@ -1,6 +1,6 @@
 /**
- * How long a disconnected node is refused: a second, and twice as long each time it happens again soon, so that a loop of connecting and
- * flooding has no effect. After a quiet time it starts again at one second.
+ * Decides how long a disconnected node is refused: one second, and twice as long each time that the hub disconnects it
+ * again soon. So a loop of connecting and flooding has no effect. After a quiet period the time is one second again.
  */
 import type { Clock } from "../base/clock.ts";
 
@@ -31,7 +31,7 @@ export class ReconnectBackoff {
     this.#nodes.set(nodeId, { lastMs, until: now + lastMs });
   }
 
-  /** How long the node is still refused; 0 when it may connect. */
+  /** The remaining time in milliseconds. 0: the node may connect. */
   leftMs(nodeId: string): number {
     return Math.max(0, (this.#nodes.get(nodeId)?.until ?? 0) - this.#clock.monotonic());
   }

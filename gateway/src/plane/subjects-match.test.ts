@@ -8,7 +8,7 @@ const pattern = fc
   .tuple(fc.array(token, { minLength: 1, maxLength: 4 }), fc.boolean())
   .map(([tokens, open]) => [...tokens, ...(open ? [">"] : [])].join("."));
 
-/** The rule of the NATS documentation, token by token. */
+/** A simple reference implementation: the rule of the NATS documentation, token by token. */
 function coversByTokens(outer: string, inner: string): boolean {
   const [p, s] = [outer.split("."), inner.split(".")];
   for (const [i, want] of p.entries()) {
@@ -53,7 +53,7 @@ describe("subjects", () => {
     for (const [outer, inner, outcome] of table) assert.equal(covers(outer, inner), outcome, `${outer} / ${inner}`);
   });
 
-  test("match like a simple comparison token by token", () => {
+  test("match like a simple token-by-token comparison", () => {
     fc.assert(
       fc.property(pattern, pattern, (outer, inner) => {
         assert.equal(covers(outer, inner), coversByTokens(outer, inner));

@@ -1,6 +1,6 @@
 /**
- * Subjects are tokens between dots. A pattern may use `*` for one token and end in `>` for one or more. Only printable ASCII is accepted
- * here, though NATS allows more.
+ * Checks and compares NATS subjects, which are tokens separated by dots. A pattern may use `*` for one token and end in
+ * `>` for one or more. Only printable ASCII is accepted here, although NATS allows more.
  */
 const DOT = 46;
 const STAR = 42;
@@ -8,10 +8,10 @@ const REST = 62;
 const SPACE = 32;
 const DELETE = 127;
 
-/** A subject to publish to, without wildcards. */
+/** Whether the text is a subject to publish to, without wildcards. */
 export const isSubject = (text: string): boolean => isWellFormed(text, false);
 
-/** A subject to subscribe to, wildcards allowed. */
+/** Whether the text is a subject to subscribe to, wildcards allowed. */
 export const isPattern = (text: string): boolean => isWellFormed(text, true);
 
 export const hasWildcard = (pattern: string): boolean => !isSubject(pattern);
@@ -25,7 +25,7 @@ function isWellFormed(text: string, wildcards: boolean): boolean {
       if (i === tokenStart) return false;
       tokenStart = i + 1;
     } else if (code === STAR || code === REST) {
-      // A wildcard fills its whole token, and `>` only the last one.
+      // A wildcard must be a whole token, and `>` must be the last one.
       const last = i + 1 === text.length;
       const alone = i === tokenStart && (last || text.charCodeAt(i + 1) === DOT);
       if (!wildcards || !alone || (code === REST && !last)) return false;
@@ -35,8 +35,8 @@ function isWellFormed(text: string, wildcards: boolean): boolean {
 }
 
 /**
- * Whether `pattern` matches every subject that `inner` stands for. Both must be well formed. Runs for every message, so it compares
- * characters instead of splitting tokens.
+ * Whether `pattern` matches every subject that `inner` matches. Both must be well formed. Runs for every message, so it
+ * compares characters instead of splitting tokens.
  */
 export function covers(pattern: string, inner: string): boolean {
   let p = 0;

@@ -1,4 +1,4 @@
-/** A model's measured figures over a span, rounded and without counts. */
+/** A model's measured performance over a time span, rounded and without the number of requests. */
 import type { PerformanceSum } from "../history/performance.ts";
 import type { CatalogueEntry } from "../metering/catalogue.ts";
 
@@ -7,7 +7,7 @@ interface Found {
   samples?: { samples: number; up: number } | undefined;
 }
 
-/** With fewer requests, a share would reveal their number. */
+/** Below this number of requests, the share of failures is not shown, because it would reveal the number. */
 export const REQUESTS_MIN = 20;
 
 export function measuredOf({ kind }: Pick<CatalogueEntry, "kind">, { performance, samples }: Found) {
@@ -23,7 +23,7 @@ export function measuredOf({ kind }: Pick<CatalogueEntry, "kind">, { performance
   };
 }
 
-/** Rounded to the hundred-thousandth, and never up to 1. */
+/** Rounded down to a hundred-thousandth, so that it is never rounded up to 1. */
 export function availabilityOf(
   { samples, up }: { samples: number; up: number } = { samples: 0, up: 0 },
 ): number | null {

@@ -1,6 +1,6 @@
 /**
- * The parts that routes use. Each domain declares its own (`parts.ts` in its folder), route files pick what they need, and
- * `assemble/site.ts` creates them.
+ * The parts that routes use. Each domain declares its own in its folder's `parts.ts`, each route file picks the parts
+ * that it needs, and `assemble/site.ts` creates them.
  */
 import type { AccountParts } from "../accounts/parts.ts";
 import type { LiveCertificate } from "../base/certificate.ts";
@@ -24,15 +24,15 @@ export interface SiteParts {
   door: DoorOptions;
   log: Log;
   newId: NewId;
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   now: () => number;
   cursors: Cursors;
   /** The gateway's public address, if configured. */
   publicUrl: string | undefined;
-  /** The public listener's certificate. Undefined: plain HTTP. */
+  /** The public listener's TLS certificate. Undefined: plain HTTP. */
   certificate?: LiveCertificate | undefined;
   live: Live;
-  /** Unreachable dependencies. */
+  /** The dependencies that are unreachable at present. */
   outages: Outages;
   status: { isPublic: boolean; sampleEveryMs: number };
 }

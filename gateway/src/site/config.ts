@@ -2,7 +2,7 @@
 import { domain, flag, number } from "../base/settings.ts";
 
 interface SiteConfig {
-  /** `isPublic`: anyone may read it, at /status. */
+  /** `isPublic`: anyone may read the status page at /status. */
   status: { isPublic: boolean; sampleEveryMs: number };
 }
 

@@ -39,7 +39,7 @@ describe("the console's files", () => {
   const app = serve();
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: "GET", url, headers });
 
-  test("include a page with build instructions if the console is not built, and the console once it is", async () => {
+  test("are replaced by a page with build instructions until the console is built", async () => {
     const none = await get("/console/");
     assert.equal(none.statusCode, 503);
     assert.match(none.body, /node tools\/build-console\.mjs/);
@@ -49,7 +49,7 @@ describe("the console's files", () => {
     assert.equal(there.body, PAGE);
   });
 
-  test("include one page for every console path, which is revalidated each time", async () => {
+  test("include one HTML page for every console path, which browsers revalidate each time", async () => {
     for (const url of [
       "/console",
       "/console/",
@@ -65,7 +65,7 @@ describe("the console's files", () => {
     }
   });
 
-  test("have a content security policy without inline code and other origins", async () => {
+  test("have a content security policy that forbids inline code and other origins", async () => {
     const { headers } = await get("/console/");
     const policy = String(headers["content-security-policy"]);
     for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"]) {
@@ -75,7 +75,7 @@ describe("the console's files", () => {
     assert.equal(headers["x-content-type-options"], "nosniff");
   });
 
-  test("are cached for a year if their name has a hash", async () => {
+  test("are cached for a year if their name contains a hash", async () => {
     const asset = await get("/console/assets/index-abc.js");
     assert.equal(asset.headers["cache-control"], "public, max-age=31536000, immutable");
     assert.equal(asset.headers["content-type"], "text/javascript; charset=utf-8");

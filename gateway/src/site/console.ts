@@ -1,6 +1,6 @@
 /**
- * Serves the built console under /console. Hashed files are cached for a year; the page is revalidated each time, so that no old script
- * meets a new API. Every path without a file returns that page.
+ * Serves the built console under /console. Files with a hash in their name are cached for a year. The HTML page is
+ * revalidated each time, so that an old script never calls a newer API. Every path without a file returns that page.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
@@ -18,13 +18,15 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
 };
-/** By preference; each compressed file is beside its original. */
+/** The supported encodings, most preferred first. Each compressed file is beside its original. */
 const ENCODINGS = [
   { name: "br", suffix: ".br" },
   { name: "gzip", suffix: ".gz" },
 ];
 
-/** Nothing inline and nothing from elsewhere: scripts and styles are files of this build. */
+/**
+ * The content security policy allows scripts and styles from files of this build only: nothing inline, no other origin.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -51,12 +53,12 @@ interface BuiltFile {
 }
 
 interface BuiltConsole {
-  /** By path below /console, without a leading slash. */
+  /** The built files by their path below /console, without a leading slash. */
   files: Map<string, BuiltFile>;
   page: BuiltFile;
 }
 
-/** Undefined when there is no build. */
+/** Reads the built console; undefined if it is not built. */
 function readBuild(dist = DIST): BuiltConsole | undefined {
   const names = filesBelow(dist);
   const files = new Map(
@@ -82,7 +84,7 @@ export function staticRoutes(app: FastifyInstance, dist = DIST): void {
   let built = readBuild(dist);
   for (const url of ["/console", "/console/", "/console/*"]) {
     app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
-      // A build made after the start is found too.
+      // A build that was made after the gateway's start is found too.
       built ??= readBuild(dist);
       if (built === undefined) return sayThereIsNone(reply);
       return send(request, reply, fileFor(built, request.params["*"] ?? ""));
@@ -93,7 +95,7 @@ export function staticRoutes(app: FastifyInstance, dist = DIST): void {
 function fileFor({ files, page }: BuiltConsole, path: string): BuiltFile {
   const file = files.get(path);
   if (file !== undefined) return file;
-  // A page of the console has no extension; a file that is missing must not be answered with HTML.
+  // Pages of the console have no extension. A missing file must get a 404, and not the HTML page.
   if (path.startsWith("assets/") || extname(path) !== "")
     throw notFound(`The console has no file ${path.slice(0, 100)}.`);
   return page;
@@ -115,7 +117,7 @@ function send({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltFile)
     .send(body);
 }
 
-/** `gzip, br;q=0.8, deflate;q=0` → gzip, br. */
+/** The encodings that a client accepts: `gzip, br;q=0.8, deflate;q=0` → gzip, br. */
 function acceptedEncodings(header: string | string[] | undefined): Set<string> {
   const parts = String(header ?? "").split(",");
   return new Set(
@@ -128,7 +130,7 @@ function sayThereIsNone(reply: FastifyReply): FastifyReply {
   return reply.code(503).headers(SAFETY).type("text/plain; charset=utf-8").send(text);
 }
 
-/** Paths with slashes, whatever the system's separator. A folder that is not there has no files. */
+/** All files in a folder, as paths with slashes on any system. A missing folder has no files. */
 function filesBelow(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,4 +1,4 @@
-/** The public listener: every route of the APIs, and every page. */
+/** The public listener with all routes of the APIs and all pages. */
 import type { FastifyInstance } from "fastify";
 import { bareServer } from "../http/server.ts";
 import { answerUnknownPaths } from "../http/unknown-paths.ts";
@@ -16,7 +16,8 @@ import { openStatus } from "./status/status.ts";
 export function publicServer(parts: Parts): FastifyInstance {
   const app = bareServer(parts.door, { certificate: parts.certificate });
   const finish = answerUnknownPaths(app);
-  // For load balancers that can only reach the public port. /readyz on the internal port tells whether requests can be served.
+  // A liveness check for load balancers that can only reach the public port. /readyz on the internal port says whether
+  // the gateway can serve requests.
   app.get("/health", () => ({ status: "ok" }));
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);

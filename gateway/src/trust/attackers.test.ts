@@ -19,14 +19,14 @@ const RULES = 12;
 
 interface Read {
   all: string;
-  /** The last message. */
+  /** The text of the prompt's last message, which holds the question. */
   asks: string;
-  /** The numbers in the whole prompt. */
+  /** All numbers in the whole prompt. */
   numbers: number[];
   names: string[];
   words: string[];
   quoted: string[];
-  /** The names in the last message. */
+  /** All names in the last message. */
   asksNames: string[];
   asksWords: string[];
   keys: string[];
@@ -110,7 +110,7 @@ function extractors(): Extract[] {
       (read) => listed(read).toReversed().join(joint),
       (read) => listed(read).toSorted().join(joint),
     );
-  // The name on the line with the highest, and with the lowest number.
+  // The name on the line with the highest number, and the name on the line with the lowest.
   for (const order of [1, -1]) {
     made.push(({ all }) => {
       const lines = all.split("\n").map((line) => ({ line, value: numbersIn(line)[0] ?? Number.NaN }));
@@ -130,7 +130,7 @@ const cuesOf = ({ asks }: Read): Set<string> => new Set(asks.toLowerCase().match
 const isSame = (one: string | undefined, other = ""): boolean =>
   one !== undefined && one.length === other.length && one.toLowerCase() === other.toLowerCase();
 
-/** The twelve rules with the highest gain, one after another; the first whose word occurs decides. */
+/** Picks twelve rules greedily by gain. For a new question, the first rule whose cue word occurs decides. */
 function learn(questions: Question[], ways: Extract[]): Rule[] {
   const reads = questions.map(readOf);
   const right = ways.map((way) => reads.map((read, i) => isSame(way(read), questions[i]?.answer)));
@@ -151,7 +151,8 @@ function learn(questions: Question[], ways: Extract[]): Rule[] {
       for (const [extract, passes] of right.entries()) {
         let gain = 0;
         for (const i of left) if (passes[i]) gain++;
-        // A rule that is often wrong blocks later ones.
+        // The penalty keeps out rules that match many questions but are often wrong, because they would block later
+        // rules.
         if (gain - left.length / 50 > best.gain) best = { cue, extract, gain: gain - left.length / 50 };
       }
     }
@@ -173,7 +174,7 @@ describe("nodes without a model", () => {
     const model = catalogue.active.get(id) as ActiveModel;
     const drawn = (count: number): Question[] => Array.from({ length: count }, () => makeUp(model, random));
 
-    test(`${id}: twelve rules learnt from 2,000 canaries answer fewer than 20 % of new ones`, (t) => {
+    test(`${id}: twelve rules learned from 2,000 canaries answer fewer than 20 % of new ones`, (t) => {
       const ways = extractors();
       const rules = learn(drawn(LEARNT_FROM), ways);
       const part = share(drawn(TRIED_ON), (question) => {

@@ -13,7 +13,7 @@ const parse = (file: unknown) =>
 const SECRET = { prompt: "marzipan?", expect: "marzipan!", max_tokens: 8 };
 
 describe("an operator's own canaries", () => {
-  test("are read by model, in the catalogue's format", async (t) => {
+  test("are parsed from JSON, by model, in the format of the catalogue's canaries", async (t) => {
     const near = ["a", "b"];
     const secrets = parse({ "tiny-3b": [SECRET, { ...SECRET, forbid: "x" }], "embed-m3": [{ near, far: "c" }] });
     assert.deepEqual([secrets.get("tiny-3b")?.length, secrets.get("embed-m3")], [2, [{ near, far: "c" }]]);
@@ -26,7 +26,7 @@ describe("an operator's own canaries", () => {
     await assert.rejects(loadSecretCanaries(join(place, "none.json"), catalogue), /none\.json cannot be read: ENOENT$/);
   });
 
-  test("are refused with the place of each mistake, never with their content", () => {
+  test("are refused with the position of each mistake, without quoting their content", () => {
     const table: [unknown, RegExp][] = [
       ['{"marzipan', /^CANARIES_FILE secret\.json: it is not valid JSON$/],
       [[SECRET], /it must be an object/],
@@ -57,7 +57,7 @@ describe("an operator's own canaries", () => {
     }
   });
 
-  test("are empty for a model that has none", () => {
+  test("are an empty list for a model that has none", () => {
     const model = catalogue.active.get("tiny-3b") as ActiveModel;
     const plain = { ...catalogue, active: new Map([["tiny-3b", { ...model, canaries: null }]]) };
     const text = JSON.stringify({ "tiny-3b": [SECRET] });
@@ -77,7 +77,7 @@ describe("choosing a canary", () => {
   };
   const about = (count: number, of: number): boolean => Math.abs(count - of) < 90;
 
-  test("draws each set equally often, and at least half of the canaries cannot be looked up", () => {
+  test("draws from each source equally often, so that at least half of the canaries cannot be looked up", () => {
     const two = draws(model, new Map(), "any");
     assert.ok(two.secret === 0 && about(two.known, 300) && about(two.madeUp, 300), JSON.stringify(two));
     const three = draws(model, new Map([["tiny-3b", [SECRET]]]), "any");
@@ -89,7 +89,7 @@ describe("choosing a canary", () => {
     assert.equal(others.secret, 0, "another model's are not asked");
   });
 
-  test("draws no published canary when only unpublished ones count, and nothing for a model without canaries", () => {
+  test("draws no published canary if only unpublished ones are allowed, and none for a model without canaries", () => {
     const unknown = draws(model, new Map([["tiny-3b", [SECRET]]]), "unknown");
     assert.ok(unknown.known === 0 && about(unknown.secret, 300), JSON.stringify(unknown));
     const none = draws({ ...model, canaries: null }, new Map(), "any");

@@ -1,6 +1,7 @@
 /**
- * Chooses canaries from three sources: generated for one use, the operator's own (`CANARIES_FILE`), and the catalogue's published ones.
- * Each source has the same chance, so at least every second canary cannot be looked up. The operator's are secret: no message quotes them.
+ * Chooses canaries (questions with a known answer) from three sources: generated for one use, the operator's own file
+ * (`CANARIES_FILE`), and those published in the catalogue. Each source has the same chance, so at least every second
+ * canary cannot be looked up. The operator's canaries are secret: no message quotes them.
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
@@ -9,16 +10,16 @@ import { type ActiveModel, Canary, type Catalogue } from "../metering/catalogue.
 import { type Question, questionOf } from "./canary.ts";
 import { type MakeUp, makeUp as madeUp, type RequestLikeness } from "./made-up.ts";
 
-/** By model. */
+/** The operator's own canaries, by model. */
 export type SecretCanaries = Map<string, Canary[]>;
 
-/** `unknown`: none of the published ones. Undefined for a model without canaries. */
+/** `unknown`: only canaries that are not published. Returns undefined for a model without canaries. */
 export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: RequestLikeness) => Question | undefined;
 
 interface Sources {
   secrets: SecretCanaries;
   random: Random;
-  /** Simulations record generated canaries, so that nodes without a model can answer them. */
+  /** The generator of canaries. Simulations pass one that records them, so that nodes without a model can answer. */
   makeUp?: MakeUp | undefined;
 }
 
@@ -60,7 +61,7 @@ export function parseSecretCanaries(
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's message would quote the file.
+    // The JSON parser's own message is not shown, because it would quote the secret file.
     return refuse(["it is not valid JSON"]);
   }
   const result = CanariesFile.safeParse(json);
@@ -85,7 +86,7 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
   const [model, index, ...rest] = issue.path;
   const place = model === undefined ? "it" : `${String(model)}${index === undefined ? "" : `[${String(index)}]`}`;
   if (index === undefined) return `${place} ${plain(issue)}`;
-  // Reports the form of canary that fits better.
+  // A canary has two possible forms. Reports the errors of the form that has fewer.
   const branches = issue.code === "invalid_union" ? issue.errors : [[issue]];
   const closest = branches.toSorted((a, b) => a.length - b.length)[0]?.[0];
   const inner = issue.code === "invalid_union" ? closest?.path[0] : rest[0];
@@ -94,7 +95,7 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
   return `${place} must have prompt, expect and max_tokens, or near and far, and nothing else`;
 }
 
-/** Our own rules in their words; the library's only by kind, because its messages may quote the file. */
+/** Shows our own messages in full. Of zod's messages only the kind, because the text may quote the secret file. */
 function plain({ code, message }: Pick<z.core.$ZodIssue, "code" | "message">): string {
   return message.startsWith("must ") ? message : `is invalid (${code})`;
 }

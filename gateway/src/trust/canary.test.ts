@@ -8,7 +8,7 @@ describe("canaries", () => {
   const v = (...values: number[]): Float32Array => Float32Array.from(values);
   const judge = (...vectors: Float32Array[]) => judgeCanary(meaning, { text: "", vectors });
 
-  test("match an answer with their pattern", () => {
+  test("accept an answer that matches their pattern", () => {
     assert.deepEqual(questionOf(sum).messages, [{ role: "user", content: "7 + 5?" }]);
     assert.equal(judgeCanary(sum, { text: "It is 12.", vectors: [] }), undefined);
     for (const text of ["", "It is 112.", "twelve"]) {
@@ -16,7 +16,7 @@ describe("canaries", () => {
     }
   });
 
-  test("for embeddings require meaningful vectors: similar for similar texts, equal for equal texts, numbers only", () => {
+  test("for embeddings require meaningful vectors: similar for similar texts, equal for equal texts, only finite numbers", () => {
     assert.deepEqual(questionOf(meaning).texts, ["a cat", "a kitten", "taxes", "a cat"]);
     const [cat, kitten, taxes] = [v(1, 0.1), v(0.9, 0.2), v(0, 1)];
     assert.equal(judge(cat, kitten, taxes, cat), undefined);

@@ -1,4 +1,4 @@
-/** Judges whether a node's answer fits the model that it reports. Pure. */
+/** Judges whether a node's answer to a canary fits the model that the node claims to run. Pure. */
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/meter.ts";
@@ -10,28 +10,28 @@ interface CanaryAnswer {
 
 /** A question for a node with a known answer. */
 export interface Question {
-  /** The kind of question; pass rates of honest nodes are counted by it. */
+  /** The kind of question. Pass rates of honest nodes are counted for each family. */
   family: string;
-  /** The expected share of honest answers that pass, before any was asked. */
+  /** The expected share of right answers from honest nodes, used before any results exist. */
   passRate: number;
-  /** For a generation model. */
+  /** The prompt, for a generation model. */
   messages: ChatMessage[];
   /** For an embedding model: the texts to embed. */
   texts: string[];
   outputTokensMax: number;
-  /** Absent: as a stream. */
+  /** Whether to ask for a streamed answer. Absent: yes. */
   stream?: boolean;
-  /** Absent: the model's most likely answer. */
+  /** Absent: greedy sampling, which gives the model's most likely answer. */
   sampling?: JobHeader["sampling"] | undefined;
-  /** No node can have read a similar prompt before, not even its beginning. */
+  /** The prompt is new from its beginning, so no node can have any part of it in its prompt cache. */
   isNew: boolean;
-  /** A correct answer, if one is known and not only a pattern. */
+  /** A correct answer, if one is known (a published canary may only have a pattern). */
   answer?: string;
-  /** Why the answer is wrong; undefined when it is right. Never quotes it. */
+  /** Returns why the answer is wrong, or undefined when it is right. Never quotes the answer. */
   judge(answer: CanaryAnswer): string | undefined;
 }
 
-/** For questions that every model answers practically always. */
+/** The pass rate of questions that practically every model answers correctly. */
 export const ALWAYS = 0.999;
 
 export const questionOf = (canary: Canary): Question => ({
@@ -66,10 +66,10 @@ export function questionOfAll(canaries: Extract<Canary, { far: string }>[]): Que
   };
 }
 
-/** One text is sent twice, because an honest engine returns the same vector for it. */
+/** One text is sent twice, because an honest engine returns the same vector for the same text. */
 const embeddingTexts = ({ near, far }: Extract<Canary, { far: string }>): string[] => [near[0], near[1], far, near[0]];
 
-/** Why the canary failed; undefined when it passed. Never quotes the answer. */
+/** Returns why the canary failed, or undefined when it passed. Never quotes the answer. */
 export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): string | undefined {
   if (!("near" in canary)) {
     if (!new RegExp(canary.expect).test(text)) return "unexpected answer";
@@ -84,7 +84,7 @@ export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): st
   return undefined;
 }
 
-/** Engines may round differently between batches; a different text's vector is not this close. */
+/** The minimum similarity of two vectors of the same text: engines may round differently between batches. */
 const SAME_MIN = 0.999;
 
 function cosine(a: Float32Array, b: Float32Array): number {

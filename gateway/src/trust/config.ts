@@ -1,16 +1,16 @@
-/** The settings of quarantine and canaries. */
+/** The settings of quarantine, canaries and spot checks. */
 import { z } from "zod";
 import { parseId, type Uuid } from "../base/ids.ts";
 import { domain, flag, number, parsed, text } from "../base/settings.ts";
 
 interface TrustConfig {
-  /** Quarantine nodes that fail, cheat or run another model. Off: only logged. */
+  /** Whether to quarantine nodes that fail, cheat or run another model. When false, only logs them. */
   autoQuarantine: boolean;
-  /** The operator's own, unpublished canaries. Undefined: none. */
+  /** The file with the operator's own, unpublished canaries. Undefined: there are none. */
   canariesFile: string | undefined;
-  /** Host accounts of the operator's own nodes, whose result overrules others in spot checks. */
+  /** Host accounts of the operator's own nodes. In spot checks their result overrules every other. */
   referenceHosts: Uuid[];
-  /** The share of honest nodes that may fail their spot checks per day. */
+  /** The share of honest nodes that may fail their spot checks by chance per day. */
   spotCheckFalseAlarms: number;
 }
 

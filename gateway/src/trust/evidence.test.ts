@@ -5,7 +5,7 @@ import { ALWAYS } from "./canary.ts";
 import { Evidence, PassRates, weightOf } from "./evidence.ts";
 import { drawing } from "./questions/draw.ts";
 
-describe("evidence of canaries", () => {
+describe("evidence from canary answers", () => {
   const asksUntilEnough = (passes: () => boolean, rate: number, most: number): number | undefined => {
     const evidence = new Evidence();
     for (let asked = 1; asked <= most; asked++) {
@@ -15,7 +15,7 @@ describe("evidence of canaries", () => {
     return undefined;
   };
 
-  test("is sufficient after two wrong answers to an easy canary, or eight to one that one in six nodes fails", () => {
+  test("is sufficient after two wrong answers to an easy canary, or eight to one that one in six honest nodes fails", () => {
     const never = (): boolean => false;
     const table = [ALWAYS, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) => asksUntilEnough(never, rate, 99));
     assert.deepEqual(table, [2, 4, 5, 7, 8, 12]);
@@ -51,7 +51,7 @@ describe("evidence of canaries", () => {
     }
   });
 
-  test("convicts a node that guesses one in five after about fifteen answers", () => {
+  test("convicts a node that guesses one answer in five after about fifteen answers", () => {
     const d = drawing(seeded(12));
     const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
       (a, b) => a - b,
@@ -60,7 +60,7 @@ describe("evidence of canaries", () => {
     assert.ok((asks[495] as number) <= 60, `99 in 100 within ${asks[495]}`);
   });
 
-  test("uses pass rates of other hosts' nodes, with a limited weight for each host", () => {
+  test("compares a node with the pass rates of other hosts' nodes, and limits the weight of each host", () => {
     const rates = new PassRates();
     const of = (host: string): number => rates.of("m story", { host, prior: 0.9 });
     assert.equal(of("a"), 0.9);

@@ -1,35 +1,38 @@
 /**
- * Evaluates a node's answers to canaries. Honest models make mistakes, so one wrong answer proves little, depending on the question: two
- * wrong answers to easy questions weigh as much as eight to questions that one in six honest nodes gets wrong. The rule is a CUSUM test.
- * Each answer adds the log-likelihood ratio of a guessing node (which passes one in five, `GUESS_RATE`) to an honest one (which passes at
- * the rate `p` of the question's family); the sum never falls below zero. An honest node reaches `EVIDENCE_MAX` at most once in
- * e^EVIDENCE_MAX answers: with `PER_DAY` canaries, fewer than one node in 10,000 per day and model. This holds as long as honest nodes pass
- * at `p` or more, so `p` starts low and follows the results of other hosts' nodes in good standing. Pure except for its memory.
+ * Evaluates a node's answers to canaries (questions with a known answer). Honest models make mistakes, so one wrong
+ * answer proves little. How much depends on the question: two wrong answers to easy questions weigh as much as eight to
+ * questions that one in six honest nodes gets wrong.
+ *
+ * The rule is a CUSUM test. Each answer adds the log-likelihood ratio of a guessing node (which passes one in five,
+ * `GUESS_RATE`) to an honest node (which passes at the rate `p` of the question's family). The sum never falls below
+ * zero. An honest node reaches `EVIDENCE_MAX` at most once in e^EVIDENCE_MAX answers: with `PER_DAY` canaries, fewer
+ * than one node in 10,000 per day and model. This holds as long as honest nodes pass at `p` or more, so `p` starts low
+ * and follows the results of other hosts' nodes in good standing. Pure except for its memory.
  */
 
-/** The share of questions that a node without the model is assumed to guess. */
+/** The share of questions that a node without the model is assumed to answer correctly by guessing. */
 const GUESS_RATE = 0.2;
 /** Canaries per model and node that a gateway sends in a day, including those after a wrong answer. */
 const PER_DAY = 60;
 const FALSE_ALARMS_PER_DAY = 1e-4;
-/** About 13.3. */
+/** The sum at which the evidence is sufficient: about 13.3. */
 const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
-/** The family's own rate counts as much as this many answers. */
+/** The family's configured pass rate has the weight of this many answers. */
 const PRIOR_ANSWERS = 40;
-/** At this many answers of one host, half are dropped, so that no single host defines what is honest. */
+/** The most answers of one host that count; then half are dropped, so that no single host defines what is honest. */
 const HOST_ANSWERS_MAX = 64;
-/** With this many hosts the rate is known well enough. */
+/** The most hosts per family. Further hosts would not make the rate more exact. */
 const HOSTS_MAX = 256;
 const RATE_MAX = 0.98;
 const RATE_MIN = 0.5;
 
-/** The evidence that one answer adds. */
+/** The evidence that one answer adds: a log-likelihood ratio, positive for a wrong answer. */
 export const weightOf = (passed: boolean, passRate: number): number =>
   passed ? Math.log(GUESS_RATE / passRate) : Math.log((1 - GUESS_RATE) / (1 - passRate));
 
 export class Evidence {
   sum = 0;
-  /** Since the sum was last zero. */
+  /** Wrong answers since the sum was last zero. */
   failures = 0;
   asked = 0;
 
@@ -71,7 +74,7 @@ export class PassRates {
     answers.passed /= 2;
   }
 
-  /** The pass rate that a host's nodes are compared with, without that host's own answers. */
+  /** The pass rate to compare this host's nodes with. Leaves out the host's own answers. */
   of(family: string, { host, prior }: { host: string; prior: number }): number {
     let [passed, asked] = [prior * PRIOR_ANSWERS, PRIOR_ANSWERS];
     for (const [other, answers] of this.#seen.get(family) ?? []) {

@@ -6,18 +6,18 @@ import { Lengths } from "./lengths.ts";
 import { drawing } from "./questions/draw.ts";
 
 interface Fleet {
-  /** By node: the length of its answer, given the honest length. */
+  /** For each node, a function from the honest answer's length to the length of the node's answer. */
   nodes: { host: string; answer: (honest: number) => number }[];
   accounts: number;
   answers: number;
-  /** The mean length of honest answers for an account at this time. */
+  /** The mean length of honest answers to an account's requests at this time. */
   meanOf?: (account: number, time: number) => number;
 }
 
-/** Some builders ask for a few words, others for pages. */
+/** The mean answer length differs by builder: some ask for a few words, others for pages. */
 const spread = (account: number): number => 20 * 3 ** (account % 5);
 
-/** The answers of each node until it was suspected; unsuspected nodes are absent. */
+/** Maps each suspected node to the number of its answers before the suspicion. Other nodes are absent. */
 function suspicions(random: Random, { nodes, accounts, answers, meanOf = spread }: Fleet): Map<number, number> {
   const [lengths, d] = [new Lengths(random), drawing(random)];
   const given = nodes.map(() => 0);
@@ -60,7 +60,7 @@ describe("statistics on answer length", () => {
     });
   }
 
-  test("suspect no honest node beside a dishonest one, however long the test runs", () => {
+  test("suspect no honest node in a fleet with a dishonest node, however long the test runs", () => {
     const nodes = [...fleet(4), { host: "cheat", answer: () => 3 }];
     const found = suspicions(seeded(9), { nodes, accounts: 20, answers: 100_000 });
     assert.deepEqual([...found.keys()], [4]);
@@ -70,7 +70,7 @@ describe("statistics on answer length", () => {
     const odd = (account: number, time: number): number => (account === 0 ? 1 + time / 50 : 60);
     const growing = suspicions(seeded(3), { nodes: fleet(6), accounts: 1, answers: 20_000, meanOf: odd });
     assert.deepEqual([...growing], [], "answers that grow longer and longer");
-    // The node recognises the other node's requests and changes the length there.
+    // Node n0 recognizes one builder's requests, and gives very short answers only to those.
     const [lengths, d] = [new Lengths(seeded(4)), drawing(seeded(5))];
     for (let i = 0; i < 20_000; i++) {
       const n = d.between(0, 5);
@@ -90,7 +90,7 @@ describe("statistics on answer length", () => {
     assert.equal(lengths.isSuspicious("n0"), false);
   });
 
-  test("give no result without two other hosts to compare with", () => {
+  test("give no result without nodes of two other hosts to compare with", () => {
     const nodes = [
       { host: "a", answer: honest },
       { host: "a", answer: honest },
@@ -99,7 +99,7 @@ describe("statistics on answer length", () => {
     assert.deepEqual([...suspicions(seeded(6), { nodes, accounts: 30, answers: 20_000 })], []);
   });
 
-  test("drop a suspicion after a series of ordinary answers", () => {
+  test("clear a suspected node after a series of ordinary answers", () => {
     const [lengths, d] = [new Lengths(seeded(7)), drawing(seeded(8))];
     const isSuspicious = (answers: number, isOdd: boolean): boolean => {
       for (let i = 0; i < answers; i++) {

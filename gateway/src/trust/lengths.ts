@@ -1,21 +1,25 @@
 /**
- * Tests whether a node's answers are as long as those of other hosts' nodes to the same builder. Canned answers are shorter, longer or more
- * alike. A suspicion makes spot checks more frequent and never leads to a quarantine. Builders and prompts differ, but which node answers a
- * prompt is random. So an answer is compared only with answers to the same account and model, with prompt and cap of similar size: an
- * honest node's rank among three answers of other hosts is uniform over four. Each answer is used in one comparison, so comparisons are
- * independent. Canned answers have one rank more often. The test is a test martingale: it bets at fair odds on the rank that the node had
- * most often. For an honest node the stake grows n-fold in at most 1 of n stretches. The node is suspected when it has grown 1 /
- * `FALSE_ALARM`; a stretch of `STRETCH` comparisons begins again. One account adds a bounded amount, so at least four are needed and no
- * builder can cause a suspicion alone. Pure except for its memory and randomness.
+ * Tests whether a node's answers are as long as those of other hosts' nodes to the same builder. Canned answers are
+ * shorter, longer or more alike. A suspicion makes spot checks more frequent and never leads to a quarantine.
+ *
+ * Builders and prompts differ, but the choice of the node for a prompt is random. So an answer is compared only with
+ * answers to the same account and model, with prompt and output cap of similar size. An honest node's answer is ranked
+ * among three answers of other hosts; each of the four ranks is equally likely. Each answer is used in one comparison,
+ * so comparisons are independent. Canned answers have one rank more often.
+ *
+ * The test is a test martingale: it bets at fair odds on the rank that the node had most often. For an honest node the
+ * stake grows n-fold in at most 1 of n stretches. The node is suspected when the stake has grown by the factor 1 /
+ * `FALSE_ALARM`. After `STRETCH` comparisons a new stretch begins. The growth that one account adds is limited, so at
+ * least four accounts are needed and no builder can cause a suspicion alone. Pure except for its memory and randomness.
  */
 import type { Random } from "../base/random.ts";
 
 interface Answer {
   nodeId: string;
-  /** The account of its host. */
+  /** The account of the node's host. */
   host: string;
   model: string;
-  /** The builder's. */
+  /** The account of the builder who sent the request. */
   accountId: string;
   promptTokens: number;
   outputTokens: number;
@@ -23,7 +27,9 @@ interface Answer {
   formatted: boolean;
 }
 
-/** The evidence about a suspected node: how often its answers had each rank, from the shortest of four to the longest. */
+/**
+ * The evidence against a suspected node: how often its answers had each rank, from the shortest of four to the longest.
+ */
 export interface LengthEvidence {
   model: string;
   compared: number;
@@ -31,16 +37,16 @@ export interface LengthEvidence {
   ranks: number[];
 }
 
-/** Per honest node and model, in one stretch. */
+/** The probability that an honest node is suspected for a model within one stretch of comparisons. */
 const FALSE_ALARM = 1e-4;
 const STRETCH = 200;
 const GROWTH_MAX = Math.log(1 / FALSE_ALARM);
 const ACCOUNT_GROWTH_MAX = GROWTH_MAX / 4;
 const ACCOUNTS_MAX = 32;
 const REFERENCES = 3;
-/** Fewer than the references, which therefore come from at least two hosts. */
+/** The most reference answers of one host. Fewer than are needed, so references come from at least two hosts. */
 const PER_HOST_MAX = 2;
-/** The most waiting answers per kind of prompt, and the most kinds per builder. */
+/** The most answers per kind of prompt that wait for a comparison, and the most kinds per builder. */
 const WAITING_MAX = 8;
 const KINDS_MAX = 8192;
 const NODES_MAX = 4096;
@@ -50,10 +56,10 @@ interface Waiting {
   length: number;
 }
 
-/** The growth of the bets by account. */
+/** The logarithm of a stake's growth, summed by builder account. */
 class Bets {
   readonly #byAccount = new Map<string, number>();
-  /** Losses with forgotten accounts count; gains do not. */
+  /** The losses of accounts that were dropped from the map. Their gains are not kept. */
   #lost = 0;
 
   note(account: string, growth: number): void {
@@ -93,21 +99,21 @@ interface Record {
 
 export class Lengths {
   readonly #random: Random;
-  /** By account, model and the sizes of prompt and cap. */
+  /** Answers that wait for a comparison, by account, model, prompt size and output cap. */
   readonly #waiting = new Map<string, Waiting[]>();
-  /** By node, then by model. */
+  /** Records by node ID, then by model. */
   readonly #nodes = new Map<string, Map<string, Record>>();
 
   constructor(random: Random) {
     this.#random = random;
   }
 
-  /** Returns the evidence when this answer makes the node suspicious. */
+  /** Adds an answer. Returns the evidence if the node becomes suspicious with it. */
   note(answer: Answer): LengthEvidence | undefined {
     const { nodeId, host, accountId, outputTokens: length } = answer;
     const key = keyOf(answer);
     const waiting = this.#waiting.get(key) ?? [];
-    // The most recently used kinds are kept.
+    // Deleted and set again, so that the map's order is from least to most recently used.
     this.#waiting.delete(key);
     this.#waiting.set(key, waiting);
     if (this.#waiting.size > KINDS_MAX) this.#waiting.delete(this.#waiting.keys().next().value as string);
@@ -135,7 +141,10 @@ export class Lengths {
     return [...records].flatMap(({ suspicion }) => (suspicion === undefined ? [] : [suspicion]));
   }
 
-  /** Needs two other hosts: between two hosts it is unclear which one is unusual. Suspected nodes are no reference. */
+  /**
+   * Needs answers of two other hosts, because between two hosts it is unclear which one is unusual. Leaves out
+   * suspected nodes.
+   */
   #referencesIn(waiting: Waiting[], host: string): Waiting[] {
     const byHost = new Map<string, number>();
     const found = waiting.filter((each) => {
@@ -156,7 +165,7 @@ export class Lengths {
     return record;
   }
 
-  /** The bet is on the ranks that it had most often before. */
+  /** Places a bet on the ranks that the node had most often before. */
   #rank(stretch: Stretch, account: string, length: number, others: Waiting[]): void {
     const less = others.filter((other) => other.length < length).length;
     const equal = others.filter((other) => other.length === length).length;
@@ -171,7 +180,7 @@ function judge(record: Record, model: string): LengthEvidence | undefined {
   const { ranks, bets, compared } = record.stretch;
   if (!bets.grown) {
     if (compared < STRETCH) return undefined;
-    // A whole stretch without a suspicion.
+    // The node completed a stretch without a suspicion: starts a new one.
     [record.stretch, record.suspicion] = [new Stretch(), undefined];
     return undefined;
   }
@@ -180,7 +189,7 @@ function judge(record: Record, model: string): LengthEvidence | undefined {
   return record.suspicion;
 }
 
-/** Prompts of about four times the length count as another size. */
+/** The size class of a prompt: lengths that differ by a factor of four are in different classes. */
 const sizeOf = (tokens: number): number => Math.floor(Math.log2(Math.max(tokens, 1)) / 2);
 
 const keyOf = ({ accountId, model, promptTokens, outputTokensMax, formatted }: Answer): string =>

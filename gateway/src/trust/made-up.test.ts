@@ -25,7 +25,7 @@ describe("generated canaries", () => {
     }
   });
 
-  test("refuse constants, answers to other canaries, repetitions of the prompt, and lists", () => {
+  test("refuse constants, answers to other canaries, repetitions of the prompt, and lists of possible answers", () => {
     const prompts = new Set<string>();
     let [lucky, constant] = [0, 0];
     for (let i = 0; i < 2000; i++) {
@@ -43,12 +43,12 @@ describe("generated canaries", () => {
     assert.equal(prompts.size, 2000, "no two are the same");
   });
 
-  test("accept a number in words or digits, with the steps that lead to it", () => {
+  test("accept a number in words or digits, along with intermediate steps of the calculation", () => {
     const stories = Array.from({ length: 5000 }, () => ask()).filter(({ family }) => family === "story");
     assert.ok(stories.length > 100);
     for (const question of stories) {
       const value = Number(question.answer);
-      // Another number from the prompt does not count as a second answer.
+      // A number that occurs in the prompt does not count as a second answer; this one does not occur.
       const other = 100_003;
       assert.ok(!promptOf(question).includes(String(other)));
       assert.equal(judge(question, `So ${value} are left.`), undefined);
@@ -57,7 +57,7 @@ describe("generated canaries", () => {
     }
   });
 
-  test("use every question family that a model's size can answer, and no other", () => {
+  test("use every question family that the model's size can answer, and no other family", () => {
     for (const id of GENERATION) {
       const model = modelOf(id);
       const seen = new Set(Array.from({ length: 800 }, () => makeUp(model, random).family));
@@ -67,7 +67,7 @@ describe("generated canaries", () => {
     }
   });
 
-  test("drop a question family that the fleet's honest nodes fail", () => {
+  test("stop using a question family that the fleet's honest nodes fail", () => {
     const rateOf = (family: string, rate: number): number => (family === "table" || family === "note" ? 0.4 : rate);
     const seen = new Set(Array.from({ length: 800 }, () => makeUp(modelOf("tiny-3b"), random, { rateOf }).family));
     assert.ok(seen.size > 5 && !seen.has("table") && !seen.has("note"), [...seen].join(" "));
@@ -95,7 +95,7 @@ describe("generated canaries", () => {
     assert.ok(new Set(questions.map(({ outputTokensMax }) => outputTokensMax)).size > 8);
   });
 
-  test("use the parameters of a user request, as far as the answer allows", () => {
+  test("use the sampling options and output cap of a user request, as far as the answer allows", () => {
     const shape = { promptTokens: 1500, outputTokensMax: 700, temperature: 0.3, stream: false };
     for (let i = 0; i < 100; i++) {
       const question = makeUp(modelOf("small-8b"), random, { shape });
@@ -110,13 +110,13 @@ describe("generated canaries", () => {
     assert.deepEqual([tiny.outputTokensMax, tiny.sampling], [64, { temperature: 1 }]);
   });
 
-  test("leave room for the model's thinking", () => {
+  test("allow enough output tokens for a thinking model", () => {
     assert.ok(ask("reason-32b").outputTokensMax > 4096);
   });
 
-  describe("generated canaries for embeddings", () => {
+  describe("generated canaries for embedding models", () => {
     const texts = () => makeUp(modelOf("embed-m3"), random);
-    /** Counts words, as the simplest engine that reads its input would. */
+    /** An embedding that counts words: the simplest engine that reads its input. */
     const bagOfWords = (text: string): Float32Array => {
       const vector = new Float32Array(256);
       for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {
@@ -127,7 +127,7 @@ describe("generated canaries", () => {
     };
     const noise = (): Float32Array => Float32Array.from({ length: 32 }, () => random.below(2001) - 1000);
 
-    test("accept vectors of the given texts, and refuse constant or random vectors", () => {
+    test("accept meaningful vectors of the given texts, and refuse constant or random vectors", () => {
       let lucky = 0;
       for (let i = 0; i < 300; i++) {
         const question = texts();
@@ -139,7 +139,7 @@ describe("generated canaries", () => {
           verdict(() => one),
           undefined,
         );
-        // A random vector per text, like an engine that ignores meaning.
+        // Each text gets a random vector, as from an engine that ignores meaning.
         const drawn = new Map<string, Float32Array>();
         const hashed = (text: string): Float32Array => {
           const vector = drawn.get(text) ?? noise();

@@ -1,7 +1,7 @@
 /**
- * Generates canaries for one use, so that no list of answers passes. They look like requests: a question of a family
- * (`questions/families.ts`) that the model's size can answer, in a conversation of a usual length. Pure except for the randomness passed
- * in.
+ * Generates canaries for one use, so that no prepared list of answers passes. They look like user requests: a question
+ * of a family (`questions/families.ts`) that the model's size can answer, in a conversation of a usual length. Pure
+ * except for the randomness passed in.
  */
 import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
@@ -14,24 +14,24 @@ import { anyShape, type Shape } from "./questions/shapes.ts";
 import { revealsAnswer, type Task, wrongIn } from "./questions/task.ts";
 
 export interface RequestLikeness {
-  /** The shape of some request. Absent: any usual one. */
+  /** The shape (lengths and sampling) of a user request to imitate. Absent: a random usual shape. */
   shape?: Shape;
-  /** The pass rate of honest nodes for the family. Absent: the family's own rate. */
+  /** The pass rate of honest nodes for the family. Absent: the family's configured rate. */
   rateOf?: (family: string, rate: number) => number;
 }
 
 export type MakeUp = (model: ActiveModel, random: Random, like?: RequestLikeness) => Question;
 
-/** Enough for the answer and a few words around it. */
+/** The least output cap: enough for the answer and a few words around it. */
 const ANSWER_TOKENS_MIN = 64;
-/** Room for the thinking of models that think before they answer. */
+/** Additional output tokens for models that think before they answer. */
 const THINKING_TOKENS = 4096;
-/** A longer prompt would cost the node more than a question is worth. */
+/** The longest prompt. A longer one would cost the node too much. */
 const PROMPT_TOKENS_MAX = 6000;
 const OUTPUT_TOKENS_MAX = 2048;
 /** Above this temperature a correct answer depends on luck. */
 const TEMPERATURE_MAX = 1;
-/** A question with a lower pass rate shows too little. */
+/** The lowest pass rate of a usable family. Honest nodes fail the others too often. */
 const RATE_MIN = 0.75;
 const TRIPLES = 4;
 
@@ -42,7 +42,7 @@ export const makeUp: MakeUp = (model, random, { shape, rateOf = asTheFamilySays 
     const rate = model.class === "embed" ? null : family.rates[model.class];
     return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
   });
-  // If the fleet passes none of the families, the easiest is used.
+  // If honest nodes pass no family often enough, the easiest family is used.
   const { family, rate } =
     usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as Family, rate: RATE_MIN };
   return questionIn(d, { model, family, rate, shape: shape ?? anyShape(d) });
@@ -77,7 +77,7 @@ function questionIn(d: Draw, { model, family, rate, shape }: Wanted): Question {
   };
 }
 
-/** A model that thinks repeats itself at temperature 0. */
+/** A thinking model gets no temperature of 0, because it would repeat itself endlessly. */
 function samplingOf(temperature: number | undefined, thinks: boolean): Question["sampling"] {
   if (temperature === undefined) return {};
   return { temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0) };
@@ -97,12 +97,12 @@ function conversation(d: Draw, family: Family, tokens: number): Conversation {
     const task = family.draw(d);
     const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
     const prompt = messages.map(({ content }) => content).join("\n");
-    // A random number of the story may equal the answer; then another question is drawn.
+    // A random number in the material may equal the answer by chance; then the loop draws another question.
     if (!revealsAnswer(task.check, prompt)) return { messages, task, prompt };
   }
 }
 
-/** The question with its material, within small talk and notes. */
+/** Puts the question and its material between small talk and notes. */
 function phrase(d: Draw, task: Task, chars: number): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.earlierTurns(d));
@@ -119,7 +119,7 @@ function phrase(d: Draw, task: Task, chars: number): ChatMessage[] {
   if (pages.length > 0 && d.percent(60)) pages.unshift(prose.heading(d));
   const joint = d.pick(["\n\n", "\n"]);
   const material = pages.join(joint);
-  // The material in its own turn, before or after the question.
+  // The material is a message of its own, before or after the question.
   if (material !== "" && d.percent(15)) {
     messages.push({ role: "user", content: [...before, material].join(joint) });
     messages.push({ role: "assistant", content: prose.noted(d) });
@@ -144,7 +144,7 @@ const DUES = [
   "audit reports",
 ];
 
-/** One scene in two wordings, and an unrelated sentence. */
+/** Two wordings of one scene, and an unrelated sentence. */
 function triple(d: Draw): Extract<Canary, { far: string }> {
   const [look, thing, place] = [d.pick(LOOKS), d.pick(THINGS), d.pick(PLACES)];
   return {
@@ -153,7 +153,10 @@ function triple(d: Draw): Extract<Canary, { far: string }> {
   };
 }
 
-/** A question without a fixed answer, to measure a node's speed: streamed, with only as many tokens as that needs. */
+/**
+ * A question without a fixed answer, to measure a node's speed. Streamed, with only as many tokens as a measurement
+ * needs.
+ */
 export function chatter(
   random: Random,
   { temperature }: Pick<Shape, "temperature">,

@@ -1,4 +1,4 @@
-/** Which nodes are probed when, and the consequences of their answers. Nodes here are functions from a job to its result. */
+/** Tests which nodes are probed when, and what their answers lead to. Nodes are functions from a job to its result. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { newIds, type Uuid } from "../base/ids.ts";
@@ -20,7 +20,7 @@ import { AnswerBook, answerToPublished } from "./testing.ts";
 const random = seeded(1);
 const book = new AnswerBook();
 const promptOf = ({ messages, texts }: PrivateJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
-/** An honest model's answer; undefined: any answer is accepted. */
+/** Returns an honest model's answer. Undefined: any answer is accepted. */
 const rightAnswer = (job: PrivateJob): string | undefined =>
   book.answerTo(job.messages) ?? answerToPublished(promptOf(job));
 const PUBLISHED: Canary[] = [
@@ -116,7 +116,7 @@ describe("probes", () => {
   };
   beforeEach(() => start());
 
-  /** Lets the promises of consecutive probes settle. */
+  /** Waits for the promises of consecutive probes. */
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 5; i++) await turn();
   };
@@ -131,7 +131,7 @@ describe("probes", () => {
     }
   };
 
-  test("suspect a node that answers with a constant soon after it has joined", async () => {
+  test("suspect a node that answers with a constant, soon after it joins", async () => {
     for (const constant of [
       "12 Paris lighthouse",
       "4242",
@@ -146,7 +146,7 @@ describe("probes", () => {
         ["canary"],
         constant,
       );
-      // A constant answer may be correct by chance now and then.
+      // A constant answer can be right by chance, so the node may survive a few canaries.
       assert.ok(jobs.length <= 15, `${jobs.length} canaries`);
     }
   });
@@ -173,11 +173,11 @@ describe("probes", () => {
     );
   });
 
-  test("still include canaries if traffic keeps a node measured and busy", async () => {
+  test("still include canaries if user traffic keeps a node busy and its speed measured", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
-    // The time is random, at most four times the mean.
+    // Waits until the next canary. Its random interval is limited to four times the mean.
     for (let i = 0; i < 122 && jobs.length === first; i++) {
       node.outstanding = 1;
       for (const run of measured)
@@ -190,7 +190,7 @@ describe("probes", () => {
     assert.equal(jobs.length, first + 1, "never beyond its slots");
   });
 
-  test("treat an empty answer like a failed canary, with canaries on or off", async () => {
+  test("treat an empty answer like a failed canary, whether canaries are on or off", async () => {
     for (const canaries of [true, false]) {
       for (const text of ["", " \n"]) {
         start(canaries);
@@ -204,7 +204,7 @@ describe("probes", () => {
     }
   });
 
-  test("accept thinking as an answer to a probe, and check a canary only in the text after it", async () => {
+  test("accept thinking as an answer to a speed probe, and search for a canary's answer only in the text after it", async () => {
     model.build = { id: "b", tokenizer: "t", reasoning: { open: "<think>", close: "</think>" } };
     answer = async (job) => ({ text: rightAnswer(job) ?? "", reasoning: "hmm, 12, Paris…" });
     await join();
@@ -217,7 +217,7 @@ describe("probes", () => {
     assert.equal(suspected.length, 1);
   });
 
-  test("do not treat transport failures as wrong answers, and do not ask a declining node in a loop", async () => {
+  test("do not treat transport failures as wrong answers, and do not repeat a declined probe immediately", async () => {
     for (const end of ["failed", "quiet", "no_capacity"] as const) {
       start();
       answer = async () => ({ end });
@@ -229,7 +229,7 @@ describe("probes", () => {
     }
   });
 
-  test("keep asking a node that failed a canary and declines the next ones", async () => {
+  test("keep probing a node that failed a canary and declines the next ones", async () => {
     answer = async () => (jobs.length === 1 ? { text: "no idea" } : { end: "no_capacity" });
     await join();
     assert.equal(jobs.length, 2);
@@ -240,7 +240,7 @@ describe("probes", () => {
     );
   });
 
-  test("treat an answer that never ends as wrong", async () => {
+  test("treat an answer that exceeds the time limit as wrong", async () => {
     answer = (_job, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
     shape.outputTokensMax = 64;
@@ -268,7 +268,7 @@ describe("probes", () => {
     assert.ok(deviation > mean / 2, `${deviation} minutes more or less`);
   });
 
-  describe("a prompt read faster than possible", () => {
+  describe("a prompt that is read faster than the model can", () => {
     const asked = async (result: Partial<PrivateResult>): Promise<Verdict[]> => {
       start();
       shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
@@ -277,7 +277,7 @@ describe("probes", () => {
       return suspected;
     };
 
-    test("is a failure with the measurements as evidence", async () => {
+    test("counts as a failure, with the measurements as evidence", async () => {
       const [first] = await asked({ promptTokens: 2256, ttftMs: 1.5 });
       assert.deepEqual(first, {
         reason: "speed",
@@ -298,8 +298,8 @@ describe("probes", () => {
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 1, end: "failed" }), []);
     });
 
-    test("is not reported if the node may have cached the prompt", async () => {
-      // Published canaries and small talk are the same for many nodes.
+    test("is not reported if the node may have the prompt in its cache", async () => {
+      // Published canaries and small talk are sent to many nodes, so nodes may have them cached.
       start();
       answer = async (job) => ({
         text: rightAnswer(job) ?? "prose",
@@ -353,7 +353,7 @@ describe("probes", () => {
       assert.equal(suspected.length, 1);
     });
 
-    test("ends without blame when probing stops", async () => {
+    test("ends without a mark against the node when probing stops", async () => {
       answer = (_job, signal) =>
         new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
       const asked = probes.ask("a", "m");

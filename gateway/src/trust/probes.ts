@@ -1,7 +1,8 @@
 /**
- * Probes: small jobs for nodes when they join and every few minutes afterwards. They measure a node's speed before it has traffic, and
- * canaries among them show whether it runs the reported model. Nodes cannot tell them from requests. They go to idle nodes; an overdue
- * canary also goes to a node that has not been idle since.
+ * Sends probes: small jobs for nodes when they join and every few minutes afterwards. They measure a node's speed
+ * before it has traffic. Some are canaries, which show whether the node runs the model that it claims. Nodes cannot
+ * distinguish probes from requests. Probes go to idle nodes; an overdue canary also goes to a node that was never idle
+ * since it became due.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -21,24 +22,29 @@ import type { Shape, Shapes } from "./questions/shapes.ts";
 import type { Verdict } from "./reliability.ts";
 
 const LOOK_EVERY_MS = 10_000;
-/** A node whose speed for a model was measured this recently needs no probe. */
+/** How long a speed measurement of a node and model stays valid. Until then no speed probe is needed. */
 const FRESH_FOR_MS = 5 * 60_000;
-/** A random variation, so that probes do not come at predictable times. */
+/** The random variation of that time, so that nodes cannot predict probes. */
 const FRESH_MORE_OR_LESS_MS = 45_000;
-/** The mean interval of canaries per node and model, at random times like requests. After a failure the next one comes at once. */
+/**
+ * The mean interval of canaries per node and model. Intervals are random, like those of requests. After a failed canary
+ * the next one follows at once.
+ */
 const CANARY_EVERY_MS = 30 * 60_000;
 const CANARY_EVERY_MS_MAX = 4 * CANARY_EVERY_MS;
-/** A node that is never idle is asked this long after a canary was due, if it has a free slot. */
+/** If a node is never idle, it gets a due canary after this delay, as soon as it has a free slot. */
 const BUSY_GRACE_MS = 60_000;
-/** After a failed canary, this many refusals of a node with free slots count as another failure. */
+/** After a failed canary, this many refusals by a node with free slots count as another failure. */
 const DECLINED_MAX = 6;
 const PROBE_TOKENS = 24;
-/** The time limit of a probe: for its prompt, and per token of its answer. */
+/** The time limit of a probe is the sum of one limit for its prompt and one per token of its answer. */
 const PROBE_MS_MAX = 60_000;
 const TOKEN_MS_MAX = 250;
-/** Prompt tokens that may be cached: the template, and a system prompt and opening that others share. */
+/**
+ * The most prompt tokens that may be cached: the template, the system prompt and an opening that other prompts share.
+ */
 const CACHED_TOKENS_MAX = 256;
-/** Fewer new tokens prove nothing, because any machine reads them quickly. */
+/** The least number of new prompt tokens for a judgement of reading speed. Any machine reads fewer quickly. */
 const READ_TOKENS_MIN = 768;
 
 interface ProbesOptions {
@@ -46,10 +52,10 @@ interface ProbesOptions {
   dispatcher: Pick<Dispatcher, "onMeasured">;
   run: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
   activeModel: (id: string) => ActiveModel | undefined;
-  /** Whether canaries are asked too. */
+  /** Whether probes include canaries. */
   canaries: boolean;
   draw: DrawCanary;
-  /** The shapes of recent requests. */
+  /** The shapes of recent user requests, for canaries to imitate. */
   shapes: Pick<Shapes, "like">;
   suspect: (nodeId: string, verdict: Verdict) => void;
   newId: () => Uuid;
@@ -62,7 +68,7 @@ interface ProbesOptions {
 type Asked = "answered" | "empty" | "failed" | "absent";
 
 export interface Probes {
-  /** Probes this node now, busy or not. A wrong answer counts as in any probe. */
+  /** Probes this node now, whether it is busy or idle. A wrong answer counts as in any other probe. */
   ask(nodeId: string, model: string): Promise<Asked>;
   stop(): Promise<void>;
 }
@@ -74,16 +80,16 @@ interface Watched {
 
 /** The state of one model on one node. Times are monotonic milliseconds. */
 interface Entry {
-  /** Until then its speed counts as known. */
+  /** The end of the time in which the measured speed counts as known. */
   freshUntil: number;
   canaryDueAt: number;
-  /** The node passed its latest canary. */
+  /** Whether the node passed its latest canary. */
   proven: boolean;
-  /** The evidence against the node. */
+  /** The evidence from this node's canary answers. */
   evidence: Evidence;
-  /** Refusals in a row after a failed canary. */
+  /** The number of consecutive refusals after a failed canary. */
   declined: number;
-  /** The time before which it is not probed again, because the previous probe gave nothing to judge. */
+  /** The earliest time of the next probe, set after a probe without anything to judge. */
   notBefore: number;
 }
 
@@ -137,7 +143,7 @@ export function keepProbing(options: ProbesOptions): Probes {
       .catch((error) => log.error({ err: error, node: node.id }, "probe failed with an internal error"))
       .finally(() => {
         known.probing = false;
-        // Probes the next model of the same node if it is still idle.
+        // Continues with the next model of the same node if the node is still idle.
         const again = roster.find(node.id);
         if (again !== undefined) look(again);
       });
@@ -148,7 +154,7 @@ export function keepProbing(options: ProbesOptions): Probes {
   });
   roster.onJoin((node) => look(node));
   roster.onGone((nodeId) => {
-    // Evidence is kept when a node reconnects; its speed is measured again.
+    // The node reconnected: keeps the evidence and measures its speed again.
     for (const entry of watched.get(nodeId)?.models.values() ?? []) entry.freshUntil = Number.NEGATIVE_INFINITY;
   });
   const stopTimer = clock.every(LOOK_EVERY_MS, () => {
@@ -160,7 +166,7 @@ export function keepProbing(options: ProbesOptions): Probes {
       if (model === undefined || roster.find(nodeId) === undefined || stopping.signal.aborted) {
         return Promise.resolve("absent");
       }
-      // Concurrent calls share the result.
+      // Concurrent calls for a node and model share one probe.
       const key = `${nodeId} ${modelId}`;
       const known = asking.get(key);
       if (known !== undefined) return known;
@@ -206,19 +212,19 @@ async function probeOnce(
   const now = clock.monotonic();
   const host = roster.find(nodeId)?.nodeRecord.hostAccountId ?? "";
   const rateOf = (family: string, prior: number): number => rates.of(`${model.id} ${family}`, { host, prior });
-  // Counts as done whatever the result, so that failures do not cause a loop of probes.
+  // Set before the result is known, so that failures cannot cause a loop of probes.
   const canaryDue = canary === "always" || now >= entry.canaryDueAt || entry.evidence.sum > 0;
   entry.freshUntil = freshUntil(clock, random);
   entry.notBefore = now + LOOK_EVERY_MS;
   if (canaryDue) entry.canaryDueAt = entry.freshUntil;
-  // A node's first canary, and those that confirm a failure, are ones that cannot be looked up.
+  // A node's first canary, and each one that confirms a failure, is never a published one.
   const which = entry.proven && entry.evidence.sum === 0 ? "any" : "unknown";
   const shape = options.shapes.like(model.id);
   const question = canaryDue && options.canaries ? options.draw(model, which, { shape, rateOf }) : undefined;
   const { outputTokensMax, ...asks } = question ?? smallTalk(options, model, shape);
   let overtime = false;
-  // One controller instead of `AbortSignal.any`: the signal that ends all probes lives as long as the gateway and would collect finished
-  // ones.
+  // One controller instead of `AbortSignal.any`: that would register every finished probe with the long-lived stop
+  // signal and leak.
   const over = new AbortController();
   const end = (): void => over.abort();
   const stopTimer = clock.after(PROBE_MS_MAX + outputTokensMax * TOKEN_MS_MAX, () => {
@@ -246,7 +252,7 @@ async function probeOnce(
   return asked;
 }
 
-/** Temperature 0 gives the most reliable answer; a model that thinks would repeat itself without randomness. */
+/** Temperature 0 gives the most reliable answer. Thinking models need randomness, or they repeat themselves. */
 const samplingOf = ({ build }: ActiveModel): PrivateJob["sampling"] & object => ({
   temperature: build.reasoning === undefined ? 0 : 0.6,
 });
@@ -255,7 +261,7 @@ function askedOf(result: PrivateResult | undefined, model: ActiveModel, overtime
   if (result === undefined || result.end === "no_capacity") return "absent";
   if (result.end === "cancelled") return overtime ? "failed" : "absent";
   if (result.end !== "finished" && result.end !== "enough") return "failed";
-  // Only white space counts as no answer.
+  // An answer of only white space counts as empty.
   const silent = model.kind === "generation" && `${result.text}${result.reasoning}`.trim() === "";
   return silent ? "empty" : "answered";
 }
@@ -263,14 +269,14 @@ function askedOf(result: PrivateResult | undefined, model: ActiveModel, overtime
 interface Outcome {
   entry: Entry;
   question: Question | undefined;
-  /** The pass rate of honest nodes. */
+  /** The pass rate of honest nodes for this question. */
   rate: number;
   result: PrivateResult | undefined;
   asked: Asked;
   overtime: boolean;
 }
 
-/** Judges complete answers only; a failure on the way already counts as a failed job. */
+/** Judges complete answers only. A transport failure already counts as a failed job. */
 function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outcome: Outcome): void {
   const { entry, question, rate, result, asked, overtime } = outcome;
   const { evidence } = entry;
@@ -286,7 +292,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   }
   entry.proven = false;
   entry.declined = 0;
-  // No output or a timeout is certain evidence; only a wrong answer may be an honest mistake.
+  // An empty answer or a timeout is no honest mistake, so it weighs like a wrong answer to the easiest question.
   evidence.note(false, asked === "answered" ? rate : ALWAYS);
   const { failures } = evidence;
   options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "node failed a canary");
@@ -309,9 +315,9 @@ const isTrusted = (node: RosterNode | undefined): boolean =>
   node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;
 
 /**
- * Checks the time to first token against the time to read the prompt. Cached prompts need not be read again, so this applies only to
- * prompts that no node can have read, minus the tokens they share with others. Measured from the offer, so that delays cannot make an
- * honest node look fast.
+ * Compares the time to first token with the time that reading the prompt takes. Applies only to new prompts, which no
+ * node can have cached, minus the tokens they share with other prompts. Measured from the offer, so that delays cannot
+ * make an honest node look fast.
  */
 function readTooFast(
   model: ActiveModel,
@@ -331,7 +337,7 @@ function readTooFast(
   };
 }
 
-/** A question without a fixed answer. */
+/** A question without a fixed answer, to measure speed. */
 function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Shape): Asks {
   if (model.kind === "generation") return { ...chatter(random, shape, PROBE_TOKENS), texts: [] };
   return { messages: [], texts: chatter(random, shape, 0).messages.map(({ content }) => content), outputTokensMax: 0 };

@@ -1,4 +1,4 @@
-/** Three gateways keep one record of each node: what one of them saw counts on all. */
+/** Three gateways keep one record of each node: a job that one of them records counts on all. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Clock } from "../base/clock.ts";
@@ -19,13 +19,13 @@ interface TestGateway {
   judged: Verdict[];
 }
 
-describe("records of several gateways", () => {
+describe("reliability records shared by several gateways", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let gateways: [TestGateway, TestGateway, TestGateway];
   let jobs: number;
 
-  /** Processes started at different times, whose monotonic clocks differ. */
+  /** Starts the gateways at different times, so that their monotonic clocks differ. */
   const open = (gatewayId: string, startedMs: number): TestGateway => {
     const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
     const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
@@ -40,7 +40,7 @@ describe("records of several gateways", () => {
     gateways = [open("a", 0), open("b", 1e9), open("c", -5e8)];
   });
 
-  /** A job of this duration that ends now. */
+  /** Records a job of this duration that ends now. */
   const end = ({ records, clock: own }: TestGateway, failure: Failure | null, ms = 100): Verdict | undefined => {
     const endedAt = own.monotonic();
     return records.note("n", { job: `job-${jobs++}`, failure, offeredAt: endedAt - ms, endedAt });
@@ -48,7 +48,7 @@ describe("records of several gateways", () => {
   const counts = () => gateways.map(({ records }) => records.of("n").count());
   const all = <T>(value: T): T[] => [value, value, value];
 
-  test("bar a node after five failures at three gateways, whichever gateway sees the last one", () => {
+  test("quarantine a node after five failures at three gateways, whichever gateway records the last one", () => {
     const [a, b, c] = gateways;
     for (const gateway of [a, b, c, a]) {
       assert.equal(end(gateway, "engine"), undefined);
@@ -60,7 +60,7 @@ describe("records of several gateways", () => {
     assert.deepEqual([a.judged.length, c.judged.length], [1, 1], "the others come to know, too");
   });
 
-  test("bar a node for five failures, of which no gateway saw all, once they are exchanged", () => {
+  test("quarantine a node for five failures spread over gateways, once the gateways have exchanged them", () => {
     const [a, b, c] = gateways;
     for (const gateway of [a, a, b, b, c]) assert.equal(end(gateway, "engine"), undefined);
     clock.advance(1_000);
@@ -70,7 +70,7 @@ describe("records of several gateways", () => {
     );
   });
 
-  test("use the twenty jobs that ended last, over all gateways", () => {
+  test("judge a node by the twenty jobs that ended last over all gateways", () => {
     const [a, b, c] = gateways;
     for (let i = 0; i < 4; i++) end(a, "engine");
     clock.advance(1_000);
@@ -94,7 +94,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }));
   });
 
-  test("start again for a quarantined node at all gateways, and ignore late reports from before", () => {
+  test("restart at all gateways after a quarantine, and ignore late reports of earlier jobs", () => {
     const [a, b] = gateways;
     for (let i = 0; i < 3; i++) end(a, "engine");
     clock.advance(1_000);
@@ -108,7 +108,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 1, failures: 0 }));
   });
 
-  test("forgive misses at all gateways when one gateway forgives them", () => {
+  test("drop a node's misses (jobs without output) at all gateways when one gateway drops them", () => {
     const [a, b] = gateways;
     for (const failure of ["miss", "engine", "miss"] as const) end(b, failure);
     clock.advance(1_000);
@@ -117,7 +117,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
   });
 
-  test("excuse a silence at all gateways when one gateway excuses it", () => {
+  test("excuse a node's silence at all gateways when one gateway excuses it", () => {
     const [a, b] = gateways;
     end(b, "silent");
     end(b, "engine");
@@ -130,7 +130,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }), "and nothing that comes after");
   });
 
-  test("limit one builder's refused prompts over all gateways together", () => {
+  test("limit how many refused prompts of one builder count, over all gateways together", () => {
     const refuse = ({ records, clock: own }: TestGateway, accountId: string): Verdict | undefined => {
       const at = own.monotonic();
       const origin = { accountId, contextPart: 0.5 };

@@ -1,4 +1,7 @@
-/** The reliability records of all nodes. Gateways report the end of every job to each other, so a record covers the whole fleet. */
+/**
+ * The reliability records of all nodes. Gateways report the end of every job to each other, so each gateway's record
+ * covers the fleet.
+ */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { JOBS_WINDOW } from "../base/node-thresholds.ts";
@@ -16,46 +19,49 @@ const FAILURES: Record<Failure, true> = {
   miss: true,
 };
 
-/** The form in which gateways exchange it. Times are the sender's. */
+/** The message in which gateways exchange the end of a job. Times are on the sender's clock. */
 const ToldEnd = z.object({
   job: z.string(),
   failure: z.enum(Object.keys(FAILURES) as [Failure, ...Failure[]]).nullable(),
   offered: z.number(),
   ended: z.number(),
-  /** The builder, and the share of the context that the prompt used. Only sent where they matter. */
+  /**
+   * The builder, and the share of the context that the prompt used. Sent only for failures whose count is limited per
+   * builder.
+   */
   account: z.string().optional(),
   part: z.number().optional(),
 });
-/** The time when the node was quarantined. */
+/** The time at which a gateway quarantined the node. */
 const ToldBarring = z.object({ barred: z.number() });
-/** The node answered our own job at this time, so its earlier misses are dropped. */
+/** The node answered a probe at this time, so its earlier misses are dropped. */
 const ToldForgiving = z.object({ forgiven: z.number() });
-/** The plane caused the node's silence in this time. */
+/** The plane, not the node, caused the silence between these times. */
 const ToldExcuse = z.object({ excused: z.object({ from: z.number(), until: z.number() }) });
 const ToldItem = z.union([ToldEnd, ToldBarring, ToldForgiving, ToldExcuse]);
 type ToldEnd = z.infer<typeof ToldEnd>;
 type ToldItem = z.infer<typeof ToldItem>;
 
-/** A window of ends, and the other events that may occur meanwhile. */
+/** The most items in one message: a full window of jobs, and the other events that may occur meanwhile. */
 const ITEMS_MAX = JOBS_WINDOW + 4;
 
 interface RecordsOptions {
-  /** The other gateways. Absent: there are none. */
+  /** The other gateways. Undefined: this is the only one. */
   peers: Pick<Peers, "exchange"> | undefined;
   clock: Clock;
-  /** A report of another gateway made the record fail. */
+  /** Called when a report of another gateway makes a node's record fail. */
   judged: (nodeId: string, verdict: Verdict) => void;
 }
 
 export interface Records {
-  /** Records the end of a job here. Returns the verdict when it was one failure too many. */
+  /** Records the end of a job at this gateway. Returns a verdict if the node has failed too often. */
   note(nodeId: string, end: JobEnd & { job: string }): Verdict | undefined;
-  /** The node was quarantined. */
+  /** Clears the record of a node that was quarantined. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;
-  /** The record of the last day of a node that joined. */
+  /** Adds the record of the last day to a node that joined. */
   carry(nodeId: string, lastDay: { answers: number; failures: number }): void;
-  /** The plane caused the node's apparent silence since then. */
+  /** Excuses the node's silence since then, because the plane caused it. */
   forgive(nodeId: string, sinceMs: number): void;
   of(nodeId: string): Pick<Reliability, "count" | "restsOnMisses">;
 }

@@ -4,14 +4,14 @@ import { failuresCarried } from "../base/node-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { Reliability, type Verdict } from "./reliability.ts";
 
-/** Consecutive jobs of one second each. */
+/** Records consecutive jobs of one second each. */
 function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
   const record = new Reliability();
   return failures.map((failure, i) => record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 }));
 }
 
-describe("reliability", () => {
-  test("bars a node with five failures of any kind in twenty jobs", () => {
+describe("the reliability record of a node", () => {
+  test("quarantines a node with five failures of any kind in twenty jobs", () => {
     const verdicts = inTurn(["engine", null, "agent", null, "protocol", "silent", "lost"]);
     assert.deepEqual(verdicts.slice(0, 6), Array(6).fill(undefined));
     assert.deepEqual(verdicts[6], {
@@ -28,7 +28,7 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 20, failures: 4 });
   });
 
-  test("forgives silences caused by the plane, and nothing else", () => {
+  test("excuses silences that the plane caused, and no other failure", () => {
     const record = new Reliability();
     for (const [i, failure] of (["silent", null, "engine", "silent", "lost"] as const).entries())
       record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 });
@@ -57,7 +57,7 @@ describe("reliability", () => {
     assert.equal(silent(5, "-01")?.reason, "failures");
   });
 
-  test("keeps failures of the last day until twenty jobs replace them, and never bars a node for them alone", () => {
+  test("keeps failures of the last day until twenty jobs replace them, and never quarantines a node for them alone", () => {
     const record = new Reliability();
     record.carry({ answers: 0, failures: 500 });
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
@@ -96,7 +96,7 @@ describe("reliability", () => {
     assert.equal(refuse("four")?.reason, "refused_prompts");
   });
 
-  test("counts a miss like a failure, marks verdicts that depend on misses, and can forget misses", () => {
+  test("counts a miss (a job without output) as a failure, marks verdicts that depend on misses, and can drop misses", () => {
     const record = new Reliability();
     const note = (failure: Failure | null): Verdict | undefined => record.note({ failure, offeredAt: 0, endedAt: 0 });
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);

@@ -11,20 +11,20 @@ import { FAILURES_MAX, failuresCarried, JOBS_WINDOW } from "../base/node-thresho
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 
-/** One refused prompt may be the client's fault; many are the node's. */
+/** The most refused prompts in the window. A single refusal may be the client's fault; many are the node's. */
 const REFUSED_PROMPTS_MAX = 10;
 const REFUSED_PROMPTS_PER_ACCOUNT_MAX = 3;
-/** Above this share of the context, tokenizers and templates may differ enough for an honest refusal. */
+/** A prompt above this share of the context may be refused honestly, because tokenizers and templates differ. */
 const NEAR_LIMIT = 3 / 4;
 
 export interface JobEnd {
-  /** Unique on the platform. */
+  /** The job's ID, unique on the platform. */
   job?: string;
   failure: Failure | null;
-  /** In the clock's monotonic milliseconds. */
+  /** When the job was offered, in monotonic milliseconds. */
   offeredAt: number;
   endedAt: number;
-  /** The builder, and the share of the context that the prompt used. Absent: our own job. */
+  /** The builder, and the share of the context that the prompt used. Absent: a probe. */
   origin?: { accountId: string; contextPart: number } | undefined;
 }
 
@@ -39,26 +39,29 @@ export interface Excuse {
   until: number;
 }
 
-/** Older excuses have left the window. */
+/** The most excuses kept. Older ones are outside the window of jobs. */
 const EXCUSES_MAX = 8;
-/** The first characters of a job's id name its request. */
+/** The length of the request ID at the beginning of a job's ID. */
 const REQUEST_CHARS = 26;
-/** Before every other time. */
+/** A time before every other time. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
 export class Reliability {
-  /** Ordered by their ends. */
+  /** The jobs in the window, ordered by their end. */
   #jobs: JobEnd[] = [];
-  /** The latest failures that stand for all jobs in flight at that time. */
+  /** Recent failures of kind "lost". Each counts for all jobs in flight at that time. */
   readonly #losses: JobEnd[] = [];
-  /** Failures of the last day, of the node and its host's retired nodes, as long as the window has room for them. */
+  /**
+   * Failures of the last day, of the node and its host's retired nodes. They count while the window has fewer than
+   * twenty jobs.
+   */
   #carried = 0;
-  /** Ends before this do not count: at all, or for misses. */
+  /** Jobs that ended before this time do not count. `#missesSince`: the same for misses only. */
   #since = NEVER;
   #missesSince = NEVER;
   readonly #excuses: Excuse[] = [];
 
-  /** The verdict when this job was one failure too many. */
+  /** Adds a job. Returns a verdict if the node has failed too often with it. */
   note(end: JobEnd): Verdict | undefined {
     const { failure, origin } = end;
     if (this.#isOver(end) || this.#isKnown(end)) return undefined;
@@ -71,26 +74,26 @@ export class Reliability {
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
     this.#jobs.splice(this.#jobs.findLastIndex(({ endedAt }) => endedAt <= end.endedAt) + 1, 0, end);
     if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
-    // A job that ended well cannot add a failure.
+    // A successful job cannot add a failure.
     if (failure === null) return undefined;
     if (this.count().failures >= FAILURES_MAX) return { reason: "failures", evidence: this.#evidence() };
     if (this.#of("prompt") >= REFUSED_PROMPTS_MAX) return { reason: "refused_prompts", evidence: this.#evidence() };
     return undefined;
   }
 
-  /** The node joined. Adds the last day's record of it and of its host's retired nodes. */
+  /** The node joined: adds the last day's record of the node and of its host's retired nodes. */
   carry(lastDay: { answers: number; failures: number }): void {
     this.#carried = failuresCarried(lastDay);
   }
 
-  /** The node was quarantined, so it is not quarantined again for the same failures. */
+  /** The node was quarantined: clears the record, so that it is not quarantined again for the same failures. */
   startAnew(at: number): void {
     this.#carried = 0;
     this.#since = Math.max(this.#since, at);
     this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
   }
 
-  /** Without its misses the node would not have failed too often. */
+  /** Whether the node failed too often only because of misses, which a builder can cause. */
   get restsOnMisses(): boolean {
     return this.count().failures - this.#of("miss") < FAILURES_MAX;
   }
@@ -100,12 +103,12 @@ export class Reliability {
     this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
   }
 
-  /** The jobs that count, and since when. */
+  /** The jobs that count, and the times from which they count. */
   get window(): { jobs: readonly JobEnd[]; since: number; missesSince: number; excuses: readonly Excuse[] } {
     return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince, excuses: this.#excuses };
   }
 
-  /** The node was not the cause of the silence. */
+  /** Drops silences in this time, because the node did not cause them. */
   forgive(excuse: Excuse): void {
     this.#excuses.push(excuse);
     if (this.#excuses.length > EXCUSES_MAX) this.#excuses.shift();
@@ -118,7 +121,7 @@ export class Reliability {
     return { jobs: this.#jobs.length + carried, failures: this.#jobs.length - harmless + carried };
   }
 
-  /** Whether the job was dropped, or ended before the window. */
+  /** Whether the job is excused or ended before the window. */
   #isOver({ failure, endedAt }: JobEnd): boolean {
     if (endedAt < this.#since || (failure === "miss" && endedAt <= this.#missesSince)) return true;
     const isSilence = failure === "silent" || failure === "lost";
@@ -126,7 +129,7 @@ export class Reliability {
     return this.#jobs.length === JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
   }
 
-  /** The same request failed on this node before. */
+  /** Whether another attempt of the same request already fell silent on this node. */
   #fellSilentWith({ job }: JobEnd): boolean {
     if (job === undefined) return false;
     const request = job.slice(0, REQUEST_CHARS);

@@ -8,7 +8,7 @@ import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { keepTally, type Tally } from "./tally.ts";
 
-describe("tally of node answers", () => {
+describe("the counts of node answers", () => {
   let owed: number;
   let clock: ManualClock;
   let hear: (measured: Measured) => void;
@@ -38,7 +38,7 @@ describe("tally of node answers", () => {
   const answer = (more: Partial<Measured> = {}): void =>
     hear({ nodeId: "a", model: "m", tokens: { prompt: 5, output: 7 }, spanMs: 10, own: false, ...more });
 
-  test("writes answers of a node on probation immediately, for text and vectors", async () => {
+  test("are written immediately for a node on probation, for text and vectors", async () => {
     answer();
     await tally.settled();
     answer({ model: "embed", tokens: { prompt: 5, output: 0 } });
@@ -46,14 +46,14 @@ describe("tally of node answers", () => {
     assert.deepEqual(written, Array(2).fill(["a", { answers: 1 }]));
   });
 
-  test("ignores answers without output and the platform's own jobs", async () => {
+  test("leave out answers without output and the platform's own jobs", async () => {
     answer({ tokens: { prompt: 5, output: 0 } });
     answer({ own: true });
     await tally.settled();
     assert.deepEqual(written, []);
   });
 
-  test("writes counts of trusted nodes together every five seconds", async () => {
+  test("of trusted nodes are written together every five seconds", async () => {
     owed = 0;
     for (let i = 0; i < 100; i++) answer();
     tally.saw("a", "late");
@@ -68,7 +68,7 @@ describe("tally of node answers", () => {
     ]);
   });
 
-  test("writes counts that arrive during a write with the next one, and repeats a failed write", async () => {
+  test("are kept for the next write if they arrive during one, or if a write fails", async () => {
     const first = Promise.withResolvers<void>();
     write = () => first.promise;
     for (let i = 0; i < 5; i++) answer();

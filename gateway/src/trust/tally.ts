@@ -1,7 +1,7 @@
 /**
- * Counts what this gateway sees of each node for the node's record in the database: good answers, failures, silences, refusals, late
- * acceptances. Written in batches every few seconds to keep requests cheap; answers of a node on probation immediately, because its next
- * request waits for them.
+ * Counts events of each node at this gateway for the node's record in the database: good answers, failures, silences,
+ * refusals, late acceptances. Written in batches every few seconds to keep requests cheap. Answers of a node on
+ * probation are written immediately, because the node gets no further request until then.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -17,7 +17,7 @@ interface TallyOptions {
   dispatcher: Pick<Dispatcher, "onMeasured">;
   roster: Pick<Roster, "find">;
   activeModel: (id: string) => ActiveModel | undefined;
-  /** Adds to the nodes' records in the database. */
+  /** Adds the counts to the nodes' records in the database. */
   write: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
   clock: Clock;
   log: Log;
@@ -49,9 +49,9 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
       try {
         await write(seen);
       } catch (error) {
-        // Kept for the next attempt.
+        // The write failed: keeps the counts for the next attempt.
         for (const [nodeId, one] of seen) add(nodeId, one);
-        log[isAway(error) ? "debug" : "error"]({ err: error }, "could not write the nodes' records");
+        log[isAway(error) ? "debug" : "error"]({ err: error }, "could not save the nodes' counts of answers");
         return;
       }
     } while (isUrgent);
@@ -86,7 +86,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
   };
 }
 
-/** A user's request with output. An embedding that ended well always has its vectors. */
+/** Whether a user's request got output. An embedding that ended well always has its vectors. */
 function isHonestAnswer({ own, tokens }: Measured, model: ActiveModel | undefined): boolean {
   return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
 }

@@ -13,7 +13,7 @@ export class AnswerBook {
     return question;
   };
 
-  /** Undefined: not a recorded canary. */
+  /** The answer to a recorded canary. Undefined for other prompts. */
   answerTo(messages: readonly Pick<ChatMessage, "content">[]): string | undefined {
     return this.#answers.get(promptOf(messages));
   }
@@ -22,7 +22,7 @@ export class AnswerBook {
 const promptOf = (messages: readonly Pick<ChatMessage, "content">[]): string =>
   messages.map(({ content }) => content).join("\n");
 
-/** An honest model's answer to a published canary; undefined for other prompts. */
+/** An honest model's answer to a published canary. Undefined for other prompts. */
 export function answerToPublished(prompt: string): string | undefined {
   const [, a, b] = /(\d+) \+ (\d+)/.exec(prompt) ?? [];
   if (a !== undefined && b !== undefined) return String(Number(a) + Number(b));

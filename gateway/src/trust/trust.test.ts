@@ -107,7 +107,7 @@ describe("trust in nodes", () => {
     start();
   });
 
-  /** A node that reports its state, and again every few seconds of the clock. */
+  /** Connects a node that reports its state, now and every few seconds of the clock. */
   const join = async (): Promise<FakeNode> => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     node.report({ models: ["tiny-3b"], slots: 4 });
@@ -136,8 +136,8 @@ describe("trust in nodes", () => {
   };
   const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
 
-  test("probes a node when it joins, and not again while its baseline is fresh", async () => {
-    // The next canary in two hours, the next probe as soon as possible.
+  test("probes a node when it joins, and not again while its measured speed is recent", async () => {
+    // Delays the next canary by two hours, and makes the next probe come as early as possible.
     below = () => 0;
     const node = await join();
     const header = await answer(node, 1, "it is 12 and some more words here");
@@ -158,7 +158,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 0);
   });
 
-  test("bars a node after two failed canaries in a row, but not after one", async () => {
+  test("quarantines a node after two failed canaries in a row, but not after one", async () => {
     const node = await join();
     await answer(node, 1, "no idea");
     assert.deepEqual(barred, []);
@@ -179,7 +179,7 @@ describe("trust in nodes", () => {
     assert.deepEqual(barred, []);
   });
 
-  test("bars a node for an impossibly fast answer, unless the answer is short", async () => {
+  test("quarantines a node for an impossibly fast answer, unless the answer is short", async () => {
     const node = await join();
     await answer(node, 1, `12 ${"word ".repeat(100)}`);
     assert.equal(barred.length, 0);
@@ -190,7 +190,7 @@ describe("trust in nodes", () => {
     assert.deepEqual(barred[0]?.[1].evidence, { model: "tiny-3b", tokens: 204, tokens_per_second: 408, ceiling: 200 });
   });
 
-  test("bars a node after five failures, not counting refusals and client disconnects", async () => {
+  test("quarantines a node after five failures, not counting refusals and client disconnects", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     const order = (i: number) => ({
@@ -224,7 +224,7 @@ describe("trust in nodes", () => {
   });
 
   describe("a node that stalls", () => {
-    /** Lets it fall silent with this many concurrent requests. */
+    /** The node falls silent with this many requests in flight. */
     const stall = async (count: number): Promise<FakeNode> => {
       const node = await join();
       await answer(node, 1, "it is 12");
@@ -244,7 +244,7 @@ describe("trust in nodes", () => {
       return node;
     };
 
-    test("has one failure per request while it is connected", async () => {
+    test("gets one failure per request while it stays connected", async () => {
       const node = await stall(4);
       node.report({ models: ["tiny-3b"], slots: 4 });
       await turn();
@@ -253,14 +253,14 @@ describe("trust in nodes", () => {
       assert.deepEqual(recorded, [["a", { ...NOTHING_SEEN, silences: 4 }]]);
     });
 
-    test("has one failure in all if its connection turns out to be lost", async () => {
+    test("gets one failure for all requests if its connection turns out to be lost", async () => {
       await stall(4);
       plane.drop("a");
       assert.equal(trust.reliability("a").failures, 1);
     });
   });
 
-  test("includes failures of the last day when a node joins, and bars the node at the next failure", async () => {
+  test("counts failures of the last day when a node joins, and quarantines the node at the next failure", async () => {
     lastDay = { answers: 2, failures: 9 };
     const node = await join();
     await answer(node, 1, "it is 12");
@@ -303,7 +303,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 11, "nor is it probed anew");
   });
 
-  test("bars no node and asks no canary when automatic quarantine is off", async () => {
+  test("quarantines no node and sends no canary when automatic quarantine is off", async () => {
     start(false);
     const node = await join();
     await answer(node, 1, "no idea");
@@ -335,7 +335,7 @@ describe("trust in nodes", () => {
       dispatcher.measured("tiny-3b", result, { prompt: 40, output }, request);
     };
 
-    test("report a node whose answers differ in length, without barring it", async () => {
+    test("report a node whose answers differ in length, without quarantining it", async () => {
       for (const id of ["a", "b", "c", "d"]) {
         new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4, busy: 1 });
         await turn();
@@ -367,8 +367,8 @@ describe("trust in nodes", () => {
     assert.ok(node.heard.some(({ kind }) => kind === "cancel"));
   });
 
-  describe("misses", () => {
-    // No canaries, because this suite is about misses.
+  describe("misses (answers without output)", () => {
+    // Turns canaries off, because this suite is about misses.
     beforeEach(() => {
       model.canaries = [];
     });
@@ -380,7 +380,7 @@ describe("trust in nodes", () => {
         this.words = "";
       }
       delta(_channel: string, text: string): "more" | "enough" {
-        // Like a stop string that is found at once: no output passes.
+        // Ends the output, as for a stop string at the very beginning.
         if (text === "STOP") return "enough";
         this.words += text;
         return "more";
@@ -392,7 +392,7 @@ describe("trust in nodes", () => {
         return this.words === "" ? "empty" : "answered";
       }
     }
-    /** A node that answers every job with the given text; undefined: it finishes without output. */
+    /** A node that answers every job with the given text. Undefined: it finishes without output. */
     const automaton = async (id: string, answerTo: (prompt: string) => string | undefined): Promise<FakeNode> => {
       const node = new FakeNode(plane, { id, gatewayId: "gw1" });
       plane.subscribe(toNode(id), (_subject, payload) => {
@@ -422,13 +422,13 @@ describe("trust in nodes", () => {
     };
     const isOurs = (prompt: string): boolean => !prompt.includes("builder");
 
-    test("bar a node after five of them and one empty probe, if it always ends without output", async () => {
+    test("quarantine a node after five of them and an empty answer to a probe", async () => {
       const honest = await automaton("honest", () => "it is 12");
       let lazy = false;
       await automaton("idle", () => (lazy ? undefined : "it is 12"));
       lazy = true;
       for (let i = 0; i < 60 && barred.length === 0; i++) {
-        // The node without a measured speed is preferred only if the other has more work.
+        // The other node has no measured speed, so it is chosen only if this one has more work.
         honest.report({ models: ["tiny-3b"], slots: 4, busy: 1 });
         await turn();
         const result = await ask("builder: hello");
@@ -447,7 +447,7 @@ describe("trust in nodes", () => {
         (prompt: string) => (isOurs(prompt) ? "it is 12" : coin() ? "STOP" : undefined),
       ],
     ] as const) {
-      test(`bar no node: ${what}`, async () => {
+      test(`lead to no quarantine with ${what}`, async () => {
         for (const id of ["a", "b", "c"]) await automaton(id, answerTo);
         for (let i = 0; i < 300; i++) await ask("builder: hello");
         assert.deepEqual(barred, []);
@@ -469,7 +469,7 @@ describe("trust in nodes", () => {
       assert.deepEqual(barred, []);
     });
 
-    test("are forgotten when the node answers a probe, unlike its failures", async () => {
+    test("are dropped when the node answers a probe; its failures are not", async () => {
       await automaton("honest", () => "it is 12");
       let prompts = 0;
       await automaton("moody", (prompt) => {

@@ -1,7 +1,7 @@
 /**
- * Trust in nodes: records how every job ends and how fast answers come, asks canaries, and quarantines a node that failed too often, was
- * faster than its model can be, or gave answers that its model would not give. Each quarantine stores its evidence; an operator releases
- * the node.
+ * Trust in nodes: records how every job ends and how fast answers come, sends canaries (questions with a known answer),
+ * and quarantines bad nodes. Reasons are too many failures, a speed that the model cannot reach, and answers that the
+ * model would not give. Each quarantine stores its evidence; an operator releases the node.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -24,23 +24,23 @@ import { keepRecords } from "./records.ts";
 import type { JobEnd, Verdict } from "./reliability.ts";
 import { keepTally } from "./tally.ts";
 
-/** A shorter answer proves nothing about speed. */
+/** The least number of output tokens for a judgement of speed. */
 const SPEED_TOKENS_MIN = 128;
 
 interface TrustOptions {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Roster;
-  /** Quarantines the node, by its public id (`node_…`). */
+  /** Quarantines the node, given its public ID (`node_…`). */
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
-  /** False: quarantines are only logged, and no canaries are asked. */
+  /** Whether nodes are quarantined. When false, reasons are only logged and no canaries are sent. */
   automatic: boolean;
   /** Draws canaries. */
   draw: DrawCanary;
-  /** Adds to the nodes' records. */
+  /** Adds the counts to the nodes' records in the database. */
   record: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
   /** The last day's record of the node and of its host's retired nodes. */
   lastDay: (nodeId: string) => Promise<Seen>;
-  /** The other gateways, whose jobs count too. Absent: none. */
+  /** The other gateways, whose jobs count too. Undefined: this is the only one. */
   peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
   clock: Clock;
@@ -56,9 +56,9 @@ export interface Standing {
 }
 
 export interface Trust {
-  /** The node's recent jobs over all gateways. */
+  /** The node's recent jobs and failures over all gateways. */
   reliability(nodeId: string): Standing;
-  /** Whether the node's answers are unusually short, long or alike, a reason to check it more often. */
+  /** Whether the node's answers are unusually short, long or similar. If so, spot checks are more frequent. */
   lengthSuspicion(nodeId: string): boolean;
   lengthEvidence(nodeId: string): LengthEvidence[];
   stop(): Promise<void>;
@@ -73,7 +73,7 @@ export function watchNodes(options: TrustOptions): Trust {
 
   const suspect = (nodeId: string, verdict: Verdict): void => {
     if (!automatic) {
-      // Logged once, because the next request would repeat it.
+      // Each verdict is logged once, because every further request would repeat it.
       const told = `${nodeId} ${verdict.reason}`;
       if (!tolerated.has(told))
         log.warn({ node: nodeId, ...verdict }, "node not quarantined: automatic quarantine is off");
@@ -98,17 +98,20 @@ export function watchNodes(options: TrustOptions): Trust {
     peers,
     clock,
     judged(nodeId, verdict) {
-      // Every gateway with enough evidence may quarantine the node; only the first has an effect. The gateway that saw the miss confirms
-      // it.
+      // Every gateway with enough evidence may quarantine the node, and only the first has an effect. A verdict that
+      // depends on misses is confirmed by the gateway of the last miss.
       if (!automatic || !isDoubtful(nodeId, verdict)) suspect(nodeId, verdict);
     },
   });
 
-  /** A builder can cause misses, so a node is quarantined for them only if it does not answer our own job either. */
+  /**
+   * A builder can cause misses. So the node gets a probe first, and is quarantined for misses only if it does not
+   * answer the probe.
+   */
   const confirm = async (nodeId: string, model: string, verdict: Verdict): Promise<void> => {
     const probe = await probes.ask(nodeId, model);
     if (probe === "answered") records.forgetMisses(nodeId);
-    // The node could not be asked, so the next miss asks again.
+    // If the node could not be probed, the next miss triggers another probe.
     else if (probe !== "absent") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
   };
 
@@ -138,7 +141,10 @@ export function watchNodes(options: TrustOptions): Trust {
       );
     }
   };
-  /** Pending silences of nodes. If the node sends anything, each counts; if its connection ends, they count as one. */
+  /**
+   * Silences whose meaning is open. If the node sends anything, each counts as a failure. If its connection ends, they
+   * count as one.
+   */
   const silences = new Map<string, (JobEnd & { job: string; model: string })[]>();
   const settle = (nodeId: string, failure: "silent" | "lost"): void => {
     const ends = silences.get(nodeId);
@@ -147,9 +153,10 @@ export function watchNodes(options: TrustOptions): Trust {
     for (const { model, ...end } of ends) note(nodeId, model, { ...end, failure });
   };
   dispatcher.onAttempt(({ job, node, model, state, failure: seen, acceptedAt, offeredAt, origin }) => {
-    // The plane lost the node, which is no evidence about it.
+    // The plane lost the connection to the node, which is no evidence about the node.
     if (state === "cut") return;
-    // Refusals are counted in `onRefused`; here only a node that did not answer at all failed.
+    // Refusals are counted in `onRefused`. Of jobs that were never accepted, only those without any reply from the node
+    // are failures here.
     if (seen === null && (acceptedAt === null || state === "declined")) return;
     const failure = state === "cancelled" ? null : seen;
     const endedAt = clock.monotonic();

@@ -1,4 +1,4 @@
-/** The setting of how many processes serve. */
+/** The setting for the number of worker processes. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { domain, parsed } from "../base/settings.ts";
@@ -9,7 +9,7 @@ const RULE = `be auto, or a whole number from 1 to ${WORKERS_MAX}`;
 const Workers = z.union([z.literal("auto"), z.coerce.number().int().min(1).max(WORKERS_MAX)], `must ${RULE}`);
 
 interface WorkersConfig {
-  /** The number of processes on one port. A single one has no primary process. */
+  /** The number of processes that serve one port. A single process has no primary process. */
   workers: number;
 }
 

@@ -8,7 +8,7 @@ import type { Health, Readiness } from "../http/server.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
 import { KINDS } from "./worker-settings.ts";
 
-/** `/readyz` answers within a second, whatever hangs. */
+/** The maximum wait for workers: `/readyz` answers within a second even if a worker hangs. */
 const ANSWER_MS_MAX = 800;
 
 const STARTING: Readiness = {
@@ -19,7 +19,7 @@ const STARTING: Readiness = {
 
 interface Options {
   supervisor: Pick<Supervisor, "workers" | "deaths" | "isStopping">;
-  /** The channel of the worker with this number. */
+  /** The message channel of the worker with this number. */
   channelOf: (number: number) => Pick<Channel, "ask"> | undefined;
   /** The intended number of workers. */
   count: number;
@@ -28,19 +28,19 @@ interface Options {
 
 interface WholeHealth extends Health {
   ready(): Promise<Readiness>;
-  /** A worker ended; its counters are kept. */
+  /** Records that a worker ended. Its counters stay in the totals. */
   ended(number: number): void;
 }
 
 export function openWholeHealth({ supervisor, channelOf, count, clock }: Options): WholeHealth {
-  /** Each worker's latest figures. */
+  /** The latest figures of each worker. */
   const last = new Map<number, Figures>();
   let gone: Promise<Figures> = Promise.resolve([]);
   const ask = async <T>({ number }: Worker, kind: number): Promise<T | undefined> => {
     const answer = channelOf(number)
       ?.ask(kind, "")
       .then(({ text }) => JSON.parse(text) as T);
-    // A worker that hangs or just died is left out.
+    // Omits a worker that hangs or has just died.
     return await Promise.race([answer?.catch(() => undefined), sleep(clock, ANSWER_MS_MAX).then(() => undefined)]);
   };
   const readiness = async (): Promise<Readiness> => {
@@ -80,7 +80,7 @@ export function openWholeHealth({ supervisor, channelOf, count, clock }: Options
   };
 }
 
-/** The gateway is ready while any worker is: the others are being replaced, or just lost a dependency. */
+/** The gateway is ready if any worker is ready: the others may be restarting or may have just lost a dependency. */
 function together(told: Readiness[], isStopping: boolean): Readiness {
   const dependencies: Readiness["dependencies"] = {};
   const reasons: Record<string, string> = {};
@@ -109,7 +109,7 @@ function tellOfWorkers(
       { state },
     ]);
   });
-  page.gauge("tollgate_workers_wanted", "Worker processes that there should be.", () => [[count]]);
+  page.gauge("tollgate_workers_wanted", "Number of worker processes that should run.", () => [[count]]);
   page.counter("tollgate_worker_deaths_total", "Worker processes that ended unexpectedly.", () => [
     [supervisor.deaths],
   ]);

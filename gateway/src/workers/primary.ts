@@ -1,6 +1,7 @@
 /**
- * The primary process of a gateway with several workers. It serves no requests: it accepts and distributes connections, runs the private
- * PostgreSQL, the embedded plane and the limits, restarts workers, and reports their health on the internal port.
+ * The primary process of a gateway with several workers. It serves no requests itself. It distributes connections, runs
+ * the private PostgreSQL, the embedded plane and the limits, restarts workers, and reports their health on the internal
+ * port.
  */
 import cluster, { type Worker as ClusterWorker } from "node:cluster";
 import type { Socket } from "node:net";
@@ -21,22 +22,25 @@ import { openWholeHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 import { environmentOf, KINDS, STDIO, type WorkerSettings } from "./worker-settings.ts";
 
-/** Connections for commands, and for a worker that is being replaced. */
+/** Connections reserved for commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
-/** A worker's connections: the ledger's, the listener, the heartbeat, those for locked accounts, and the pool's minimum. */
+/**
+ * The minimum connections of a worker: the ledger's, the listener, the heartbeat, those for locked accounts, and the
+ * smallest pool.
+ */
 const CONNECTIONS_OF_WORKER = 20;
 
 interface Options {
   config: Config;
   log: Log;
-  /** Resolves when the process must stop, with an error if it cannot continue. */
+  /** Resolves when the process must stop; with an error if it cannot continue. */
   stopped: Promise<Error | undefined>;
   onLost: (error: Error) => void;
-  /** Calls `run` each time all workers must be replaced. */
+  /** Registers a function that runs each time all workers must be replaced. */
   onReplace: (run: () => void) => void;
 }
 
-/** Resolves with the exit code. */
+/** Runs the primary process. Resolves to its exit code. */
 export async function runPrimary({ config, log, stopped, onLost, onReplace }: Options): Promise<number> {
   const stack: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
@@ -104,9 +108,9 @@ interface Needs {
   onClose: (stop: () => unknown) => void;
 }
 
-/** Opens what workers share. Returns the function that serves a worker. */
+/** Opens what the workers share. Returns the function that serves one worker over its channel. */
 async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
-  // Created before any worker could create its own.
+  // The primary creates missing secrets first, so that no worker creates its own.
   const secrets = await serverSecrets(config);
   const serving: ((channel: Channel) => void)[] = [];
   if (config.valkeyUrl === undefined) {
@@ -122,7 +126,7 @@ async function openShared({ config, log, onClose }: Needs): Promise<(channel: Ch
   };
 }
 
-/** The address of the private PostgreSQL; null where the settings name a database. */
+/** Starts the private PostgreSQL and returns its URL; null if the settings name a database. */
 async function openDatabase({ config, log, onLost, onClose }: Needs & Pick<Options, "onLost">): Promise<string | null> {
   if (config.databaseUrl !== undefined) return null;
   const progress = (what: string): void => log.info(what);

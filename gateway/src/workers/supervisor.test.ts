@@ -10,7 +10,7 @@ interface FakeProcess extends WorkerProcess {
   hasUpkeep: boolean;
   serve(): Promise<void>;
   end(how?: Partial<Ended>): Promise<void>;
-  /** The drain times that it was stopped with. */
+  /** The drain times with which the worker was stopped. */
   stopped: DrainTimes | undefined;
   isKilled: boolean;
   answers: boolean;
@@ -58,7 +58,7 @@ describe("the supervisor", () => {
     forked.push(process);
     return process;
   };
-  /** In steps, so that workers can answer. */
+  /** Advances the clock in small steps, so that workers can answer in between. */
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 5_000) {
       clock.advance(Math.min(left, 5_000));
@@ -78,7 +78,7 @@ describe("the supervisor", () => {
     forked = [];
   });
 
-  test("starts numbered workers, one of which runs the upkeep", async () => {
+  test("starts numbered workers, one of which runs the background jobs", async () => {
     await started(3);
     assert.deepEqual(
       forked.map(({ number, hasUpkeep }) => [number, hasUpkeep]),
@@ -90,7 +90,7 @@ describe("the supervisor", () => {
     );
   });
 
-  test("gives up if a worker ends before any worker has served", async () => {
+  test("stops if a worker ends before any worker has served", async () => {
     supervisor = openSupervisor({ count: 2, drain: DRAIN, clock, log, fork });
     const start = supervisor.start();
     await at(1).end({ code: 3 });
@@ -99,7 +99,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 2);
   });
 
-  test("replaces a worker that died with one that has its number and upkeep", async () => {
+  test("replaces a worker that died with one that has its number and its background jobs", async () => {
     await started(2);
     await at(0).end(died);
     assert.equal(supervisor.deaths, 1);

@@ -1,7 +1,6 @@
 /**
- * Keeps a number of workers alive: starts them, replaces one that died after a pause that grows while workers keep dying, replaces all of
- * them one after the other when it is asked to, and ends them. A worker that does not answer any more is killed, and replaced like another
- * that died.
+ * Keeps a number of workers running. Replaces a worker that died after a pause, which grows while workers keep dying.
+ * Replaces all workers one after the other on request. Kills and replaces a worker that stops answering health checks.
  *
  *   starting ──serves──▶ serving ──stop──▶ stopping ──▶ (ended)
  *       └──────ends──────────┴────────▶ a death: replaced
@@ -10,17 +9,17 @@ import type { DrainTimes } from "../assemble/drain.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 
-/** The first pause before a worker that died is replaced; it doubles with every further death. */
+/** The first pause before a dead worker is replaced. It doubles with every further death. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 30_000;
-/** After this long without a death, the pause before a restart is the shortest again. */
+/** After this long without a death, the pause returns to its minimum. */
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** The number of missed answers after which a worker is killed. */
+/** The number of missed health checks after which a worker is killed. */
 const MISSED_MAX = 6;
-/** Added to the drain's maximum. */
+/** How long a stopping worker may exceed the drain's maximum before it is killed. */
 const LATE_MS = 15_000;
-/** A replaced worker serves a moment longer, so that requests on the way to it arrive. */
+/** A replaced worker serves this much longer, for requests that are already on their way to it. */
 const REPLACED_DELAY_MS = 1_000;
 
 export interface Ended {
@@ -31,10 +30,10 @@ export interface Ended {
 /** A worker's process. */
 export interface WorkerProcess {
   readonly pid: number | undefined;
-  /** Resolves when it serves. */
+  /** Resolves when the worker serves. */
   readonly serving: Promise<void>;
   readonly ended: Promise<Ended>;
-  /** Resolves when it answers. */
+  /** Resolves when the worker answers a health check. */
   alive(): Promise<unknown>;
   stop(times: DrainTimes): void;
   kill(): void;
@@ -56,11 +55,11 @@ interface Options {
 }
 
 export interface Supervisor {
-  /** Resolves when all serve, or with the end of one that reported that it cannot start. */
+  /** Starts the workers. Resolves when all serve, or to the end of a worker that reported that it cannot start. */
   start(): Promise<Ended | undefined>;
-  /** Replaces every worker, one after the other. Resolves with whether all were. */
+  /** Replaces every worker, one after the other. Resolves to whether all were replaced. */
   replaceAll(): Promise<boolean>;
-  /** Ends all of them; nothing is replaced any more. */
+  /** Stops all workers and replaces none any more. */
   stop(times?: DrainTimes): Promise<void>;
   workers(): readonly Worker[];
   readonly deaths: number;
@@ -94,7 +93,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     void watchAnswers(worker, { clock, log });
     return worker;
   };
-  /** Restarts the worker when it dies. */
+  /** Replaces the worker when it dies. */
   const keep = (worker: Worker): Worker => {
     void worker.process.ended.then((how) => {
       if (worker.state !== "stopping") died(worker, how);
@@ -136,7 +135,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   };
   const replaceEach = async (): Promise<boolean> => {
     for (const worker of [...living]) {
-      // The worker may have died and been replaced already.
+      // Skips a worker that has died and was replaced already.
       if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
       if (await replace(worker)) continue;
       log.error("a worker's replacement did not start: the other workers are not replaced");
@@ -177,7 +176,10 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   };
 }
 
-/** Watches until the worker ends: one with a blocked event loop serves nothing while its connections wait. */
+/**
+ * Sends health checks until the worker ends, because a worker with a blocked event loop accepts connections but serves
+ * nothing.
+ */
 async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock" | "log">): Promise<void> {
   let missed = 0;
   const { process, number } = worker;
@@ -193,7 +195,7 @@ async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock
       () => {
         missed = 0;
       },
-      // The worker's end is handled elsewhere.
+      // Errors are ignored, because the worker's end is handled elsewhere.
       () => {},
     );
   });

@@ -1,14 +1,14 @@
-/** What a primary process passes to a worker, and the messages between them. */
+/** The settings that a primary process passes to a worker, and the messages between them. */
 import { FIRST_KIND } from "../base/channel.ts";
 import type { Config } from "../config.ts";
 import { workerDirectory } from "../ledger/spool.ts";
 
 const VARIABLE = "TOLLGATE_WORKER";
-/** The file descriptor of a worker's channel: after the standard streams and Node's own. */
+/** The file descriptor of a worker's message channel, after the standard streams and Node's own channel. */
 export const CHANNEL_FD = 4;
 export const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
 
-/** Kinds of messages beside those of limits and plane. The primary asks; a worker reports that it serves. */
+/** Kinds of messages besides those of limits and plane. The primary sends requests; a worker reports that it serves. */
 export const KINDS = {
   serving: FIRST_KIND + 32,
   ready: FIRST_KIND + 33,
@@ -18,16 +18,16 @@ export const KINDS = {
 };
 
 export interface WorkerSettings {
-  /** From 1, unique among running workers. */
+  /** The worker's number, from 1 and unique among running workers. */
   number: number;
-  /** Equal for all workers, because together they are one gateway. */
+  /** The gateway's ID. All workers have the same, because together they are one gateway. */
   gateway: string;
   /** The number of workers. */
   workers: number;
-  /** Whether it runs the background jobs for all. */
+  /** Whether this worker runs the background jobs for all. */
   hasUpkeep: boolean;
   internalPort: number;
-  /** The private PostgreSQL that the primary has started; null where the settings name a database. */
+  /** The URL of the private PostgreSQL that the primary started; null if the settings name a database. */
   databaseUrl: string | null;
 }
 
@@ -35,19 +35,19 @@ export const environmentOf = (workerSettings: WorkerSettings): Record<string, st
   [VARIABLE]: JSON.stringify(workerSettings),
 });
 
-/** Undefined in a process that is no worker. */
+/** Undefined if the process is not a worker. */
 export function readWorkerSettings(env: Record<string, string | undefined>): WorkerSettings | undefined {
   const text = env[VARIABLE];
   return text === undefined ? undefined : (JSON.parse(text) as WorkerSettings);
 }
 
-/** Enough for a console page, which queries in parallel. */
+/** The minimum size of a worker's connection pool, enough for a console page's parallel queries. */
 const POOL_MIN = 4;
 const MEBIBYTE = 1024 * 1024;
-/** The longest body must fit. */
+/** The minimum memory for large bodies: one body of maximum size must fit. */
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
-/** A worker's settings: its share of the gateway's limits. */
+/** A worker's configuration, with its share of the gateway's limits. */
 export function configOf(
   config: Config,
   { workers, databaseUrl, number }: WorkerSettings,

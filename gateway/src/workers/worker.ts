@@ -18,14 +18,15 @@ interface Options {
   workerSettings: WorkerSettings;
   config: Config;
   log: Log;
-  /** Called once, by the worker that has the upkeep. */
+  /** Called once, by the worker that runs the background jobs. */
   served: (gateway: Awaited<ReturnType<typeof build>>) => void;
 }
 
-/** Resolves with the exit code when the primary had it stop. */
+/** Runs the worker. Resolves to the exit code when the primary has stopped it. */
 export async function runWorker({ workerSettings, config, log: parentLog, served }: Options): Promise<number> {
   const log = parentLog.child({ worker: workerSettings.number });
-  // The primary decides: Ctrl-C and a service manager's signals reach the whole group.
+  // Signals are ignored, because Ctrl-C and service managers signal the whole process group and the primary decides
+  // when workers stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), { clock });
   const { promise: stopped, resolve: stop } = Promise.withResolvers<DrainTimes | Error>();
@@ -34,7 +35,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   let health: Health = startingHealth(() => undefined);
   channel.answer(KINDS.ready, async () => JSON.stringify(await health.ready()));
   channel.answer(KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
-  // Without the primary there is no plane and no limit. The worker ends like after a crash, which loses nothing.
+  // Without the primary there is neither plane nor limits. The worker ends as after a crash, which loses nothing.
   let isOver = false;
   void channel.closed.then(() => isOver || process.exit(1));
 

@@ -1,4 +1,4 @@
-/** Turns a byte-level BPE `tokenizer.json` into an asset. */
+/** Converts a byte-level BPE `tokenizer.json` into an asset (the gateway's own binary format). */
 import { pieceClasses } from "./unicode.ts";
 import { planes, writeAsset } from "./write.ts";
 
@@ -8,7 +8,7 @@ export interface TokenizerJson {
   model: { ignore_merges?: boolean; vocab: Record<string, number>; merges: (string | [string, string])[] };
 }
 
-/** GPT-2's alphabet: every byte written as one visible character. */
+/** GPT-2's alphabet, which writes every byte as one visible character. */
 function byteOfChar(): Map<string, number> {
   const visible = (byte: number): boolean =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
@@ -19,8 +19,8 @@ function byteOfChar(): Map<string, number> {
 }
 
 /**
- * Renumbers symbols: bytes keep their value, then merged symbols follow in the order in which merges first create them. The result of a
- * merge then needs one bit: a new symbol, or the previous one again.
+ * Renumbers symbols: bytes keep their value, and merged symbols follow in the order in which merges first create them.
+ * The result of a merge then needs only one bit: a new symbol, or the previous one again.
  */
 function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
   const symbols = byteOfChar();
@@ -55,7 +55,7 @@ function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
   };
 }
 
-/** 1 for each merge whose result takes part, anywhere in the list, in a merge that ranks before one that creates it. */
+/** For each merge, 1 if its result takes part in a merge that ranks before one that creates that result. */
 function eagerMerges(merges: [string, string][]): number[] {
   const lastMade = new Map(merges.map(([left, right], rank) => [left + right, rank]));
   const eager = new Set<string>();
@@ -65,7 +65,10 @@ function eagerMerges(merges: [string, string][]): number[] {
   return merges.map(([left, right]) => (eager.has(left + right) ? 1 : 0));
 }
 
-/** Plain BPE, slow and obvious: merges the lowest rank, leftmost first, until nothing merges. */
+/**
+ * Whether plain BPE produces this token. A slow reference implementation: merges the lowest rank first, leftmost first,
+ * until nothing merges.
+ */
 function isReachable(token: string, ranks: Map<string, number>): boolean {
   const parts = [...token];
   while (parts.length > 1) {
@@ -93,7 +96,7 @@ function wholeWords(json: TokenizerJson, merges: [string, string][]): string[] {
     try {
       text = decoder.decode(encoded);
     } catch {
-      continue; // A part of a character is never a whole piece.
+      continue; // A token that is only part of a character is never a whole piece.
     }
     if (json.model.ignore_merges || isReachable(token, ranks)) words.push(text);
   }

@@ -1,4 +1,4 @@
-/** Reads enough metadata of a GGUF file to extract a vocabulary. */
+/** Reads the part of a GGUF file's metadata that is needed to extract a vocabulary. */
 const U8 = 0;
 const STRING = 8;
 const ARRAY = 9;
@@ -19,7 +19,7 @@ const SIZES = new Map([
 
 export interface GgufArray {
   strings: string[];
-  /** The raw elements, for arrays of anything but strings. */
+  /** The raw elements of an array that does not contain strings. */
   bytes: Buffer;
 }
 
@@ -42,7 +42,7 @@ export function readGgufArrays(file: Buffer): Map<string, GgufArray> {
     return size;
   };
   if (file.toString("latin1", 0, 4) !== "GGUF") throw new Error("not a GGUF file");
-  // Version and tensor count.
+  // Skips magic number, version and tensor count.
   skip(4 + 4 + 8);
   const arrays = new Map<string, GgufArray>();
   for (let left = u64(); left > 0; left--) {

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 interface PackageFile {
-  /** Name and exact version in npm's format. */
+  /** The package's name and exact version, in npm's format. */
   spec: string;
   path: string;
   sha256: string;
@@ -17,7 +17,7 @@ function check(bytes: Buffer, sha256: string, what: string): Buffer {
   return bytes;
 }
 
-/** Packs the package into `folder`, once, and returns where its files are. */
+/** Downloads and unpacks the package into `folder`, once, and returns the directory with its files. */
 function unpack(folder: string, spec: string): string {
   const home = join(folder, spec.replaceAll(/[^\w.-]/g, "_"));
   mkdirSync(home, { recursive: true });

@@ -21,7 +21,7 @@ const CODE_POINTS_END = 0x110000;
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint < 0xe000;
 const firstOf = (text: string): number => text.codePointAt(0) ?? 0;
 
-/** Runs of equal values: the first code point of each (3 bytes), then the values (1 byte each). */
+/** Encodes runs of equal values: the first code point of each run (3 bytes), then all values (1 byte each). */
 function ranges(classOf: (codePoint: number) => number): Uint8Array {
   const starts: number[] = [];
   const values: number[] = [];
@@ -36,7 +36,7 @@ function ranges(classOf: (codePoint: number) => number): Uint8Array {
   return Buffer.concat([planes(starts, 3), Uint8Array.from(values)]);
 }
 
-/** For byte-level BPE: the classes of characters, and how NFC may change them. */
+/** Character data for byte-level BPE: the class of each character, and how NFC normalization may change it. */
 export function pieceClasses(): Uint8Array {
   const joins = joiners();
   return ranges((codePoint) => {
@@ -54,8 +54,8 @@ function pieceClass(char: string): number {
 }
 
 /**
- * Text can be split for normalisation before any character that is not one of these: characters with a non-zero combining class, and second
- * halves of a composition.
+ * Finds characters before which text must not be split for normalization: those with a non-zero combining class, and
+ * second halves of a composition.
  */
 function joiners(): (char: string) => boolean {
   const seconds = new Set<number>();
@@ -67,7 +67,7 @@ function joiners(): (char: string) => boolean {
     const parts = [...char.normalize("NFD")];
     if (parts.length > 1 && char.normalize("NFC") === char) seconds.add(firstOf(parts.at(-1) ?? ""));
   }
-  // U+0345 has the highest combining class, so every other combining character moves before it.
+  // U+0345 has the highest combining class, so normalization moves every other combining character before it.
   const iota = "\u0345";
   return (char) => {
     const first = [...char.normalize("NFD")][0] ?? "";
@@ -75,7 +75,7 @@ function joiners(): (char: string) => boolean {
   };
 }
 
-/** For the unigram tokenizer: white space, and the boundaries of grapheme clusters. */
+/** Character data for the unigram tokenizer: white space, and the boundaries of grapheme clusters. */
 export function graphemeClasses(): Uint8Array {
   const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
   const together = (text: string): boolean => segmenter.segment(text).containing(0)?.segment === text;

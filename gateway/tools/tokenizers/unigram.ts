@@ -3,7 +3,7 @@ import type { GgufArray } from "./gguf.ts";
 import { graphemeClasses } from "./unicode.ts";
 import { planes, writeAsset } from "./write.ts";
 
-/** GGUF's token types. */
+/** The numbers of token types in GGUF. */
 const UNUSED = 5;
 
 interface Node {
@@ -29,7 +29,7 @@ export function convertUnigram(
   let pieceUnitsMax = 0;
   array("tokens").strings.forEach((piece, id) => {
     if (array("token_type").bytes.readInt32LE(id * 4) === UNUSED && !options.addedTokens.includes(piece)) return;
-    // The reference implementation treats special tokens like other pieces, with a score of zero.
+    // Special tokens are pieces with a score of zero, as in the reference implementation.
     const score = options.addedTokens.includes(piece) ? 0 : array("scores").bytes.readFloatLE(id * 4);
     scoreMin = Math.min(scoreMin, score);
     pieceUnitsMax = Math.max(pieceUnitsMax, piece.length);
@@ -71,7 +71,7 @@ export function convertUnigram(
   });
 }
 
-/** All nodes by level, with children ordered by unit, so that a node's children are adjacent. */
+/** All nodes level by level, with siblings ordered by unit, so that a node's children are adjacent. */
 function breadthFirst(root: Node): Node[] {
   const nodes = [root];
   for (let i = 0; i < nodes.length; i++) {
@@ -82,7 +82,7 @@ function breadthFirst(root: Node): Node[] {
   return nodes;
 }
 
-/** The unit that leads to each node; 0 for the root. */
+/** For each node, the unit that leads to it; 0 for the root. */
 function unitsOf(nodes: Node[]): number[] {
   return [0, ...nodes.flatMap((node) => [...node.children.keys()])];
 }

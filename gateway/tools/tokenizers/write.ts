@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
 import { ASSET_MAGIC, type AssetHeader } from "../../src/metering/asset.ts";
 
-/** Splits whole numbers into byte planes. */
+/** Splits whole numbers into byte planes: all lowest bytes first, then the next ones. */
 export function planes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint8Array {
   const out = new Uint8Array(numbers.length * bytesPerNumber);
   for (let i = 0; i < numbers.length; i++) {
@@ -24,7 +24,7 @@ type Described = AssetHeader extends infer Header
     : never
   : never;
 
-/** Returns the file's SHA-256. */
+/** Writes the file and returns its SHA-256. */
 export function writeAsset(file: string, described: Described, sections: Record<string, Uint8Array>): string {
   const sizes = Object.entries(sections).map(([name, bytes]) => ({ name, byteLength: bytes.length }));
   const header = Buffer.from(JSON.stringify({ ...described, sections: sizes }));

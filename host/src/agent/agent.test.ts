@@ -32,7 +32,7 @@ test("a node reports its models and slots when it connects", async () => {
   await harness.agent.stop();
 });
 
-test("a node accepts, answers and finishes a job on its gateway's subject", async () => {
+test("a node accepts a job on its gateway's subject, answers it and reports its end", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ reasoning: "hm", text: "one two three" }, { gateway: "gw7" });
@@ -54,7 +54,7 @@ test("a node answers in the output format that the job asks for", async () => {
   await harness.agent.stop();
 });
 
-test("a node sends timed deltas to gateways that ask for times, and plain ones to others", async () => {
+test("a node sends token times with its deltas only to gateways that ask for them", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (const [header, kind] of [
@@ -68,7 +68,7 @@ test("a node sends timed deltas to gateways that ask for times, and plain ones t
   await harness.agent.stop();
 });
 
-test("a node returns embeddings as vectors, even many of them", async () => {
+test("a node returns every embedding of a job as a vector, even 150 of them", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.offer({ input: Array.from({ length: 150 }, (_, i) => `text ${i}`) }, { output_tokens_max: 0 });
@@ -85,7 +85,7 @@ test("a node returns embeddings as vectors, even many of them", async () => {
   await harness.agent.stop();
 });
 
-test("a node joins a large job from its pieces", async () => {
+test("a node joins a large job from the frames in which it arrives", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const messages = [
@@ -117,7 +117,7 @@ test("a node accepts a job before its body has arrived, and runs it once the bod
   await harness.agent.stop();
 });
 
-test("a node reports its state on every change of slots, on request, and every five seconds", async () => {
+test("a node reports its state when its slots change, when a gateway asks, and every five seconds", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ stall_after: 0 });
@@ -132,7 +132,7 @@ test("a node reports its state on every change of slots, on request, and every f
   await harness.agent.stop();
 });
 
-test("a node replies busy when no slot is free, for a model that it does not serve, and when the engine refuses", async () => {
+test("a node replies busy when no slot is free, when it does not serve the model, and when the engine refuses", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const running = harness.script({ stall_after: 0 });
@@ -162,7 +162,7 @@ test("a node sends nothing more for a cancelled job, and frees its slot", async 
   await harness.agent.stop();
 });
 
-test("a node reports whether prompt or engine caused a failure, and hides the text of unexpected errors", async () => {
+test("a node reports whether the prompt or the engine caused a failure, and hides the text of unexpected errors", async () => {
   const engine = scriptedEngine({ models: ["tiny-3b"], clock: new ManualClock() });
   const failures: unknown[] = [
     new EngineError("engine", "out of memory"),
@@ -188,7 +188,7 @@ test("a node reports whether prompt or engine caused a failure, and hides the te
   await harness.agent.stop();
 });
 
-test("a node logs nothing of prompts or answers at any level", async () => {
+test("a node logs no text of prompts or answers at any log level", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (const job of [
@@ -203,7 +203,7 @@ test("a node logs nothing of prompts or answers at any level", async () => {
   await harness.agent.stop();
 });
 
-test("a node reports an engine failure when vectors are missing", async () => {
+test("a node reports an engine failure when the engine returns too few vectors", async () => {
   const engine = scriptedEngine({ models: ["embed-m3"], clock: new ManualClock() });
   const harness = new AgentHarness({
     models: ["embed-m3"],
@@ -219,7 +219,7 @@ test("a node reports an engine failure when vectors are missing", async () => {
   await harness.agent.stop();
 });
 
-test("a node fails a job whose pieces do not all arrive within ten seconds", async () => {
+test("a node fails a job when one of its pieces is missing after ten seconds", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const job = "0000000000000000000000000z-01";
@@ -254,7 +254,7 @@ test("a node fails a job whose pieces do not all arrive within ten seconds", asy
   await harness.agent.stop();
 });
 
-test("a node ignores malformed, unknown and misplaced frames", async () => {
+test("a node ignores malformed frames, unknown frame kinds and cancellations of unknown jobs", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (const bytes of [[], [1], [9, 9], [1, 200], [1, 1, 0xff, 0xff], [1, 3, 0x7b]])
@@ -292,7 +292,7 @@ test("a draining node finishes its jobs, refuses new ones, and then disconnects"
   assert.deepEqual(harness.statuses, [{ type: "online" }]);
 });
 
-test("draining ends at its time limit or on a second stop, and sends nothing for unfinished jobs", async () => {
+test("draining ends at its time limit or at a second stop request, without messages about unfinished jobs", async () => {
   for (const end of ["limit", "hurry"]) {
     const harness = new AgentHarness();
     await harness.online();

@@ -1,6 +1,6 @@
 /**
- * The agent of one node: takes jobs from the plane to its engine and sends back the output. It reports its load and models when it
- * connects, when they change, when a gateway asks, and every few seconds.
+ * The agent of one node: passes jobs from the dispatch plane to its engine and sends back the output. It reports its
+ * load and models when it connects, when they change, when a gateway asks, and every few seconds.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
@@ -20,14 +20,14 @@ import { Throttle } from "./throttle.ts";
 import { TurnEnd } from "./turn-end.ts";
 
 const STATE_EVERY_MS = 5_000;
-/** Gateways disconnect a node that reports more than twenty times a second; this stays below. */
+/** Gateways disconnect a node that reports its state more than twenty times a second. These limits stay below that. */
 const STATE_THROTTLE = { perSecond: 12, burst: 8 };
 
 export type AgentStatus =
   | { type: "online" }
-  /** The connection ended with its jobs; the agent is reconnecting. */
+  /** The connection was lost, and with it the running jobs. The agent is reconnecting. */
   | { type: "offline"; reason: Error | undefined }
-  /** Reconnecting failed and will be tried again. */
+  /** An attempt to reconnect failed. The agent tries again. */
   | { type: "trouble"; reason: Error };
 
 interface AgentOptions {
@@ -36,7 +36,7 @@ interface AgentOptions {
   /** Name and version of this agent. */
   version: string;
   engine: Engine;
-  /** The elected models. */
+  /** The models that this node elected (chose to serve). */
   models: readonly string[];
   credentials: () => Promise<PlaneCredentials>;
   dial: Dial;
@@ -58,7 +58,7 @@ export class Agent {
   readonly #turnEnd: TurnEnd;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
-  /** The engine's current abilities, limited to elected models. */
+  /** What the engine offers now (models, slots), limited to the elected models. */
   #now: Availability;
   #linkState: Exclude<AgentState, "draining"> = "connecting";
   #notifyDue = false;
@@ -96,7 +96,7 @@ export class Agent {
         [STATE_REQUEST]: () => this.#report.due(),
       },
       idle: () => this.#intake.busy === 0,
-      // The first report on a connection, which makes the node online once it arrives. It is never delayed.
+      // The first report on a connection is never delayed: its arrival makes the node online.
       connected: () => this.#publishState(),
       online: () => {
         this.#linkChanged("online");
@@ -104,7 +104,7 @@ export class Agent {
       },
       offline: (reason) => {
         this.#linkChanged("connecting");
-        // The jobs' gateways have given them up.
+        // The gateways of these jobs have stopped waiting for them.
         this.#intake.abortAll();
         options.status({ type: "offline", reason });
       },
@@ -123,7 +123,7 @@ export class Agent {
     this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#report.due());
   }
 
-  /** Refuses new jobs, lets running ones finish within `limitMs`, then leaves. `now` ends the wait. */
+  /** Refuses new jobs, waits up to `limitMs` until running jobs have ended, then disconnects. `now` ends the wait. */
   async drain(limitMs: number, now: AbortSignal): Promise<void> {
     this.#intake.drain();
     const limit = new AbortController();
@@ -132,7 +132,7 @@ export class Agent {
     await this.stop();
   }
 
-  /** Leaves at once. Running jobs end as with a lost connection, so another node may take them over. */
+  /** Disconnects at once. For running jobs this is like a lost connection: the gateway may run them on another node. */
   async stop(): Promise<void> {
     this.#cancelHeartbeat?.();
     this.#report.stop();
@@ -164,7 +164,10 @@ export class Agent {
     };
   }
 
-  /** Calls `listener` when the connection, a slot or the engine has changed, but not for output. Returns the function that ends it. */
+  /**
+   * Calls `listener` after a change of the connection, a slot or the engine, but not for output. Returns a function
+   * that removes the listener.
+   */
   onActivity(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -188,7 +191,7 @@ export class Agent {
     else if (slotsMax !== undefined && slots < before.slots)
       this.#options.log.warn(
         { slots, slotsMax },
-        "taking fewer requests at once: the engine paused too long between tokens",
+        "accepting fewer requests at once, because the engine paused too long between tokens",
       );
     else this.#options.log.info({ models, slots }, "engine capacity changed");
     this.#formats.serve(models);
@@ -196,7 +199,7 @@ export class Agent {
     this.#changed();
   }
 
-  /** A node without a model has no slots, whatever its engine reports. */
+  /** A node without a reachable model announces no slots, even if its engine reports some. */
   #elected({ models, ...room }: Availability): Availability {
     const served = this.#options.models.filter((model) => models.includes(model));
     return served.length === 0 ? { models: served, slots: 0 } : { models: served, ...room };
@@ -211,7 +214,7 @@ export class Agent {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Several slots may change in one turn; listeners are notified once, at its end. */
+  /** Several slots may change in one turn of the event loop. Listeners are notified once, at its end. */
   #changed(): void {
     if (!this.#notifyDue) {
       this.#notifyDue = true;
@@ -227,7 +230,10 @@ export class Agent {
     this.#idlers.clear();
   }
 
-  /** The keywords that the engines of all these models enforce; absent if one does not report them. */
+  /**
+   * The JSON Schema keywords that the engines of all these models enforce, or no field if one engine does not report
+   * its keywords.
+   */
   #keywordsOf(models: readonly string[]): { schema_keywords?: string[] } {
     const each = models.map((model) => this.#options.engine.schemaKeywords?.(model));
     const [first, ...others] = each;

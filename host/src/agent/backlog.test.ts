@@ -7,7 +7,7 @@ import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
 
 const MIB = 1024 * 1024;
 
-test("the backlog check accepts a broker that reads, and pings it rarely", async () => {
+test("the backlog check accepts a broker that reads, and rarely asks it for a confirmation", async () => {
   let asked = 0;
   const clock = new ManualClock();
   const backlog = new Backlog(
@@ -25,7 +25,7 @@ test("the backlog check accepts a broker that reads, and pings it rarely", async
   assert.equal(asked, 100);
 });
 
-test("the backlog check gives up a broker that does not read before memory runs out", () => {
+test("the backlog check reports a broker that does not read before the backlog fills the memory", () => {
   let gaveUp = 0;
   const backlog = new Backlog(
     () => new Promise(() => {}),
@@ -37,13 +37,13 @@ test("the backlog check gives up a broker that does not read before memory runs 
   assert.equal(gaveUp, 1);
 });
 
-test("the agent disconnects from a plane that does not read, and reconnects", async () => {
+test("the agent disconnects from a broker that does not read, and reconnects", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const [connection] = harness.plane.connections;
   assert.ok(connection);
   connection.flush = () => new Promise(() => {});
-  // Two jobs, each with vectors of 8 MiB and the frames around them.
+  // Two jobs, each with vectors of 8 MiB plus the frames around them, exceed the limit of 16 MiB.
   for (let i = 0; i < 2; i++) harness.offer({ input: Array.from({ length: 2048 }, (_, n) => `text ${n}`) });
   while (harness.statuses.at(-1)?.type !== "offline") await turn(harness.clock);
   harness.clock.advance(100);

@@ -1,9 +1,9 @@
 /**
- * The amount of published data that the broker has not accepted yet. Without a limit, a broker that stops reading would fill this process's
- * memory.
+ * Counts the published bytes that the broker has not read yet. Without a limit, a broker that stops reading would fill
+ * this process's memory.
  */
 
-/** Checks only after this amount, so that light traffic costs nothing. */
+/** The agent asks the broker for a confirmation only after this many bytes, so light traffic costs nothing. */
 const ASK_AFTER_BYTES = 256 * 1024;
 export const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -13,7 +13,9 @@ export class Backlog {
   #bytes = 0;
   #asking = false;
 
-  /** `flush` resolves when the broker has everything published so far. */
+  /**
+   * `flush` resolves when the broker has read everything published so far. `tooMuch` runs when the limit is exceeded.
+   */
   constructor(flush: () => Promise<void>, tooMuch: () => void) {
     this.#flush = flush;
     this.#tooMuch = tooMuch;
@@ -34,7 +36,7 @@ export class Backlog {
         this.#asking = false;
       },
       () => {
-        // The connection broke, which `closed` reports; nothing more is published on it.
+        // The connection broke, and nothing more is published on it. Its `closed` promise reports the error.
       },
     );
   }

@@ -1,4 +1,4 @@
-/** A node whose engine becomes unreachable and returns, with a real HTTP engine and a real agent. */
+/** A node whose engine becomes unreachable and returns, tested with a real HTTP engine and a real agent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../clock.ts";
@@ -53,7 +53,7 @@ test("a node fails the job of a restarting engine, stops taking jobs, and recove
   await harness.agent.stop();
 });
 
-test("a node with several engines stops offering only the models of the unreachable one", async (t) => {
+test("a node with several engines withdraws only the models of the engine that became unreachable", async (t) => {
   const { server, engine } = await stubEngine(t);
   const both = compositeEngine([engine, scriptedEngine({ models: ["mid-14b"], slots: 3, clock: systemClock })]);
   const harness = new AgentHarness({ models: ["tiny-3b", "mid-14b"], engine: both });

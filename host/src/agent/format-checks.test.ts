@@ -11,7 +11,7 @@ import { FormatChecks } from "./format-checks.ts";
 const MODELS = ["tiny-3b", "small-8b"];
 const format = { type: "json_object" as const };
 
-/** An engine that enforces formats for one of its models, and can be unreachable. */
+/** A node whose engine enforces output formats for one of two models and can become unreachable. */
 function harness() {
   const clock = new ManualClock();
   const state = { checked: [] as string[], jobs: [] as GenerationJob[], watcher: (_now: Availability) => {} };
@@ -50,7 +50,7 @@ test("a node announces the models that passed the format check, and passes the f
   await agent.agent.stop();
 });
 
-test("a node announces the schema keywords that all its engines enforce, or none when one is unknown", async () => {
+test("a node announces the schema keywords that all its engines enforce, or none if one engine does not report them", async () => {
   for (const [of, announced] of [
     [{ "tiny-3b": ["type", "minimum"], "small-8b": ["pattern", "type"] }, ["type"]],
     [{ "tiny-3b": ["type", "minimum"] }, undefined],
@@ -65,7 +65,7 @@ test("a node announces the schema keywords that all its engines enforce, or none
   }
 });
 
-test("a node checks a model again after its engine was unreachable, and announces it afterwards", async () => {
+test("a node checks a model again when its engine returns, and announces it after it has passed", async () => {
   const { state, agent } = harness();
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);
@@ -79,7 +79,7 @@ test("a node checks a model again after its engine was unreachable, and announce
   await agent.agent.stop();
 });
 
-test("a node retries format checks with growing pauses, and never for engines without formats", async () => {
+test("a node retries unanswered format checks with growing pauses, and skips engines without output formats", async () => {
   const clock = new ManualClock();
   const log = pino({ level: "silent" });
   let answers = false;

@@ -1,12 +1,13 @@
 /**
- * Finds out by a test job which models' engines enforce an output format: at the agent's start, and when a model returns after its engine
- * was unreachable. One model at a time, because each may have to be loaded. Only models that passed are announced.
+ * Tests for each model whether its engine enforces a requested output format (structured output). A test job runs at
+ * the agent's start, and when a model returns after its engine was unreachable. Models are tested one at a time,
+ * because each may have to be loaded. Only models that passed are announced.
  */
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
 
-/** The interval of retries for an engine that does not answer; it grows. */
+/** The first pause before a test that the engine did not answer is repeated. It doubles up to the maximum below. */
 const AGAIN_MS_MIN = 30_000;
 const AGAIN_MS_MAX = 1_800_000;
 
@@ -16,7 +17,7 @@ interface FormatChecksOptions {
   log: Log;
   /** Called when a model has passed. */
   changed: () => void;
-  /** For the log. */
+  /** The name of the tested ability in log lines. */
   what?: string;
 }
 
@@ -28,7 +29,7 @@ interface Candidate {
 
 export class FormatChecks {
   readonly #options: FormatChecksOptions;
-  /** One candidate per served model; a new one after the model was unreachable. */
+  /** The served models and their tests. A model gets a new candidate when it returns after an outage. */
   readonly #candidates = new Map<string, Candidate>();
   readonly #passed = new Set<string>();
   #last: Promise<void> = Promise.resolve();
@@ -45,7 +46,7 @@ export class FormatChecks {
     return this.#passed.has(model);
   }
 
-  /** The models that are served from now on. */
+  /** Sets the models that are served from now on, and tests those that are new. */
   serve(models: readonly string[]): void {
     for (const [model, candidate] of this.#candidates) {
       if (models.includes(model)) continue;

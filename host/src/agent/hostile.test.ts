@@ -1,4 +1,4 @@
-/** Whatever a gateway or the plane sends, the agent survives, uses bounded memory, and serves the next valid job. */
+/** The agent must survive any input from a gateway or the plane, use bounded memory, and serve the next valid job. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -58,7 +58,7 @@ const mischief = fc.oneof(
   ),
 );
 
-/** Frames with changed, missing or added bytes, and random noise. */
+/** Frames with changed, missing or added bytes, and random bytes. */
 const damaged = fc
   .tuple(mischief, fc.array(fc.tuple(fc.nat(400), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }), fc.nat(60))
   .map(([bytes, edits, cut]) => {
@@ -70,14 +70,15 @@ const noise = fc
   .tuple(fc.integer({ min: 0, max: 24 }), fc.uint8Array({ maxLength: 200 }))
   .map(([kind, rest]) => Buffer.concat([Buffer.from([1, kind]), rest]));
 
-test("the agent survives every frame, well formed or not", async () => {
+test("the agent survives every frame, well formed or damaged", async () => {
   const harness = new AgentHarness({ slots: 4 });
   await harness.online();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(mischief, damaged, noise), { maxLength: 20 }), async (frames) => {
       for (const bytes of frames) harness.plane.send(toNode(NODE), bytes);
       harness.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
-      // Jobs that wait for pieces time out and running ones end, which frees room for an honest job.
+      // After ten seconds, jobs that wait for pieces time out. The running jobs are aborted, so a valid job finds a
+      // free slot.
       harness.clock.advance(10_000);
       for (let n = 0; n < 4; n++) harness.cancel(jobId(n));
       await harness.plane.until(() => harness.agent.snapshot().busy === 0 || harness.states().at(-1)?.busy === 0);
@@ -90,7 +91,7 @@ test("the agent survives every frame, well formed or not", async () => {
   await harness.agent.stop();
 });
 
-test("the agent counts a flood of malformed frames in the log instead of listing them", async () => {
+test("the agent logs the number of malformed frames in a flood instead of one line per frame", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (let i = 0; i < 5000; i++) harness.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
@@ -102,7 +103,7 @@ test("the agent counts a flood of malformed frames in the log instead of listing
   await harness.agent.stop();
 });
 
-test("the agent bounds the memory for job bodies however many slots it has", async () => {
+test("the agent limits the memory for job bodies, however many slots it has", async () => {
   const harness = new AgentHarness({ slots: 64 });
   await harness.online();
   const piece = new Uint8Array(JOB_PIECE_BYTES);

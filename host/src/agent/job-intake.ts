@@ -1,7 +1,8 @@
 /**
- * Takes jobs in: refuses what this node cannot run now, accepts the rest, joins pieces, and runs the job. A job whose body follows is
- * accepted with its first frame: gateways send the prompt to a node without a record only after its acceptance, and ask another node if an
- * acceptance is late. A job holds its slot from its first frame until the engine has released it.
+ * Receives jobs: refuses those that this node cannot run now, accepts the rest, joins their pieces, and runs them. A
+ * job that arrives in pieces is accepted with its first frame. Gateways wait for this before they send the prompt to a
+ * node that is not in good standing (such as one on probation), and try another node if the acceptance is late. A job
+ * holds its slot from its first frame until the engine has released it.
  */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
@@ -15,11 +16,11 @@ import { PartialJobs } from "./partial-jobs.ts";
 import { engineJob, runJob } from "./run-job.ts";
 import type { Tally } from "./tally.ts";
 
-/** The number of remembered job IDs, so that a job delivered twice runs once. */
+/** The number of recent job IDs that are kept, so that a job delivered twice runs once. */
 const REMEMBERED_MAX = 1024;
-/** The limit for the bodies of all joining and running jobs; a job that would exceed it is refused. */
+/** The memory limit for the bodies of all arriving and running jobs. A job that would exceed it is refused. */
 const HELD_BYTES_MAX = 128 * 1024 * 1024;
-/** Malformed frames are logged at most this often. */
+/** The minimum time between two log lines about malformed frames. */
 const COMPLAIN_EVERY_MS = 1_000;
 
 interface JobIntakeOptions {
@@ -34,7 +35,7 @@ interface JobIntakeOptions {
   clock: Clock;
   log: Log;
   tally: Tally;
-  /** A slot was taken or freed. */
+  /** Called when a slot was taken or freed. */
   changed: () => void;
 }
 
@@ -69,13 +70,13 @@ export class JobIntake {
     return this.#draining;
   }
 
-  /** Refuses every new job from now on. */
+  /** From now on, every new job is refused. */
   drain(): void {
     this.#draining = true;
     this.#options.changed();
   }
 
-  /** Ends every job without further messages. */
+  /** Aborts every job without sending anything about it. */
   abortAll(): void {
     this.#partial.clear();
     for (const { controller, writer } of this.#running.values()) {
@@ -130,12 +131,12 @@ export class JobIntake {
     });
   }
 
-  /** Why a job cannot run here now; undefined if it can. A large job is decided by its first piece. */
+  /** The reason why this job cannot run here now; undefined if it can. A large job is judged by its first piece. */
   #obstacle(header: JobHeader): string | undefined {
     const { slots, slotsMax = slots, models } = this.#options.now();
     if (this.#draining) return "draining";
     if (!models.includes(header.model)) return "model not served";
-    // Offers sent before the node announced fewer slots are still accepted.
+    // A job that the gateway sent before the node announced fewer slots is still accepted.
     if (this.busy >= slotsMax) return "no free slot";
     return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for waiting jobs reached" : undefined;
   }
@@ -155,7 +156,10 @@ export class JobIntake {
     });
   }
 
-  /** A job that cannot be parsed is refused, which costs the request nothing, or fails if it was already accepted. */
+  /**
+   * Runs `step`. If it throws, the job is unreadable and `decline` ends it: a refusal (free for the request), or a
+   * failure if the job was already accepted.
+   */
   #guarded(header: JobHeader, decline: (header: JobHeader, reason: string) => void, step: () => void): void {
     try {
       step();
@@ -167,7 +171,7 @@ export class JobIntake {
     }
   }
 
-  /** `accepted`: the job's writer, if the job was accepted before its body arrived. */
+  /** Starts a complete job. `accepted`: its writer, if it was accepted before its body arrived. */
   #begin(joiner: JobJoiner, accepted?: JobWriter): void {
     const { header } = joiner;
     const job = engineJob(header, joiner.body());
@@ -176,7 +180,7 @@ export class JobIntake {
     const unscored = job.endpoint !== "embedding" && job.score !== undefined && !this.#options.scores(job.model);
     if (unkept || unscored || this.#options.engine.refuses?.(job)) {
       const why = unkept ? "the engine does not support output formats" : "the engine refused the output format";
-      const reason = unscored ? "the engine does not score answers" : why;
+      const reason = unscored ? "the engine cannot score answers" : why;
       if (accepted === undefined) this.#refuse(header, reason);
       else this.#fail(header, reason);
       this.#options.changed();
@@ -224,7 +228,7 @@ export class JobIntake {
     this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
   }
 
-  /** Fails an accepted job that cannot run. */
+  /** Fails a job that was accepted but cannot run. */
   #fail(header: JobHeader, reason: string): void {
     this.#options.tally.refused();
     this.#options.log.warn({ job: header.job, model: header.model, reason }, "accepted job failed");

@@ -37,7 +37,7 @@ function harness() {
   return { clock, frames, writer, kinds, deltas, outbox };
 }
 
-test("deltas of all jobs for one gateway are sent in one frame at the end of the turn", async () => {
+test("deltas of all jobs for one gateway are sent in one frame at the end of the event loop's turn", async () => {
   const { writer, clock, frames, kinds } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.delta("reasoning", "x");
@@ -60,7 +60,7 @@ test("deltas of all jobs for one gateway are sent in one frame at the end of the
   ]);
 });
 
-test("each gateway gets its own frames", async () => {
+test("deltas for different gateways are sent in separate frames", async () => {
   const { writer, clock, frames } = harness();
   writer(A).delta("answer", "x");
   writer(B, { gateway: "gw2" }).delta("answer", "y");
@@ -68,7 +68,7 @@ test("each gateway gets its own frames", async () => {
   assert.deepEqual(frames.map(({ gateway }) => gateway).toSorted(), ["gw1", "gw2"]);
 });
 
-test("done follows all earlier output with the next number, and nothing follows it", async () => {
+test("done is sent after all output with the next sequence number, and nothing follows it", async () => {
   const { writer, clock, frames, kinds, deltas } = harness();
   const a = writer(A);
   a.accepted();
@@ -87,7 +87,7 @@ test("done follows all earlier output with the next number, and nothing follows 
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 2, finish: "length" });
 });
 
-test("a client that does not stream gets larger and fewer deltas after the first", async () => {
+test("output for a client that does not stream is sent in larger and fewer deltas after the first", async () => {
   const { writer, clock, kinds, deltas } = harness();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
@@ -114,7 +114,7 @@ test("a client that does not stream gets larger and fewer deltas after the first
   );
 });
 
-/** Records when each delta was sent, and its reported times. */
+/** Records when each delta was sent, and the token times it contains. */
 function timedBench(rest: Partial<JobHeader>) {
   const clock = new ManualClock();
   const began = clock.monotonic();
@@ -129,7 +129,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const header = { job: A, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true, times: true };
   const writer = new JobWriter(outbox, clock, { ...header, ...sampling, ...rest });
   writer.accepted();
-  /** Writes a token after this pause. */
+  /** Writes a token after the given pause. */
   const token = async (pauseMs: number, text = "x"): Promise<void> => {
     clock.advance(pauseMs);
     writer.delta("answer", text);
@@ -138,7 +138,7 @@ function timedBench(rest: Partial<JobHeader>) {
   return { clock, sent, token, writer };
 }
 
-test("a gateway that asks for times gets those of the first and the last token of a delta", async () => {
+test("deltas contain the times of their first and last token if the gateway asks for them", async () => {
   const { clock, sent, token } = timedBench({ stream: false });
   await token(40, "a");
   for (const text of ["b", "c", "d"]) await token(60, text);
@@ -149,13 +149,14 @@ test("a gateway that asks for times gets those of the first and the last token o
   ]);
 });
 
-test("tokens 1.82 to 1.99 s apart never appear 2 s apart, streamed or not", async () => {
+test("tokens 1.82 to 1.99 s apart reach the gateway less than 2 s apart, streamed or not", async () => {
   for (const stream of [true, false]) {
     for (const pauseMs of [1_820, 1_990]) {
       const { clock, sent, token } = timedBench({ stream });
       await token(pauseMs);
       for (let i = 0; i < 5; i++) {
-        // A token shortly after another one is gathered; the pause after it must not seem longer because of that.
+        // This token is queued shortly after another one. The wait in the queue must not lengthen the pause that
+        // follows.
         await token(pauseMs);
         await token(30);
       }
@@ -168,11 +169,11 @@ test("tokens 1.82 to 1.99 s apart never appear 2 s apart, streamed or not", asyn
   }
 });
 
-test("tokens are not merged across a pause that the gateway must see", async () => {
+test("tokens before and after a pause stay in separate deltas if the gateway has to see the pause", async () => {
   const { clock, sent, writer, token } = timedBench({ stream: false });
   await token(10, "a");
   await token(10, "b");
-  // The process was paused; queued tokens are still there when it resumes.
+  // The process was suspended. Queued tokens are still there when it resumes.
   clock.freeze(2_500);
   writer.delta("answer", "c");
   clock.advance(500);
@@ -187,7 +188,7 @@ test("tokens are not merged across a pause that the gateway must see", async () 
   );
 });
 
-test("more than 16 KiB are sent without waiting, streamed or not", () => {
+test("output of more than 16 KiB is sent at once, streamed or not", () => {
   for (const stream of [true, false]) {
     const { writer, kinds, deltas } = harness();
     const a = writer(A, { stream });
@@ -202,7 +203,7 @@ test("more than 16 KiB are sent without waiting, streamed or not", () => {
   }
 });
 
-test("tokens of one engine step share a frame even if they arrive in several turns", async () => {
+test("tokens of one engine step share a frame even if they arrive in several turns of the event loop", async () => {
   const { writer, clock, frames } = harness();
   const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
   for (const job of jobs) job.delta("answer", "first");
@@ -218,7 +219,7 @@ test("tokens of one engine step share a frame even if they arrive in several tur
   }
 });
 
-test("a streaming job's output is sent together with pending output for the same gateway", async () => {
+test("streamed output is sent in one frame with pending output for the same gateway", async () => {
   const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
@@ -230,7 +231,7 @@ test("a streaming job's output is sent together with pending output for the same
   assert.equal(deltas().length, 4);
 });
 
-test("a discarded job sends nothing more, including pending output", async () => {
+test("a discarded job sends nothing more, not even its pending output", async () => {
   const { writer, clock, deltas } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.delta("answer", "a");
@@ -245,7 +246,7 @@ test("a discarded job sends nothing more, including pending output", async () =>
   );
 });
 
-test("long text is split into deltas and frames within their limits", async () => {
+test("long text is split so that deltas and frames keep within their limits", async () => {
   const { writer, clock, frames, deltas } = harness();
   const text = "日本😀".repeat(100_000);
   writer(A).delta("answer", text);
@@ -263,7 +264,7 @@ test("long text is split into deltas and frames within their limits", async () =
   );
 });
 
-test("many deltas of one turn fill several frames", async () => {
+test("deltas of one turn that exceed a frame's limit are sent in several frames", async () => {
   const { writer, clock, frames, deltas } = harness();
   const a = writer(A);
   for (let i = 0; i < 2 * DELTAS_PER_FRAME_MAX + 1; i++) a.delta("answer", "x");
@@ -275,7 +276,7 @@ test("many deltas of one turn fill several frames", async () => {
 test("a frame is filled to its last byte, and the rest goes into the next one", async () => {
   const { writer, clock, deltas, frames } = harness();
   const a = writer(A);
-  // Sixteen KiB still wait, so they are sent together with what follows if it fits.
+  // 16 KiB of text are still queued and are sent in one frame with the next output if both fit.
   const half = "x".repeat(DELTAS_TEXT_BYTES_MAX / 2);
   for (const text of [half, half, half, `${half}${half}`]) a.delta("answer", text);
   await turn(clock);
@@ -283,7 +284,7 @@ test("a frame is filled to its last byte, and the rest goes into the next one", 
   assert.equal(frames.length, 3);
 });
 
-test("splitting keeps every character and every limit", () => {
+test("splitText keeps every character whole and every part within its limit", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), fc.integer({ min: 6, max: 40 }), (text, bytesMax) => {
       const parts = [...splitText(text, bytesMax)];
@@ -295,7 +296,7 @@ test("splitting keeps every character and every limit", () => {
   );
 });
 
-test("output of jobs that begin and end in one turn is sent together at its end, in order per job", async () => {
+test("output of jobs that begin and end in one turn is sent together at the turn's end, in order per job", async () => {
   const { writer, clock, frames, kinds } = harness();
   const [a, b, c] = [writer(A), writer(B), writer(C)];
   a.accepted();
@@ -345,7 +346,7 @@ test("a job that is discarded in its first turn sends only its acceptance", asyn
   assert.deepEqual(kinds(), ["accepted"]);
 });
 
-test("vectors are batched into frames, and slow ones are sent after a short wait", async () => {
+test("vectors are sent many to a frame, and slow ones after a short wait", async () => {
   const { writer, clock, frames } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 65; i++) a.vector(new Float32Array(1024).fill(i));
@@ -366,7 +367,7 @@ test("vectors are batched into frames, and slow ones are sent after a short wait
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 3, finish: "stop" });
 });
 
-test("wide vectors stay within a frame", async () => {
+test("very wide vectors still fit into a frame", async () => {
   const { writer, frames, clock } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 20; i++) a.vector(new Float32Array(8192));
@@ -378,7 +379,7 @@ test("wide vectors stay within a frame", async () => {
   );
 });
 
-test("vectors that differ in width, are too wide or not finite fail the job", () => {
+test("a job fails if its vectors differ in width, are too wide or are not finite", () => {
   const { writer } = harness();
   const a = writer(A);
   a.vector(new Float32Array(3));
@@ -387,7 +388,7 @@ test("vectors that differ in width, are too wide or not finite fail the job", ()
     assert.throws(() => writer(B).vector(bad), EngineError);
 });
 
-test("progress is sent until the first output, within its limits", () => {
+test("progress reports are sent until the first output, within their limits", () => {
   const { writer, frames } = harness();
   const a = writer(A);
   a.progress(0.5);
@@ -400,7 +401,7 @@ test("progress is sent until the first output, within its limits", () => {
   );
 });
 
-test("progress continues between vectors as the only sign that the engine is working", async () => {
+test("progress reports of an embedding job continue between its vectors, because nothing else shows that the engine works", async () => {
   const { writer, frames, clock } = harness();
   const embedding = writer(B, { endpoint: "embedding" });
   embedding.progress(0.2);

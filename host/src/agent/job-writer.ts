@@ -17,9 +17,12 @@ import type { Clock } from "../clock.ts";
 import { EngineError, type Finish, type Logprobs } from "../engines/engine.ts";
 import { type Outbox, type QueuedDelta, WAIT_MS } from "./outbox.ts";
 
-/** The bytes of a vectors frame besides its job ID and values; see the codec. */
+/** The bytes of a vectors frame besides its job ID and values; the layout is in the protocol's codec. */
 const VECTORS_OVERHEAD_BYTES = 14;
-/** The maximum delay of vectors. Slow embeddings are sent as they come, because a gateway takes silence for a stall. */
+/**
+ * The maximum delay of vectors. Slow embeddings are sent as they come, because a gateway that receives nothing assumes
+ * a stall.
+ */
 const VECTORS_WAIT_MS = 100;
 
 export class JobWriter {
@@ -29,7 +32,7 @@ export class JobWriter {
   #seq = 0;
   #over = false;
   #last: QueuedDelta | undefined;
-  /** When the job was accepted, and when its last text came. */
+  /** The clock when the job was accepted, and when its latest text arrived. */
   #acceptedAt: number;
   #textAt = Number.NEGATIVE_INFINITY;
   #vectors: Float32Array[] = [];
@@ -50,14 +53,15 @@ export class JobWriter {
   }
 
   progress(fraction: number): void {
-    // Gateways ignore progress once text flows. Between vectors it is the only sign of life.
+    // Gateways ignore progress reports once text arrives. Between vectors, the reports are the only proof that the
+    // engine works.
     if (this.#over || (this.#seq > 0 && this.#header.endpoint !== "embedding")) return;
     this.#send(encode({ kind: "progress", job: this.#header.job, fraction: Math.min(1, Math.max(0, fraction)) }));
   }
 
   delta(channel: Channel, text: string): void {
     if (this.#over) return;
-    // Texts too long for a frame are rare; their length shows it without a search for a place to cut.
+    // Most texts fit into a frame, which their byte length proves without a search for a split position.
     const bytes = Buffer.byteLength(text);
     if (bytes === 0) return;
     if (bytes <= DELTA_TEXT_BYTES_MAX) this.#queue(channel, text, bytes);
@@ -77,8 +81,8 @@ export class JobWriter {
       this.#outbox.extend(gateway, last, text, bytes);
       return;
     }
-    // The first output is never delayed, because the gateway measures a node by it. Output after a pause is not delayed either, because the
-    // gateway takes silence for a stall and no pause may seem longer there than it was here.
+    // The first output is never delayed, because the gateway measures a node's latency by it. Output after a pause is
+    // not delayed either: otherwise the gateway would see a longer pause than there was, and might assume a stall.
     const gathers = this.#seq > 0 && (stream || pauseMs < WAIT_MS.rarely);
     const delay = gathers ? (stream ? "step" : "rarely") : "turn";
     const delta = { job, seq: this.#seq++, channel, text };
@@ -113,11 +117,11 @@ export class JobWriter {
     this.#vectors = [];
   }
 
-  /** Sends the scores of another node's answer. */
+  /** Sends the log-probabilities that this node's engine gives to another node's answer. */
   scored(logprobs: Logprobs): void {
     if (this.#over) return;
     const { job } = this.#header;
-    // Three decimals are more than two engines agree on, and keep the frame within its limit.
+    // Different engines agree on fewer than three decimals. Rounding keeps the frame within its limit.
     const rounded = logprobs
       .slice(0, SCORES_MAX)
       .map((value) => (value === null ? null : Math.min(0, Math.round(value * 1000) / 1000)));
@@ -140,7 +144,7 @@ export class JobWriter {
     this.#over = true;
   }
 
-  /** The gateway cancelled this job, or has disconnected. */
+  /** Drops the job's output: the gateway cancelled the job or has disconnected. */
   discard(): void {
     this.#over = true;
     this.#cancelTimer?.();
@@ -157,10 +161,10 @@ interface TextPart {
   bytes: number;
 }
 
-/** Splits text into parts of at most `bytesMax` UTF-8 bytes, never within a character. Yields nothing for an empty text. */
+/** Splits text into parts of at most `bytesMax` UTF-8 bytes, never within a character. An empty text has no parts. */
 export function* splitText(text: string, bytesMax: number): Generator<TextPart> {
   let rest = text;
-  // A UTF-16 unit takes at most three bytes.
+  // A UTF-16 code unit needs at most three bytes in UTF-8.
   const unitsMax = Math.floor(bytesMax / 3);
   while (rest !== "") {
     const bytes = Buffer.byteLength(rest);

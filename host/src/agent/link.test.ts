@@ -15,7 +15,7 @@ async function settle(harness: AgentHarness): Promise<void> {
   for (let i = 0; i < 5; i++) await turn(harness.clock);
 }
 
-/** An engine that says one word, and another when the gate opens. */
+/** An engine that outputs one word, and a second one when `gate` resolves. */
 function gated(gate: Promise<void>): Engine {
   return {
     ...scriptedEngine({ models: ["tiny-3b"], clock: new ManualClock() }),
@@ -44,13 +44,13 @@ test("a lost connection ends its jobs, and the agent reconnects with the same cr
   await harness.agent.stop();
 });
 
-test("the agent finds a plane at a new address by fetching new credentials, while the old ones are still valid", async () => {
+test("the agent finds a plane that moved by fetching new credentials while the old ones are still valid", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.planeUrl = "nats://elsewhere";
   harness.plane.url = harness.planeUrl;
   harness.plane.connections[0]?.lose(new Error("network"));
-  // The gateway may be unreachable too; the old address is tried anyway.
+  // The gateway may be unreachable too. The agent then tries the old address again.
   harness.credentialFailures.push(new Error("no gateway"), new Error("no gateway"));
   const dialled = harness.plane.dials;
   for (let waitedMs = 0; waitedMs < CREDENTIAL_LIFE_MS / 10 && harness.plane.open.length === 0; waitedMs += 5_000) {
@@ -65,7 +65,7 @@ test("the agent finds a plane at a new address by fetching new credentials, whil
   await harness.agent.stop();
 });
 
-test("the agent reconnects without end, with growing pauses up to a limit", async () => {
+test("the agent never stops trying to reconnect, with growing pauses up to a limit", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(...Array.from({ length: 12 }, () => new Error("connection refused")));
   harness.agent.start();
@@ -73,7 +73,7 @@ test("the agent reconnects without end, with growing pauses up to a limit", asyn
   for (let i = 0; i < 12; i++) {
     await settle(harness);
     const wait = harness.clock.nextInMs ?? 0;
-    // The state is also published every five seconds; only the wait until the next try matters here.
+    // Publishing the state every five seconds also waits. Only the waits before reconnecting matter here.
     waits.push(wait);
     harness.clock.advance(15_000);
   }
@@ -83,7 +83,7 @@ test("the agent reconnects without end, with growing pauses up to a limit", asyn
   await harness.agent.stop();
 });
 
-test("the agent replaces credentials that are refused when connecting or later", async () => {
+test("the agent fetches new credentials when its own are refused, while connecting or later", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new PlaneRefusal("Authorization Violation"));
   harness.agent.start();
@@ -100,7 +100,7 @@ test("the agent replaces credentials that are refused when connecting or later",
   await harness.agent.stop();
 });
 
-test("the agent renews credentials at two thirds of their lifetime without disconnecting", async () => {
+test("the agent renews credentials at two thirds of their lifetime and stays reachable", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const opened = harness.plane.until(() => harness.plane.connections[1]);
@@ -118,7 +118,7 @@ test("the agent renews credentials at two thirds of their lifetime without disco
   await harness.agent.stop();
 });
 
-test("a running job keeps its connection open until it ends", async () => {
+test("the agent delays the change to a new connection until a running job has ended", async () => {
   const gate = Promise.withResolvers<void>();
   const harness = new AgentHarness({ engine: gated(gate.promise) });
   await harness.online();
@@ -143,7 +143,7 @@ test("a running job keeps its connection open until it ends", async () => {
   await harness.agent.stop();
 });
 
-test("a job that outlives its connection moves to the new one in order", async () => {
+test("the output of a job that outlives its connection continues on the new connection, in order", async () => {
   const gate = Promise.withResolvers<void>();
   const harness = new AgentHarness({ engine: gated(gate.promise) });
   await harness.online();
@@ -164,7 +164,7 @@ test("a job that outlives its connection moves to the new one in order", async (
   await harness.agent.stop();
 });
 
-test("the agent retries a failed renewal", async () => {
+test("the agent retries when renewing its credentials fails", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.credentialFailures.push(new Error("gateway is away"));
@@ -176,7 +176,7 @@ test("the agent retries a failed renewal", async () => {
   await harness.agent.stop();
 });
 
-test("when told to stop while the plane is unreachable, the agent stops immediately", async () => {
+test("the agent stops immediately on request while the plane is unreachable", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new Error("connection refused"));
   harness.agent.start();

@@ -1,7 +1,8 @@
 /**
- * The agent's connection to the plane for its whole life: connects, reconnects when the connection is lost, asks for the plane's address
- * when it is unreachable, and changes to a new connection before the credentials expire. The change happens while no job runs, if such a
- * moment comes in time. The new connection is open before the old one closes, so the node is always reachable.
+ * Keeps the agent connected to the dispatch plane: reconnects when the connection is lost, fetches the plane's address
+ * again when it is unreachable, and changes to a new connection before the credentials expire. The change waits for a
+ * moment without jobs, if one comes in time. The new connection opens before the old one closes, so the node is always
+ * reachable.
  */
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -11,10 +12,16 @@ import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
 const RENEWAL_RETRY_MS = 10_000;
-/** How often credentials, which contain the plane's address, are fetched while it is unreachable, because it may have moved. */
+/**
+ * The interval of fetching credentials while the plane is unreachable. They contain its address, which may have
+ * changed.
+ */
 const ASK_AGAIN_MS = 30_000;
 const FLUSH_MS_MAX = 2_000;
-/** Credentials that seem expired on arrival mean that this machine's clock is wrong; this lifetime is assumed. */
+/**
+ * Credentials that seem expired on arrival prove that this machine's clock is wrong. The agent then assumes this
+ * lifetime.
+ */
 const ASSUMED_LIFE_MS = 10 * 60_000;
 const NOT_READING = "connected to the gateway's message server (dispatch plane), but it does not accept messages";
 
@@ -24,15 +31,15 @@ interface LinkOptions {
   dial: Dial;
   credentials: () => Promise<PlaneCredentials>;
   subscriptions: Record<string, (payload: Uint8Array) => void>;
-  /** Whether no job runs now. */
+  /** Returns whether no job is running. */
   idle: () => boolean;
-  /** The connection is open: sends the first report. */
+  /** Called when the connection is open; sends the first state report. */
   connected: () => void;
-  /** The plane has received the first report. */
+  /** Called when the plane has received the first state report. */
   online: () => void;
-  /** The connection is over. */
+  /** Called when the connection has ended. */
   offline: (reason: Error | undefined) => void;
-  /** Reconnecting failed and will be tried again. */
+  /** Called when an attempt to reconnect failed. The agent tries again. */
   trouble: (reason: Error) => void;
   clock: Clock;
   log: Log;
@@ -41,9 +48,9 @@ interface LinkOptions {
 
 interface TimedCredentials {
   credentials: PlaneCredentials;
-  /** At two thirds of the credentials' life. */
+  /** Two thirds of the credentials' lifetime have passed. */
   renewAt: number;
-  /** At five sixths of the credentials' life, when the change no longer waits for a moment without jobs. */
+  /** Five sixths of the credentials' lifetime have passed: the change no longer waits for a moment without jobs. */
   changeAt: number;
 }
 
@@ -51,7 +58,7 @@ interface TimedCredentials {
 interface ActiveConnection {
   connection: PlaneConnection;
   backlog: Backlog;
-  /** Closes it before it would end by itself. */
+  /** Closes a connection that is no longer usable, with the reason. */
   giveUp: (reason: Error) => void;
   over: Promise<Error | undefined>;
 }
@@ -63,19 +70,19 @@ export class Link {
   #credentials: TimedCredentials | undefined;
   /** The time of the last request for credentials. */
   #askedAt = 0;
-  /** The last try to reach the plane failed. */
+  /** Whether the latest attempt to reach the plane failed. */
   #isUnreached = false;
   #cancelTimer: (() => void) | undefined;
-  /** New credentials have arrived, and the connection still uses the old ones. */
+  /** New credentials have arrived, but the open connection still uses the old ones. */
   #changeDue = false;
-  /** Messages published while connections change. */
+  /** Messages published during a change of connections. */
   #waiting: { messages: [string, Uint8Array][]; bytes: number } | undefined;
 
   constructor(options: LinkOptions) {
     this.#options = options;
   }
 
-  /** Runs until `stop`. */
+  /** Keeps the agent connected until `stop` is called. */
   async run(): Promise<void> {
     const { clock, connected, online, offline, trouble } = this.#options;
     const random = this.#options.random ?? Math.random;
@@ -113,7 +120,7 @@ export class Link {
     if (this.#waiting.bytes > BACKLOG_BYTES_MAX) active.giveUp(new Error(NOT_READING));
   }
 
-  /** The last job ended: changes connections if that is due. */
+  /** Called when the last running job has ended: changes connections if that is due. */
   quiet(): void {
     if (this.#changeDue) this.#wakeIn(0, () => this.#change());
   }
@@ -152,7 +159,7 @@ export class Link {
     this.#credentials = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
   }
 
-  /** If no new credentials arrive, the existing ones are still valid, perhaps with the same address. */
+  /** If fetching fails, the agent keeps the old credentials, which may still be valid at the same address. */
   async #askForAddress(): Promise<void> {
     await this.#fetchCredentials().catch((error: unknown) => {
       this.#options.log.warn(
@@ -183,7 +190,7 @@ export class Link {
     this.#wakeIn(current.renewAt - this.#options.clock.now(), () => this.#renew());
   }
 
-  /** Waits until the connection ends, across replacements, and returns the reason. */
+  /** Waits until the node is disconnected and returns the reason. A change to a new connection does not count. */
   async #ended(): Promise<Error | undefined> {
     while (true) {
       const active = this.#active as ActiveConnection;
@@ -225,7 +232,7 @@ export class Link {
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
-    // Messages sent on the old connection must arrive before those on the new one.
+    // Messages sent on the old connection must arrive before those on the new connection.
     this.#waiting = { messages: [], bytes: 0 };
     await this.#flush(old.connection);
     if (this.#active !== old) return next.close();
@@ -239,7 +246,7 @@ export class Link {
   async #flush(connection: PlaneConnection): Promise<void> {
     const enough = new AbortController();
     const flushed = connection.flush().catch(() => {
-      // The connection broke; `closed` reports it.
+      // The connection broke, which its `closed` promise reports.
     });
     await Promise.race([flushed, sleep(this.#options.clock, FLUSH_MS_MAX, enough.signal)]);
     enough.abort();

@@ -42,13 +42,13 @@ test("the connection uses the first of several servers that responds", async (t)
   assert.deepEqual(nats.names, ["node_x"]);
 });
 
-test("the connection requires TLS when the address asks for it, and sends no credentials in clear", async (t) => {
+test("the connection requires TLS when the address asks for it, and never sends credentials unencrypted", async (t) => {
   const nats = await stubNats(t);
   await assert.rejects(dialNats(credentials(nats.url.replace("nats://", "tls://")), "node_x"), /tls/);
   assert.deepEqual(nats.names, []);
 });
 
-test("the connection stays closed when the server ends it, without reconnecting by itself", async (t) => {
+test("the connection does not reconnect by itself when the server ends it", async (t) => {
   const { nats, connection } = await connected(t);
   for (const socket of nats.clients) socket.destroy();
   await connection.closed;
@@ -56,7 +56,7 @@ test("the connection stays closed when the server ends it, without reconnecting 
   assert.deepEqual([nats.published, nats.names], [[], ["node_x"]]);
 });
 
-test("the connection reports credentials that expire or are revoked while connected as refused", async (t) => {
+test("the connection reports credentials as refused when they expire or are revoked while it is open", async (t) => {
   for (const reason of ["User Authentication Expired", "Authorization Violation", "User Authentication Revoked"]) {
     const { nats, connection } = await connected(t);
     for (const socket of nats.clients) socket.end(`-ERR '${reason}'\r\n`);
@@ -64,7 +64,7 @@ test("the connection reports credentials that expire or are revoked while connec
   }
 });
 
-test("the connection closes without an error", async (t) => {
+test("closing the connection reports no error", async (t) => {
   const { connection } = await connected(t);
   await connection.close();
   assert.equal(await connection.closed, undefined);

@@ -2,14 +2,17 @@
 import { connect, errors, jwtAuthenticator } from "@nats-io/transport-node";
 import { type Dial, PlaneRefusal } from "./plane.ts";
 
-/** The timeout per server, so that one that hangs does not delay the next for long. */
+/**
+ * The connection timeout per server, so that a server that hangs does not delay the attempt on the next server for
+ * long.
+ */
 const DIAL_MS_MAX = 3_000;
-/** A peer that hangs, or vanished without closing, is detected after three of these. */
+/** After three unanswered pings, a peer counts as gone. This detects a peer that hangs or vanished without closing. */
 const PING_EVERY_MS = 2_000;
 
 export const dialNats: Dial = async (credentials, name) => {
-  // The client's own reconnection is off: it would resend old frames to gateways that gave their jobs up, with credentials that may have
-  // expired. The agent connects again instead.
+  // Reconnecting in the NATS client is off. It would resend old frames to gateways that no longer wait for them, with
+  // credentials that may have expired. The agent opens a new connection instead.
   const servers = credentials.url.split(",");
   const connection = await connect({
     servers,
@@ -20,13 +23,13 @@ export const dialNats: Dial = async (credentials, name) => {
     timeout: DIAL_MS_MAX,
     pingInterval: PING_EVERY_MS,
     maxPingOut: 2,
-    // Servers without TLS are then refused too. NODE_EXTRA_CA_CERTS adds trusted certificates.
+    // With a `tls://` address, servers without TLS are refused. NODE_EXTRA_CA_CERTS adds trusted certificates.
     ...(servers.some((server) => server.startsWith("tls://")) ? { tls: {} } : {}),
   }).catch((error: unknown) => {
     throw refusalIn(error) ?? error;
   });
 
-  // The broker sends the reason just before it closes the connection, and the client forgets it.
+  // The broker sends the reason just before it closes the connection, and the NATS client does not keep it.
   let refusal: PlaneRefusal | undefined;
   const listen = async (): Promise<void> => {
     for await (const status of connection.status()) {
@@ -34,7 +37,7 @@ export const dialNats: Dial = async (credentials, name) => {
     }
   };
   listen().catch(() => {
-    // The iterator fails only when the connection has ended, which `closed` reports.
+    // The iterator fails only when the connection has ended, which its `closed` promise reports.
   });
 
   const publish = (subject: string, payload: Uint8Array): void => {
@@ -58,7 +61,7 @@ export const dialNats: Dial = async (credentials, name) => {
   };
 };
 
-/** The servers' text for a revoked key, for which the client has no error code. */
+/** The server's text for a revoked key. The NATS client has no error code for it. */
 const REVOKED = /Authentication Revoked/i;
 
 function refusalIn(error: unknown): PlaneRefusal | undefined {

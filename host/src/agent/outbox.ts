@@ -1,8 +1,9 @@
 /**
- * The agent's queue of messages to gateways. Deltas of all jobs of a gateway share a frame. A job's first output is sent at the end of the
- * event loop's turn, later output together with other jobs of the same engine step, and unstreamed output less often. Queueing never
- * lengthens a pause: output after a pause is sent at once (job-writer.ts). Acceptances and `done` are sent at the end of the turn with
- * queued messages, in one write. Other messages about jobs are sent at once.
+ * The agent's queue of messages to gateways. Deltas of all jobs for one gateway share a frame. A job's first output is
+ * sent at the end of the event loop's turn, later output together with other jobs of the same engine step, and
+ * unstreamed output less often. Output after a pause is sent at once, so queueing never lengthens a pause
+ * (job-writer.ts). Acceptances and `done` are sent at the end of the turn with queued messages, in one write. Other
+ * messages about jobs are sent at once.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
@@ -11,8 +12,8 @@ import type { Clock } from "../clock.ts";
 import { TurnEnd } from "./turn-end.ts";
 
 /**
- * How long output may wait. `turn`: until the end of the event loop's turn. `step`: engines that run several jobs in one step emit their
- * tokens within a few milliseconds. `rarely`: the client does not stream.
+ * The maximum wait of output in the queue. `turn`: until the end of the event loop's turn. `step`: for engines that run
+ * several jobs in one step and emit their tokens within a few milliseconds. `rarely`: for clients that do not stream.
  */
 export const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
 type FlushDelay = keyof typeof WAIT_MS;
@@ -44,7 +45,7 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #publish: Publish;
   readonly #turnEnd: TurnEnd;
-  /** Only gateways with something queued are here. */
+  /** The queue per gateway. Gateways without queued messages have no entry. */
   readonly #lanes = new Map<string, Lane>();
 
   constructor(clock: Clock, publish: Publish, turnEnd = new TurnEnd(clock)) {
@@ -60,7 +61,7 @@ export class Outbox {
     this.#grew(gateway, lane, entry.bytes);
   }
 
-  /** Adds to a delta that is still queued. */
+  /** Adds text to a delta that is still queued. */
   extend(gateway: string, entry: QueuedDelta, text: string, bytes: number): void {
     entry.delta.text += text;
     entry.bytes += bytes;
@@ -98,7 +99,7 @@ export class Outbox {
     for (const { bytes } of lane.ended) this.#publish(gateway, bytes);
   }
 
-  /** The agent is about to exit, so nothing waits for the end of the turn. */
+  /** Sends everything now, because the agent is about to exit. */
   flushAll(): void {
     for (const gateway of [...this.#lanes.keys()]) this.flush(gateway);
   }
@@ -119,7 +120,7 @@ export class Outbox {
     return lane;
   }
 
-  /** The shortest wait of a queued message applies to all. */
+  /** The message with the shortest wait decides when the gateway's whole queue is sent. */
   #plan(gateway: string, lane: Lane, waitMs: number): void {
     if (waitMs >= lane.waitMs) return;
     lane.waitMs = waitMs;
@@ -140,8 +141,8 @@ export class Outbox {
 type DeltaFrame = Extract<Frame, { kind: "deltas" | "timed" }>;
 
 /**
- * Both limits keep a frame far below its maximum, because heads are small. A frame has one kind of delta; a gateway that wants times wants
- * them for all jobs, so mixed queues are rare.
+ * Limits on entries and on text keep a frame far below its maximum size. Deltas with and without times need separate
+ * frames, but a gateway wants times for all its jobs or for none, so mixed queues are rare.
  */
 function* cutFrames(queue: readonly QueuedDelta[]): Generator<DeltaFrame> {
   let frame: DeltaFrame | undefined;

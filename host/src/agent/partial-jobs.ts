@@ -1,10 +1,10 @@
-/** Accepted jobs whose pieces are still arriving. A job that is not complete in time is given up. */
+/** Accepted jobs whose pieces are still arriving. A job that is not complete within the time limit fails. */
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { JobWriter } from "./job-writer.ts";
 
-/** Pieces of a job follow each other immediately; after this time one was lost. */
+/** A gateway sends the pieces of a job without pause. A piece that is missing after this time was lost. */
 const JOIN_MS_MAX = 10_000;
 
 interface Accepted {
@@ -31,7 +31,7 @@ export class PartialJobs {
     return this.#joining.size;
   }
 
-  /** The maximum size of these jobs' bodies. */
+  /** The total size of these jobs' bodies once they are complete. */
   get bytes(): number {
     let sum = 0;
     for (const { joiner } of this.#joining.values()) sum += joiner.header.body_bytes;
@@ -55,7 +55,7 @@ export class PartialJobs {
     this.#joining.set(header.job, { joiner, writer, cancelTimer });
   }
 
-  /** Adds a piece. Returns the whole job after the last one. Throws FrameError for a piece that does not fit. */
+  /** Adds a piece. Returns the job if this piece completes it. Throws FrameError if the piece does not belong here. */
   add(frame: Extract<Frame, { kind: "piece" }>): Accepted | undefined {
     const joining = this.#joining.get(frame.job);
     if (joining === undefined) return undefined;
@@ -65,7 +65,7 @@ export class PartialJobs {
     return joining;
   }
 
-  /** Returns true if the job was incomplete. */
+  /** Drops a job. Returns true if the job was incomplete. */
   forget(job: string): boolean {
     this.#joining.get(job)?.cancelTimer();
     return this.#joining.delete(job);

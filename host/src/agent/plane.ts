@@ -1,12 +1,12 @@
 /**
- * The port for the dispatch plane: a single connection to a broker that carries frames. When it ends, the agent opens another. Adapter:
- * nats.ts.
+ * The port for the dispatch plane: a single connection to a broker that carries frames. When it ends, the agent opens
+ * another. The adapter is nats.ts.
  */
 export interface PlaneCredentials {
   url: string;
   jwt: string;
   seed: string;
-  /** Unix milliseconds. */
+  /** The expiry time, in Unix milliseconds. */
   expiresAt: number;
 }
 
@@ -15,14 +15,14 @@ export interface PlaneConnection {
   subscribe(subject: string, receive: (payload: Uint8Array) => void): void;
   /** Resolves when the broker has handled everything published so far. */
   flush(): Promise<void>;
-  /** Resolves when the connection is over, with the reason if it was not our own `close`. */
+  /** Resolves when the connection has ended, with the reason unless our own `close` ended it. */
   readonly closed: Promise<Error | undefined>;
   close(): Promise<void>;
 }
 
 export type Dial = (credentials: PlaneCredentials, name: string) => Promise<PlaneConnection>;
 
-/** The broker refuses the credentials as expired, revoked or invalid. New ones may help; a retry does not. */
+/** The broker refuses the credentials as expired, revoked or invalid. The agent needs new ones before it retries. */
 export class PlaneRefusal extends Error {
   override name = "PlaneRefusal";
 }

@@ -1,4 +1,4 @@
-/** A real agent with llama.cpp and this repository's model, as a gateway sees it. */
+/** Tests a real agent with the llama.cpp engine and this repository's model, from a gateway's point of view. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -35,12 +35,12 @@ async function answer(job: string): Promise<string> {
   return harness.text(job);
 }
 
-test("chat: cuts the answer at a stop string", async () => {
+test("chat: the answer ends before a stop string", async () => {
   const job = harness.offer("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
   assert.match(await answer(job), /1, 2, 3, 4, $/);
 });
 
-test("seed: repeats the answer, streamed or not", async () => {
+test("seed: the same seed gives the same answer, streamed or not", async () => {
   const sampling = { temperature: 1, seed: 11 };
   const streamed = harness.offer("Tell me a story about a fox", { sampling });
   const first = await answer(streamed);
@@ -48,7 +48,7 @@ test("seed: repeats the answer, streamed or not", async () => {
   assert.equal(await answer(whole), first);
 });
 
-test("concurrency: answers four jobs correctly and refuses the fifth", async () => {
+test("concurrency: the node answers four jobs correctly and refuses the fifth", async () => {
   const jobs = [
     "Tell me a story about a fox",
     "Count to 20",
@@ -63,7 +63,7 @@ test("concurrency: answers four jobs correctly and refuses the fifth", async () 
   assert.match(japan ?? "", /Tokyo/);
 });
 
-test("cancellation: frees the slot during the stream and sends nothing more", async () => {
+test("cancellation: the node frees the slot during the stream and sends nothing more", async () => {
   const job = harness.offer("Write a very long story about a dragon", { sampling: greedy });
   await harness.plane.until(() => harness.text(job) !== "");
   harness.cancel(job);
@@ -74,7 +74,7 @@ test("cancellation: frees the slot during the stream and sends nothing more", as
   assert.match(await answer(harness.offer("What is the capital of France?", { sampling: greedy })), /Paris/);
 });
 
-test("embeddings: returns vectors, and blames the prompt for a text that is too long", async () => {
+test("embeddings: the node returns vectors, and reports a prompt error for a text that is too long", async () => {
   const job = harness.offer({ input: ["The cat sat on the mat.", "A dog barks."] });
   assert.equal((await harness.plane.ending(job)).kind, "done");
   const [frame] = harness.plane.of(job).flatMap((heard) => (heard.kind === "vectors" ? [heard] : []));
@@ -83,7 +83,7 @@ test("embeddings: returns vectors, and blames the prompt for a text that is too 
   assert.ok(ending.kind === "failed" && ending.cause === "prompt");
 });
 
-test("log: contains nothing of prompts and answers", () => {
+test("log: no line contains text of prompts or answers", () => {
   assert.ok(harness.logged.length > 0);
   assert.doesNotMatch(harness.logged, /fox|dragon|Paris|Tokyo|cat sat/);
 });

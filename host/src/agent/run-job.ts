@@ -72,7 +72,7 @@ const isScoring = (job: EngineJob): job is ScoringJob => job.endpoint !== "embed
 async function score({ engine, writer, record, signal }: JobRun, job: ScoringJob): Promise<void> {
   const logprobs = await engine.score?.(job, { progress: progressOf(writer, record) }, signal);
   if (signal.aborted) return;
-  if (logprobs === undefined) throw new EngineError("engine", "the engine does not score answers");
+  if (logprobs === undefined) throw new EngineError("engine", "the engine cannot score answers");
   writer.scored(logprobs);
   writer.done("stop");
 }
@@ -96,7 +96,10 @@ const progressOf = (writer: JobWriter, record: JobRecord) => (fraction: number) 
   writer.progress(fraction);
 };
 
-/** The failure for the gateway. An error other than the engine port's is our own, and its message may quote a prompt. */
+/**
+ * The cause and message that the gateway gets. Only messages of the engine port are passed on: other errors are the
+ * agent's own and may quote a prompt.
+ */
 function failureOf(error: unknown): { cause: "engine" | "prompt" | "agent"; message: string } {
   if (error instanceof EngineError) return { cause: error.blame, message: error.message };
   return { cause: "agent", message: "internal error in the agent; its log has the details" };

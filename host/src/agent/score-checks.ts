@@ -1,4 +1,7 @@
-/** Finds out by a test job which models' engines score answers, and how; at the same times as for output formats. */
+/**
+ * Tests for each model whether its engine can score another node's answer (return its log-probabilities), and how. A
+ * test job runs at the same times as the format checks.
+ */
 import type { ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";

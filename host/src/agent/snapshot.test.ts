@@ -5,7 +5,7 @@ import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Tally } from "./tally.ts";
 
-test("the snapshot shows running jobs, results of ended ones and the connection state", async () => {
+test("the snapshot shows running jobs, counts of ended jobs and the connection state", async () => {
   const harness = new AgentHarness();
   assert.equal(harness.agent.snapshot().state, "connecting");
   await harness.online();
@@ -56,7 +56,7 @@ test("the snapshot contains no text of prompts or answers", async () => {
   await harness.agent.stop();
 });
 
-test("the snapshot notifies listeners of jobs and connection changes, not of each token", async () => {
+test("the snapshot notifies its listeners of jobs and connection changes, but not of each token", async () => {
   const harness = new AgentHarness();
   let heard = 0;
   const leave = harness.agent.onActivity(() => heard++);
@@ -101,7 +101,7 @@ test("the snapshot's token rate covers the last ten seconds", () => {
     record.said(400);
     clock.advance(1000);
   }
-  // Nine whole seconds and one that has just begun.
+  // The window contains nine whole seconds and a tenth that has just begun.
   assert.equal(tally.tokensPerSecond, 90);
   clock.advance(4000);
   assert.equal(tally.tokensPerSecond, 50);

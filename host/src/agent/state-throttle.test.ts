@@ -1,4 +1,4 @@
-/** How often a node reports its state: at once after a change, but never so often that a gateway disconnects it. */
+/** A node reports its state at once after a change, but never often enough that a gateway disconnects it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
@@ -7,7 +7,7 @@ import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Throttle } from "./throttle.ts";
 
-test("the throttle runs rare calls immediately, delays frequent ones, and always runs the last", () => {
+test("the throttle runs rare calls immediately, delays frequent ones, and always runs the last call", () => {
   const clock = new ManualClock();
   const start = clock.now();
   const done: number[] = [];
@@ -30,7 +30,7 @@ test("the throttle runs rare calls immediately, delays frequent ones, and always
   assert.equal(done.length, 9);
 });
 
-test("a node with a hundred jobs a second reports at most twenty times, and its last report is correct", async () => {
+test("a node with a hundred jobs a second reports at most twenty times a second, and its last report is correct", async () => {
   const harness = new AgentHarness({ slots: 2 });
   await harness.online();
   const before = harness.states().length;

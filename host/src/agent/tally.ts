@@ -1,10 +1,10 @@
-/** Counts jobs and output for a screen, without seeing text. */
+/** Counts jobs and output characters for the live screen, without storing text. */
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import type { RunningJob } from "./snapshot.ts";
 
 const WINDOW_SECONDS = 10;
-/** The usual ratio for English and code. Only for a screen; the gateway counts exactly. */
+/** The usual ratio for English and code. It is only used on the live screen; the gateway counts exactly. */
 const CHARS_PER_TOKEN = 4;
 
 export type Outcome = "done" | "failed" | "cancelled" | "refused";
@@ -13,14 +13,14 @@ export class Tally {
   readonly #clock: Clock;
   readonly #running = new Set<JobRecord>();
   readonly #outcomes: Record<Outcome, number> = { done: 0, failed: 0, cancelled: 0, refused: 0 };
-  /** Characters written in each of the last seconds, indexed by the second modulo the window. */
+  /** Output characters of each of the last seconds, indexed by the second modulo the window. */
   readonly #said = Array.from({ length: WINDOW_SECONDS }, () => ({ second: -1, chars: 0 }));
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A job was accepted. */
+  /** Called when a job was accepted. */
   begin(header: JobHeader): JobRecord {
     const record = new JobRecord(header, this.#clock.monotonic(), (chars) => this.#count(chars));
     this.#running.add(record);
@@ -64,7 +64,7 @@ export class Tally {
   }
 }
 
-/** One running job. */
+/** The counters of one running job. */
 export class JobRecord {
   readonly #header: JobHeader;
   readonly #since: number;
@@ -89,7 +89,7 @@ export class JobRecord {
     this.#vectors++;
   }
 
-  /** 0 only means that the engine is working. */
+  /** Records the processed fraction of the prompt. 0 only means that the engine is working, so it is not shown. */
   read(fraction: number): void {
     if (this.#outputChars === 0 && fraction > 0) this.#promptRead = fraction;
   }

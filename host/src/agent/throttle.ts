@@ -5,9 +5,9 @@
 import type { Clock } from "../clock.ts";
 
 interface ThrottleOptions {
-  /** The rate in the long run. */
+  /** The long-term limit of runs per second. */
   perSecond: number;
-  /** The number of immediate runs after a quiet time. */
+  /** The number of immediate runs after a quiet period. */
   burst: number;
 }
 

@@ -4,7 +4,7 @@ import { turn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { TurnEnd } from "./turn-end.ts";
 
-test("runs tasks added in a turn at its end in order, and tasks added meanwhile in the next turn", async () => {
+test("runs tasks in order at the end of the event loop's turn, and tasks added by them in the next turn", async () => {
   const clock = new ManualClock();
   const turnEnd = new TurnEnd(clock);
   const done: string[] = [];

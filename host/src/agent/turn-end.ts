@@ -1,4 +1,4 @@
-/** Collects work until the end of the event loop's turn, so that it reaches the plane in one write. */
+/** Collects tasks until the end of the event loop's turn, so that their messages reach the plane in one write. */
 import type { Clock } from "../clock.ts";
 
 export class TurnEnd {

@@ -1,12 +1,12 @@
 /** Parses the values of flags that several commands share. */
 import type { Flag } from "@tollgate/terminal/command.ts";
 
-/** The flag for a command's node. */
+/** The flag that names the node of a command. */
 export const NODE_FLAG: Record<string, Flag> = {
   node: { value: "ID", help: "another node of your account (default: this machine's)" },
 };
 
-/** Records a mistake and returns the value of an unreadable flag. */
+/** Records a mistake in the command line. Returns undefined, the value of an unreadable flag. */
 export type ReportMistake = (mistake: string) => undefined;
 
 export const isHostToken = (text: string): boolean => /^tht_live_\w+$/.test(text);
@@ -15,7 +15,7 @@ export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
 }
 
-/** Whether an address means this machine. */
+/** Whether the host name of an address is this machine's loopback. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
@@ -28,7 +28,7 @@ export function nameOf(name: string, wrong: ReportMistake): string | undefined {
   return fits ? name : wrong(`--name must have 1 to ${NAME_CHARS_MAX} characters`);
 }
 
-/** Catalogue id → the engine's name. */
+/** Parses pairs of a catalogue model's ID and the engine's name for that model. */
 export function mapOf(text: string | undefined, wrong: ReportMistake): Map<string, string> {
   const map = new Map<string, string>();
   for (const pair of text?.split(",") ?? []) {
@@ -61,7 +61,10 @@ export function wholeNumber(
 
 const DAY_S = 86_400;
 
-/** Unix seconds. A day means its beginning, or, as the end of a period, the beginning of the next day. */
+/**
+ * Parses a day or time into Unix seconds. A day means its beginning. As the end of a period, it means the beginning of
+ * the next day.
+ */
 export function dayOf(
   flag: string,
   text: string | undefined,
@@ -72,7 +75,7 @@ export function dayOf(
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text);
   const at = isDay || isTime ? Date.parse(text) : Number.NaN;
-  // JavaScript accepts the 31st of a short month as a day of the next month.
+  // JavaScript reads the 31st of a shorter month as a day of the next month.
   const exists = !Number.isNaN(at) && (!isDay || new Date(at).toISOString().startsWith(text));
   if (!exists) return wrong(`--${flag} must be a day like 2026-11-01 or a time like 2026-11-01T12:00:00Z`);
   return Math.floor(at / 1000) + (isDay && edge === "end" ? DAY_S : 0);

@@ -27,14 +27,14 @@ const found = (name: string, models: string[]): FoundEngine => ({
   slots: 1,
   slotsTold: true,
 });
-/** Loading the demo model takes a while; demo.test.ts covers it. */
+/** A fake demo model, because loading the real one takes a while. demo.test.ts covers that. */
 const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
   ...scriptedEngine({ models, slots, clock: systemClock }),
   name: "demo model",
 });
 const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines, openDemo });
 
-test("auto serves only the models of a detected engine", async () => {
+test("auto serves only the models that a detected engine has", async () => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto" },
     choice(found("ollama", ["llama3.2:3b", "x"])),
@@ -44,7 +44,7 @@ test("auto serves only the models of a detected engine", async () => {
   assert.equal(engine.slots, 1);
 });
 
-test("auto with --models uses the demo model for missing models, and names it", async (t) => {
+test("auto with --models serves models that no engine has with the demo model, and names them", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", models: ["mid-14b", "tiny-3b"] },
     choice(found("ollama", ["llama3.2:3b", "bge-m3"]), found("vLLM", ["llama3.2:3b"])),
@@ -55,7 +55,7 @@ test("auto with --models uses the demo model for missing models, and names it", 
   assert.equal(engine.slots, 3);
 });
 
-test("auto uses the demo model when no known engine runs", async (t) => {
+test("auto uses the demo model when no known engine is running", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", slots: 1 },
     choice(found("ollama", ["mistral:7b"])),
@@ -66,7 +66,7 @@ test("auto uses the demo model when no known engine runs", async (t) => {
   assert.equal(engine.slots, 1);
 });
 
-test("scripted serves any requested model", async () => {
+test("scripted serves any model that is requested", async () => {
   const { models } = await chooseEngine({ ...flags, engine: "scripted", models: ["anything"] }, choice());
   assert.deepEqual(models, ["anything"]);
 });
@@ -83,20 +83,20 @@ test("openai recognises models by name or by an explicit mapping", async (t) => 
   assert.equal(engine.slots, 5);
 });
 
-test("openai uses the profile of a known engine and notes its problems", async (t) => {
+test("openai uses the profile of a known engine and reports the engine's limitations", async (t) => {
   const stub = new StubEngine();
   stub.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
   const engineUrl = await stubServer(t, llamaServerStub(stub));
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl }, choice());
   assert.match(engine.name, /^llama-server at /);
   assert.deepEqual([models, engine.slots], [["tiny-3b"], 2]);
-  assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
+  assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, but the catalogue promises 8192 for tiny-3b/);
   const sink = new RecordingSink();
   await engine.generate(chatJob("hi", { outputTokensMax: 10 }), sink, new AbortController().signal);
   assert.equal(stub.jobs[0]?.body.return_progress, true);
 });
 
-test("a GGUF file runs in this process as the model named in it", async (t) => {
+test("a GGUF file runs in this process as the catalogue model that its name contains", async (t) => {
   const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE, slots: 2 };
   const { engine, models } = await chooseEngine({ ...file, modelAs: "mid-14b" }, choice(found("ollama", ["qwq"])));
   t.after(() => engine.close());
@@ -107,7 +107,7 @@ test("a GGUF file runs in this process as the model named in it", async (t) => {
   assert.match(sink.text("answer"), /Paris/);
 });
 
-test("a GGUF file without a known model name requires --as, and a file that is not a model is refused by name", async () => {
+test("a GGUF file without a known model name requires --as, and a file that is not a model is refused with its name", async () => {
   const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE };
   await assert.rejects(chooseEngine(file, choice()), {
     name: "UsageError",
@@ -151,13 +151,13 @@ test("the error for an unreachable engine address has a reason and the next step
       assert.match(error.next ?? "", next);
       return true;
     });
-  // An empty list does not matter if models are mapped by hand.
+  // An engine may list no models if --map names them.
   const map = new Map([["tiny-3b", "m"]]);
   const engineUrl = await answering(200, { data: [] });
   assert.deepEqual((await chooseEngine({ ...flags, engine: "openai", engineUrl, map }, choice())).models, ["tiny-3b"]);
 });
 
-test("the error for an unsupported choice names the flag in one line", async (t) => {
+test("the error for an unsupported choice of engine names the flag in one line", async (t) => {
   const engineUrl = await stubServer(t, (_request, response) => json(response, { data: [{ id: "mistral" }] }));
   const openai = { ...flags, engine: "openai" as const };
   const cases: [typeof openai & { engineUrl: string | undefined; models?: string[] | undefined }, RegExp][] = [

@@ -1,4 +1,4 @@
-/** Opens the engine that the flags or the stored election name. */
+/** Opens the engine that the flags or the stored election (choice of models) name. */
 import { basename } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Dial } from "../agent/plane.ts";
@@ -30,7 +30,7 @@ interface Choice {
   clock: Clock;
   env: {
     OLLAMA_HOST?: string | undefined;
-    /** The demo model's path, if it is not in this package. */
+    /** The path of the demo model's file, for packages that do not contain it. */
     TOLLGATE_DEMO_MODEL?: string | undefined;
   };
   /** Finds engines on this machine. */
@@ -46,11 +46,11 @@ export interface EngineSource extends Pick<FoundEngine, "kind" | "url"> {
 
 export interface ChosenEngine {
   engine: Engine;
-  /** The requested models, or all that it serves. */
+  /** The requested models, or all models of the engine if none were requested. */
   models: string[];
-  /** The engines it consists of, if engines were searched. */
+  /** The engines found on this machine that serve the models; empty if the engine was named. */
   sources: EngineSource[];
-  /** Adds the scripted engine's faults to the node's plane; other engines leave it unchanged. */
+  /** Adds the scripted engine's network faults to the node's connection. For other engines, it changes nothing. */
   plane: (dial: Dial) => Dial;
 }
 
@@ -108,7 +108,7 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
 async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
   const absence = await absenceAtNamed(url, flags.engineKey);
-  // A server that the first test calls a stranger may still be a known engine.
+  // The first test may report a known engine as another program (`stranger`), so identifying it comes next.
   if (absence !== undefined && absence.cause !== "stranger") throw absent(absence);
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
   if (found === undefined) throw absent(absence ?? notAnEngine(url));
@@ -121,7 +121,7 @@ async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engin
   return httpEngine(found, models, flags, choice);
 }
 
-/** The engine is still loading, so a retry may help. */
+/** The engine is still loading its model, so a retry may help. */
 export class EngineLoading extends CommandError {
   override name = "EngineLoading";
 }
@@ -139,7 +139,7 @@ const notAnEngine = (url: string): Absence => ({
 
 const holdsNothing = ({ name }: FoundEngine): CommandError =>
   new CommandError(`${name} lists no models`, {
-    next: "load a model (docs/hosts/engines.md, Models that fit), or name one that it does not list with --map MODEL=ENGINE_MODEL",
+    next: "load a model (docs/hosts/engines.md, Models that fit), or use --map MODEL=ENGINE_MODEL to name a model that the engine does not list",
   });
 
 function httpEngine(
@@ -165,8 +165,8 @@ function httpEngine(
 }
 
 /**
- * Uses the engines on this machine for the models they have. The demo model serves the rest, which `engineFor` allows only with
- * --demo-fallback.
+ * Uses the engines on this machine for the models they have. The demo model serves the remaining ones; `engineFor` only
+ * allows this with --demo-fallback.
  */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
   const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
@@ -192,7 +192,10 @@ function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<
   return new Map(known.filter(([model]) => !served.has(model) && (asked?.includes(model) ?? true)));
 }
 
-/** Whether the models use this machine's memory: a remote engine has its own, and demo and scripted engines need almost none. */
+/**
+ * Whether the models are loaded into this machine's memory. A remote engine has its own memory, and demo and scripted
+ * engines need almost none.
+ */
 export function fillsThisMachine({ engine, engineUrl, modelFile }: EngineSettings): boolean {
   if (engine === "auto" || modelFile !== undefined) return true;
   return engineUrl !== undefined && isLoopback(engineUrl);

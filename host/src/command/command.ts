@@ -1,4 +1,4 @@
-/** The interface and the inputs of every command. */
+/** The interface that every command implements, and its inputs. */
 import type { BaseCommandContext, Command as Declared } from "@tollgate/terminal/command.ts";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
@@ -10,17 +10,17 @@ import type { Supervisor } from "./supervisor.ts";
 export interface CommandContext extends BaseCommandContext {
   /** The agent's name and version: `tollgate-host/0.1.0`. */
   version: string;
-  /** How to start this program again: the path of Node, and the script. */
+  /** How to start this program again: the paths of Node and of the script. */
   program: { node: string; file: string };
   clock: Clock;
   machine: Machine;
   logins: LoginFile;
   /** Finds engines on this machine. */
   findEngines: typeof findEngines;
-  /** Explains why engines are not found. */
+  /** Explains why the usual engines were not found on this machine. */
   findAbsences: typeof findAbsences;
   dial: Dial;
-  /** Handles the process's signals. Only long-running commands call it. */
+  /** Starts handling the process's signals. Only long-running commands call it. */
   supervisor: () => Supervisor;
 }
 

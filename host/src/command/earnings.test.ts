@@ -20,7 +20,7 @@ const row = (i: number, earned_micro = "9830.400000") => ({
 
 const BALANCE = { earned_micro: "1500000.000000", paid_out_micro: "1000000.000000", pending_micro: "500000.000000" };
 
-/** Serves rows in pages like the gateway. */
+/** Serves rows in pages as the gateway does. */
 function serve(gateway: StubGateway, rows: object[]): void {
   gateway.answers["GET /earnings"] = (request: { path: string }, response: Parameters<typeof json>[0]) => {
     const query = new URL(request.path, "http://g").searchParams;
@@ -37,7 +37,7 @@ function serve(gateway: StubGateway, rows: object[]): void {
   };
 }
 
-test("earnings shows the balance and the latest requests exactly", async (t) => {
+test("earnings prints the balance and the latest requests with exact amounts", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(gateway, [row(1), row(2, "0.000001")]);
   assert.equal(await run(earnings), 0);
@@ -56,7 +56,7 @@ test("earnings shows the balance and the latest requests exactly", async (t) => 
   assert.deepEqual(gateway.calls, ["GET /earnings?limit=20"]);
 });
 
-test("earnings shows held-back, set-off and own-request amounts unless they are zero", async (t) => {
+test("earnings prints held-back, set-off and own-request amounts only if they are not zero", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
     json(response, {
@@ -79,7 +79,7 @@ test("earnings shows held-back, set-off and own-request amounts unless they are 
   ]);
 });
 
-test("earnings handles an account without requests, and one with more requests than it prints", async (t) => {
+test("earnings handles an account without requests, and an account with more requests than it prints", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(gateway, []);
   await run(earnings);
@@ -92,7 +92,7 @@ test("earnings handles an account without requests, and one with more requests t
   assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; --limit N shows more, --csv shows all");
 });
 
-test("earnings --csv follows every page, filtered by period and node", async (t) => {
+test("earnings --csv fetches every page, filtered by period and node", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(
     gateway,
@@ -149,7 +149,7 @@ test("earnings --json returns everything", async (t) => {
   });
 });
 
-test("earnings names the flag that has a mistake", async (t) => {
+test("earnings names the flag that contains a mistake", async (t) => {
   const { fails } = await loggedIn(t);
   const cases: [string[], RegExp][] = [
     [["--from", "yesterday"], /^--from must be a day/],
@@ -166,7 +166,7 @@ test("earnings names the flag that has a mistake", async (t) => {
   }
 });
 
-test("earnings uses UTC days and includes the last one", () => {
+test("earnings uses UTC days and includes the last day of the period", () => {
   const never = (mistake: string): undefined => assert.fail(mistake);
   assert.equal(dayOf("from", "2026-11-15", "begin", never), 1_794_700_800);
   assert.equal(dayOf("to", "2026-11-15", "end", never), 1_794_787_200);

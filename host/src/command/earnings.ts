@@ -1,4 +1,4 @@
-/** `tollgate-host earnings`: balances, and the requests that earned them. */
+/** `tollgate-host earnings`: prints balances, and the requests that earned them. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -73,7 +73,7 @@ interface Ranged {
   json: boolean;
 }
 
-/** Prints sums over time and by node instead of requests. */
+/** Prints earnings over time and by node instead of single requests. */
 async function showRange({ gateway }: Session, context: CommandContext, { range, node, json }: Ranged): Promise<void> {
   const [all, nodes] = await Promise.all([
     node === undefined ? gateway.insight(range) : gateway.nodeInsight(node, range),
@@ -111,7 +111,7 @@ function column(title: string, rows: [name: string, micro: string][]): string[] 
   return table([[title, "earned"], ...rows.map(([name], i) => [name, amounts[i] ?? ""])], ["left", "right"]);
 }
 
-/** Prints page by page, so that a year of requests is never in memory. */
+/** Prints page by page, so that a year of requests never has to fit into memory. */
 async function printCsv({ gateway }: Session, { terminal }: CommandContext, query: EarningsQuery, limit?: number) {
   terminal.print("finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro,own");
   for await (const { rows } of pages(gateway, query, limit)) {
@@ -127,7 +127,10 @@ async function printCsv({ gateway }: Session, { terminal }: CommandContext, quer
   }
 }
 
-/** No value of ours begins like a spreadsheet formula, so any that does gets an apostrophe. */
+/**
+ * Quotes a CSV value where necessary. The gateway's values never begin like a spreadsheet formula, so none is escaped
+ * for that.
+ */
 function cell(value: string | number | boolean | null | undefined): string {
   const text = String(value ?? "");
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -150,14 +153,14 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   }
   if (last === undefined) return;
   const { balance, today_micro } = last;
-  // Gateways of the previous release withhold nothing and have no such list.
+  // Gateways of the previous release withhold nothing and do not have this endpoint.
   const hasWithheld = !isNothing(balance.withheld_micro);
   const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
   printAnswer(context, json, { balance, today_micro, data, withheld, more }, () => [
     ...alignedFacts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
-      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off in addition")}`],
+      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "also deducted for debts")}`],
       ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
       ...(hasWithheld ? [["withheld", dollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),
@@ -175,7 +178,7 @@ function part(amount: string | null | undefined, what: string): string {
 const isNothing = (amount: string | null | undefined): amount is null | undefined | "0" =>
   amount === null || amount === undefined || /^[0.]*$/.test(amount);
 
-/** The newest withheld shares, each with its reason. */
+/** The latest withheld shares (earnings that are not paid), each with its reason. */
 function withheldLines(shares: WithheldShare[]): string[] {
   if (shares.length === 0) return [];
   const amounts = dollarColumn(shares.map(({ amount_micro }) => amount_micro));
@@ -216,11 +219,11 @@ function requestLines(rows: Earning[], more: boolean): string[] {
 interface Chunk {
   page: EarningsPage;
   rows: Earning[];
-  /** The gateway has more rows than the limit. */
+  /** Whether the gateway has more rows than the limit allows. */
   more: boolean;
 }
 
-/** The first page, then as many as the limit needs. */
+/** Yields pages of earnings until the limit is reached or the gateway has no more. */
 async function* pages(gateway: GatewayClient, query: EarningsQuery, limit = Number.POSITIVE_INFINITY) {
   let left = limit;
   let cursor: string | undefined;

@@ -53,7 +53,7 @@ function machine(found: FoundEngine[], absences: Absence[] = [], env: Machine["e
   return { ...made, terminal, lookedAt };
 }
 
-test("engines are looked up where they were elected, or at OLLAMA_HOST with a notice", async () => {
+test("engines are looked up at their addresses from the election, or at OLLAMA_HOST with a notice", async () => {
   const addresses = { ollama: OLLAMA };
   const quiet = machine([holding("llama3.2:3b")]);
   const { sources } = await engineFor({ ...wanted, addresses }, quiet);
@@ -67,7 +67,7 @@ test("engines are looked up where they were elected, or at OLLAMA_HOST with a no
   ]);
 });
 
-test("up waits for an engine that is loading, with a line every five seconds", async () => {
+test("up waits for an engine that is loading, and prints a line every five seconds", async () => {
   const found: FoundEngine[] = [];
   const here = machine(found, [absence("loading")]);
   const { clock } = here;
@@ -91,7 +91,7 @@ test("up waits for an engine that is loading, with a line every five seconds", a
   );
 });
 
-test("up stops waiting at its time limit, immediately if that is zero, and on a request to stop", async () => {
+test("up stops waiting at its time limit (at once if the limit is zero) and on a request to stop", async () => {
   const here = machine([], [absence("loading")]);
   const { clock } = here;
   let looks = 0;
@@ -124,22 +124,22 @@ const failing = async (
 };
 const MISSING = "no engine on this machine has a model of the catalogue";
 
-test("up stops for a missing engine with a line per address, and mentions --engine demo", async () => {
+test("up stops if an engine is missing, with a line per searched address, and mentions --engine demo", async () => {
   const here = machine([], [absence("unreachable"), absence("stranger", "http://127.0.0.1:8080")]);
   const { message, details, next } = await failing(here, { addresses: { ollama: OLLAMA } });
   assert.equal(message, MISSING);
   assert.deepEqual(details, [
     "ollama: it is unreachable",
     "llama-server, MLX: it is stranger",
-    "LM Studio: the server at 127.0.0.1:1234 is another engine",
-    "vLLM: the server at 127.0.0.1:8000 is another engine",
+    "LM Studio: the server at 127.0.0.1:1234 is a different engine",
+    "vLLM: the server at 127.0.0.1:8000 is a different engine",
   ]);
   assert.match(next ?? "", /^start the engine, or choose the models again .*--engine demo/);
   const unsettled = await failing(here, { settled: false });
   assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
 });
 
-test("up lists what an engine without the elected models has loaded", async () => {
+test("up lists the models of an engine that does not have the elected models", async () => {
   const addresses = { ollama: OLLAMA };
   const empty = await failing(machine([holding()]), { addresses });
   assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);
@@ -148,9 +148,12 @@ test("up lists what an engine without the elected models has loaded", async () =
   assert.equal(others.details[0], "ollama at 127.0.0.1:7777 lists bge-m3");
 });
 
-test("an engine that requires a key must be named, and a remote OLLAMA_HOST is ignored", async () => {
+test("an engine that requires a key must be named with --engine, and a remote OLLAMA_HOST is ignored", async () => {
   const key = await failing(machine([], [absence("key")], { OLLAMA_HOST: "127.0.0.1:7777" }));
-  assert.equal(key.next, `use it with --engine openai --engine-url ${OLLAMA}, with its key in TOLLGATE_ENGINE_KEY`);
+  assert.equal(
+    key.next,
+    `use that engine with --engine openai --engine-url ${OLLAMA}, and set TOLLGATE_ENGINE_KEY to its key`,
+  );
   const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
   assert.equal(
     elsewhere.details.at(-1),
@@ -159,7 +162,7 @@ test("an engine that requires a key must be named, and a remote OLLAMA_HOST is i
   assert.match(elsewhere.next ?? "", /--engine-url/);
 });
 
-test("elect waits for any engine that is loading, and up only for the elected one", async () => {
+test("elect waits for any engine that is loading, up only for an elected engine", async () => {
   const addresses = { ollama: OLLAMA };
   const stranger = machine([], [absence("loading", "http://127.0.0.1:8080")]);
   assert.equal((await failing(stranger, { addresses })).message, MISSING);

@@ -1,4 +1,4 @@
-/** Opens the engine of this machine. The demo model replaces an unreachable engine only with --demo-fallback. */
+/** Opens the engine of this machine. The demo model only replaces an unreachable engine with --demo-fallback. */
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Absence } from "../engines/absence.ts";
@@ -11,7 +11,7 @@ import type { EngineSettings } from "./flags.ts";
 export type Machine = Pick<CommandContext, "clock" | "env" | "findEngines" | "findAbsences" | "terminal">;
 type Wanted = EngineSettings & { settled: boolean; demoFallback: boolean };
 
-/** How long to wait for an engine that is loading, and the listener for its progress. */
+/** How long to wait for an engine that is loading, and a function that reports the wait. */
 interface Patience {
   waitMs: number;
   tell: (line: string) => void;
@@ -42,7 +42,7 @@ export async function engineFor(wanted: Wanted, machine: Machine, patience = IMP
   }
 }
 
-/** Remembered settings that the command line overrides, one per line. */
+/** One line for each stored setting that the environment overrides. */
 function overrides({ engine, addresses }: Wanted, { env }: Machine): string[] {
   const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
@@ -59,7 +59,7 @@ async function look(wanted: Wanted, machine: Machine): Promise<ChosenEngine> {
   try {
     return await chooseEngine(wanted, { clock, env, find: async () => found });
   } catch (error) {
-    // The engine changed since it was chosen, so the command line is not at fault.
+    // The engine changed after `elect`, so this is no mistake in the command line.
     if (wanted.settled && error instanceof UsageError)
       throw new CommandError(error.mistakes[0] ?? error.message, { next: START_ELECTED });
     throw error;
@@ -77,7 +77,7 @@ function missingFrom(found: FoundEngine[], models: string[] | undefined): string
   return missing.length === 0 ? undefined : `no engine on this machine has ${missing.join(", ")} now`;
 }
 
-/** The missing models, the places that were searched, and the next step. */
+/** Makes the error for missing models: the searched addresses, and the next step. */
 async function explained(
   missing: string,
   found: FoundEngine[],
@@ -88,7 +88,7 @@ async function explained(
   const absences = await findAbsences(addresses);
   const said = ollamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
-  // For an elected engine only its own address is waited for, because another program may listen on the usual port.
+  // An elected engine is only expected at its own address, because another program may listen on the usual port.
   const telling = absences.filter(({ cause, url }) => {
     if (expected.has(url)) return true;
     return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");
@@ -104,6 +104,6 @@ async function explained(
   return new CommandError(missing, { details, next });
 }
 
-/** API keys are not sent to engines that were found by search, so the engine must be named. */
+/** The agent does not send API keys to engines that it found by search, so the user has to name the engine. */
 const remedyFor = ({ url }: Absence): string =>
-  `use it with --engine openai --engine-url ${url}, with its key in TOLLGATE_ENGINE_KEY`;
+  `use that engine with --engine openai --engine-url ${url}, and set TOLLGATE_ENGINE_KEY to its key`;

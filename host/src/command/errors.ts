@@ -1,4 +1,4 @@
-/** Messages for failures that only this program knows: what is wrong and what to do next. */
+/** Messages for the errors that only tollgate-host has: what is wrong, and what to do next. */
 import { type ExplainError, type Failure, failureOf } from "@tollgate/terminal/failure.ts";
 import { LLAMA_CPP, NoLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
@@ -16,7 +16,7 @@ export const explain: ExplainError = (error) => {
   return undefined;
 };
 
-/** `usual`: the next step if the error has none. */
+/** `usual`: the next step for errors that have none of their own. */
 export const describeError = (error: unknown, usual?: string): Failure => failureOf(error, PROGRAM, explain, usual);
 
 const INSTALL = `npm install ${LLAMA_CPP} where tollgate-host is installed, or serve with another engine (--engine)`;
@@ -30,7 +30,7 @@ const REMEDIES: Record<string, string | undefined> = {
   node_quarantined: "tollgate-host status shows the evidence; an operator of the platform can release the node",
   node_state_conflict: "tollgate-host status shows the node's state",
   node_name_taken: "tollgate-host status --all lists the names that are taken",
-  too_many_nodes: "tollgate-host status --all lists them; tollgate-host retire --node ID ends one",
+  too_many_nodes: "tollgate-host status --all lists your nodes; tollgate-host retire --node ID retires one",
   no_elected_builds: "tollgate-host elect (choose models)",
   not_implemented: "this platform has no dispatch plane: ask its operator",
   dispatch_admin_error: "the platform could not issue credentials: try again, or ask its operator",

@@ -1,4 +1,4 @@
-/** Every command fails with one line and a next step, without a stack trace, in every broken environment. */
+/** Every command must fail in every broken environment with one line and a next step, without a stack trace. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -16,9 +16,9 @@ const TOKEN = "tht_live_abc_def";
 
 interface Environment {
   name: string;
-  /** Creates the environment and returns the gateway's address. */
+  /** Creates the broken environment and returns the gateway's address. */
   make: (t: TestContext, logins: LoginFile) => Promise<string>;
-  /** Commands that do not need what is broken here. */
+  /** Commands that work in this environment. */
   without: string[];
 }
 
@@ -35,11 +35,14 @@ const refusing = (status: number, body: object) => async (t: TestContext, logins
   return gateway;
 };
 
-/** Without a gateway or a login, `service print` shows the unit, and `logout` has nothing to do. */
+/**
+ * These commands need neither a gateway nor a login: `service print` prints the unit, and `logout` has nothing to
+ * delete.
+ */
 const LOCAL = ["completion", "logout", "service print"];
 
 const ENVIRONMENTS: Environment[] = [
-  { name: "nobody logged in, and a gateway that is down", make: () => deadAddress(), without: LOCAL },
+  { name: "no login, and a gateway that is down", make: () => deadAddress(), without: LOCAL },
   {
     name: "a gateway that is down",
     async make(_t, logins) {
@@ -56,7 +59,7 @@ const ENVIRONMENTS: Environment[] = [
     }),
     without: LOCAL,
   },
-  { name: "an address that is no gateway", make: refusing(200, { hello: "world" }), without: LOCAL },
+  { name: "a server that is not a gateway", make: refusing(200, { hello: "world" }), without: LOCAL },
   {
     name: "a login file that is damaged",
     async make(_t, logins) {
@@ -75,13 +78,13 @@ const ENVIRONMENTS: Environment[] = [
     without: ["completion", "service print"],
   },
   {
-    name: "a login file that may not be read",
+    name: "a login file without read permission",
     async make(_t, logins) {
       await loggedIn(logins, await deadAddress());
       await chmod(logins.path, 0);
       return deadAddress();
     },
-    // Root can read every file.
+    // Root can read every file, so no command fails.
     without: process.getuid?.() === 0 ? Object.keys(TOLLGATE_HOST.commands) : LOCAL,
   },
 ];
@@ -104,7 +107,7 @@ for (const { name, make, without } of ENVIRONMENTS) {
         const surroundings = { ...context, supervisor, env: { TOLLGATE_HOST_TOKEN: TOKEN } };
         const code = await perform(TOLLGATE_HOST, args, surroundings, explain);
         assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
-        // The doctor reports failures as findings.
+        // The doctor reports failures as results of its checks.
         if (command === "doctor" && terminal.lines.length > 0) assert.equal(code, 1);
         else assertFailure(terminal, code, args.join(" "));
       });

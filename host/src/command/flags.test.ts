@@ -11,7 +11,7 @@ const parse = (args: string[], ...rest: Rest) =>
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
 
-test("flags have defaults, except for the required ones", () => {
+test("flags have defaults, except for the required flags", () => {
   assert.deepEqual(parse(good, {}), {
     gateway: "http://127.0.0.1:8080",
     token: TOKEN,
@@ -30,7 +30,7 @@ test("flags have defaults, except for the required ones", () => {
   });
 });
 
-test("flags set every option", () => {
+test("flags set every option of up", () => {
   const args = ["--gateway", "https://gw.example", "--node", "node_1", "--engine", "openai", "--slots", "3"];
   args.push("--engine-url", "http://h:1/v1", "--map", "tiny-3b=llama3.2:3b, embed-m3=bge=m3", "--models", "a, b,a");
   const flags = parse([...args, "--log-level", "debug"], {
@@ -53,26 +53,26 @@ const mistakes: [name: string, args: string[], flag: RegExp][] = [
   ["no token", ["--gateway", "http://h", "--name", "x"], /^--token is missing/],
   ["an API key as token", [...good, "--token", "tsk_live_a_b"], /^--token .*tht_live_/],
   ["no gateway", good.slice(2), /^--gateway is missing/],
-  ["a gateway that is no address", [...good, "--gateway", "localhost:8080"], /^--gateway/],
+  ["a gateway that is not an address", [...good, "--gateway", "localhost:8080"], /^--gateway/],
   ["no name", good.slice(0, 4), /^--name/],
   ["an empty name", [...good, "--name", " "], /^--name/],
   ["name and node", [...good, "--node", "node_1"], /^--node and --name/],
-  ["a node id that is none", [...good.slice(0, 4), "--node", "box"], /^--node/],
-  ["an engine that is none", [...good, "--engine", "magic"], /^--engine must be one of auto, demo, scripted, openai/],
-  ["openai without address", [...good, "--engine", "openai"], /--engine-url/],
-  ["an engine address that is none", [...good, "--engine", "openai", "--engine-url", "here"], /^--engine-url/],
+  ["an invalid node ID", [...good.slice(0, 4), "--node", "box"], /^--node/],
+  ["an unknown engine", [...good, "--engine", "magic"], /^--engine must be one of auto, demo, scripted, openai/],
+  ["openai without an address", [...good, "--engine", "openai"], /--engine-url/],
+  ["an invalid engine address", [...good, "--engine", "openai", "--engine-url", "here"], /^--engine-url/],
   ["an engine address for another engine", [...good, "--engine-url", "http://h"], /^--engine-url needs/],
   ["a map for another engine", [...good, "--map", "a=b"], /^--map needs/],
-  ["a map that is none", [...good, "--engine", "openai", "--engine-url", "http://h", "--map", "a,b"], /^--map/],
+  ["an invalid map", [...good, "--engine", "openai", "--engine-url", "http://h", "--map", "a,b"], /^--map/],
   ["an empty model", [...good, "--models", "a,,b"], /^--models/],
-  ["no slots", [...good, "--slots", "0"], /^--slots/],
-  ["half a slot", [...good, "--slots", "1.5"], /^--slots/],
-  ["a level that is none", [...good, "--log-level", "loud"], /^--log-level/],
+  ["zero slots", [...good, "--slots", "0"], /^--slots/],
+  ["a fractional number of slots", [...good, "--slots", "1.5"], /^--slots/],
+  ["an unknown log level", [...good, "--log-level", "loud"], /^--log-level/],
   ["a model without its file", [...good, "--as", "tiny-3b"], /^--as needs --model FILE.gguf/],
   ["a model file and an engine", [...good, "--model", "m", "--as", "a", "--engine", "demo"], /^--model and --engine/],
   ["an unknown flag", [...good, "--fast"], /--fast/],
   ["a flag without its value", [...good, "--slots"], /--slots/],
-  ["a stray word", [...good, "now"], /now/],
+  ["an unexpected word", [...good, "now"], /now/],
 ];
 for (const [name, args, flag] of mistakes) {
   test(`names the flag in one line: ${name}`, () => {
@@ -88,7 +88,7 @@ for (const [name, args, flag] of mistakes) {
   });
 }
 
-test("reports every mistake at once", () => {
+test("all mistakes in the flags are reported at once", () => {
   assert.throws(
     () => parse(["--slots", "x", "--map", "y"], {}),
     (error) => error instanceof UsageError && error.mistakes.length === 6,
@@ -109,13 +109,13 @@ const login: Remembered = {
   },
 };
 
-test("up needs no flags on a machine with a login and an election, and replaces no missing engine", () => {
+test("up needs no flags on a machine with a login and an election, and uses no demo model by itself", () => {
   const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parse([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
   assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
 });
 
-test("flags override stored values, and naming another engine overrides all stored engine settings", () => {
+test("flags override stored values, and naming an engine replaces all stored engine settings", () => {
   const changed = parse(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
   assert.deepEqual([changed.models, changed.slots, changed.identity], [["mid-14b"], 7, { name: "box" }]);
   assert.equal(changed.engineUrl, "http://127.0.0.1:8000");
@@ -125,7 +125,7 @@ test("flags override stored values, and naming another engine overrides all stor
   assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
 });
 
-test("stored values for another gateway are ignored", () => {
+test("up ignores stored values of another gateway", () => {
   const flags = parse(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
     [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],
@@ -133,7 +133,7 @@ test("stored values for another gateway are ignored", () => {
   );
 });
 
-test("the demo model replaces a missing engine only with its flag, and only if no engine is named", () => {
+test("the demo model replaces a missing engine only with --demo-fallback, and only if no engine is named", () => {
   assert.equal(parse([...good, "--demo-fallback"], {}).demoFallback, true);
   assert.throws(() => parse([...good, "--engine", "scripted", "--demo-fallback"], {}), {
     message: "--demo-fallback needs --engine auto",

@@ -1,6 +1,6 @@
 /**
- * Parses the flags of `tollgate-host up` and reports every mistake with its flag. Missing values come from the stored login, unless
- * --gateway is given.
+ * Parses the flags of `tollgate-host up` and names the flag of every mistake. Missing values come from the stored
+ * login, unless --gateway is given.
  */
 import { type CommandInput, type Flag, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -16,13 +16,16 @@ export interface EngineSettings {
   engine: EngineKind;
   engineUrl: string | undefined;
   engineKey: string | undefined;
-  /** Catalogue id → the engine's name. */
+  /** From a catalogue model's ID to the engine's name for that model. */
   map: Map<string, string>;
   models: string[] | undefined;
   slots: number | undefined;
-  /** The addresses of found engines at the election. */
+  /** The addresses at which engines were found when the models were elected. */
   addresses?: RememberedAddresses | undefined;
-  /** A model file to run in this process, and its catalogue model; by default derived from its name. */
+  /**
+   * A model file to run in this process, and the catalogue model it contains. By default, that model follows from the
+   * file name.
+   */
   modelFile?: string | undefined;
   modelAs?: string | undefined;
 }
@@ -30,13 +33,13 @@ export interface EngineSettings {
 export interface UpFlags extends EngineSettings {
   gateway: string;
   token: string;
-  /** The node's ID, or a name that is registered if it is new. */
+  /** The node's ID, or its name. A node is registered if the name is new. */
   identity: { id: string } | { name: string };
-  /** Engine and models come from `elect`, not from this command line. */
+  /** Whether engine and models come from `elect`, not from this command line. */
   settled: boolean;
-  /** The stored settings of `elect`, overridden because this command line names an engine. */
+  /** The stored settings of `elect`, which are not used because this command line names an engine. */
   setAside: EngineSettings | undefined;
-  /** The demo model serves models that no engine has: for development platforms and tests. */
+  /** Whether the demo model serves models that no engine has. For development platforms and tests. */
   demoFallback: boolean;
   logLevel: string;
   json: boolean;
@@ -117,7 +120,7 @@ export function parseUpFlags(
 
 type EngineFlagValues = CommandInput["flags"];
 
-/** Whether a flag chooses the engine; then stored settings of another engine do not apply. */
+/** Whether a flag chooses the engine. If so, stored settings of another engine do not apply. */
 function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
@@ -143,7 +146,7 @@ export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Re
   };
 }
 
-/** The stored settings with the flags' models and slots. */
+/** The stored settings, with the models, slots and key of this command line where given. */
 function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSettings {
   return {
     ...serving,

@@ -4,7 +4,7 @@ import { padStart, paint, sanitise, table, truncate, width } from "@tollgate/ter
 import fc from "fast-check";
 import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
 
-test("formats money exactly", () => {
+test("formats amounts of money exactly", () => {
   const amounts: [string, string][] = [
     ["0.000000", "$0.00"],
     ["123.450000", "$0.00012345"],
@@ -38,7 +38,7 @@ function picoOfDollars(shown: string): bigint {
   return BigInt(whole + fraction.padEnd(12, "0"));
 }
 
-test("formats other figures", () => {
+test("formats counts, shares, times, sizes and durations", () => {
   assert.deepEqual([count(1234567), counted(1, "node"), counted(0, "node")], ["1,234,567", "1 node", "0 nodes"]);
   assert.deepEqual([0.84, 84, 1500, 60_000].map(milliseconds), ["0.8 ms", "84 ms", "1.5 s", "60 s"]);
   assert.deepEqual([4.25, 1500].map(perSecond), ["4.3 tokens/s", "1,500 tokens/s"]);
@@ -47,7 +47,7 @@ test("formats other figures", () => {
   assert.deepEqual(spans, ["59 s", "3 min 12 s", "2 h 5 min", "2 d 7 h"]);
 });
 
-test("aligns columns without counting colour codes", () => {
+test("aligns columns without counting color codes", () => {
   const { good, dim } = paint(true);
   assert.equal(width(good("yes")), 3);
   assert.equal(padStart(good("7"), 3), `  ${good("7")}`);

@@ -1,9 +1,9 @@
-/** Formats numbers for people. Money is decimal text, never a float. */
+/** Formats numbers for display. Amounts of money are decimal text, never floats. */
 
 const MICRO_DIGITS = 6;
 const CENTS_DIGITS = 2;
 
-/** Exact dollars from millionths of a dollar: `"123.450000"` → `$0.00012345`. */
+/** Formats millionths of a dollar as exact dollars: `"123.450000"` → `$0.00012345`. */
 export function dollars(micro: string): string {
   const negative = micro.startsWith("-");
   const [whole = "0", fraction = ""] = micro.replace("-", "").split(".");
@@ -14,7 +14,7 @@ export function dollars(micro: string): string {
   return `${negative ? "-" : ""}$${grouped(dollarPart)}.${rest}`;
 }
 
-/** Exact amounts with equally many decimals, so that their points align in a column. */
+/** Formats amounts with the same number of decimals, so that their decimal points align in a column. */
 export function dollarColumn(amounts: readonly (string | null)[]): string[] {
   const texts = amounts.map((amount) => (amount === null ? null : dollars(amount)));
   const placesOf = (text: string): number => text.length - text.indexOf(".") - 1;
@@ -22,14 +22,14 @@ export function dollarColumn(amounts: readonly (string | null)[]): string[] {
   return texts.map((text) => (text === null ? `–${" ".repeat(places)}` : text + "0".repeat(places - placesOf(text))));
 }
 
-/** `42 %`, `0.7 %`; a dash without a value. */
+/** Formats a share as `42 %` or `0.7 %`, and null as a dash. */
 export function percent(share: number | null): string {
   if (share === null) return "–";
   const value = share * 100;
   return `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
-/** The exact sum of amounts, with six decimals. */
+/** Adds amounts exactly and returns six decimals. */
 export function sumMicro(amounts: readonly string[]): string {
   const pico = amounts.reduce((sum, amount) => sum + picoOf(amount), 0n);
   const negative = pico < 0n;
@@ -44,7 +44,7 @@ function picoOf(micro: string): bigint {
   return negative ? -pico : pico;
 }
 
-/** `12,345`. */
+/** Formats a number as `12,345`. */
 export function count(value: number): string {
   return grouped(String(Math.round(value)));
 }
@@ -53,7 +53,7 @@ function grouped(digits: string): string {
   return digits.replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** `1 request`, `2 requests`. */
+/** Adds a noun in singular or plural: `1 request`, `2 requests`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
@@ -70,17 +70,17 @@ export function perSecond(value: number): string {
 
 const GIB = 1024 ** 3;
 
-/** `15.6 GiB`. */
+/** Formats bytes as `15.6 GiB`. */
 export function gibibytes(bytes: number): string {
   return `${(bytes / GIB).toFixed(bytes < 100 * GIB ? 1 : 0)} GiB`;
 }
 
-/** `2026-11-15 06:50:22` in UTC, like the platform's days. */
+/** Formats a time as `2026-11-15 06:50:22` in UTC, because the platform's days are in UTC. */
 export function utcTime(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** `3 min 12 s`, `2 h 5 min`. */
+/** Formats a duration as `3 min 12 s` or `2 h 5 min`. */
 export function duration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
@@ -90,5 +90,5 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Why a node takes fewer requests at once than its engine could. */
+/** The reason why a node takes fewer requests at once than its engine allows. */
 export const PAUSES = "its pauses between tokens were too long";

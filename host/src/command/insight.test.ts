@@ -1,4 +1,4 @@
-/** Commands about a node's past, and retiring a node. */
+/** Commands that show a node's past jobs and earnings, and commands that rename or retire a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { earnings } from "./earnings.ts";
@@ -40,7 +40,7 @@ const HARDWARE = {
   gpus: [{ maker: "nvidia", name: "NVIDIA H200", memory_bytes: 143_771 * 1024 ** 2 }, { name: "Apple M4" }],
 };
 
-test("status shows the machine with its graphics memory, and the node's usage", async (t) => {
+test("status shows the machine with its GPU memory, and the node's usage", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, hardware: HARDWARE };
   gateway.answers[`GET /nodes/${NODE}/insight`] = INSIGHT;
@@ -62,7 +62,7 @@ test("status shows the machine with its graphics memory, and the node's usage", 
   assert.deepEqual(JSON.parse(terminal.lines.slice(13).join("\n")).insight, { range: "24h", total: TOTAL });
 });
 
-test("status --all shows a line of figures per node and in total", async (t) => {
+test("status --all shows the figures of each node and their total", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other" }] };
   gateway.answers["GET /insight"] = HOST_INSIGHT;
@@ -78,7 +78,7 @@ test("status --all shows a line of figures per node and in total", async (t) => 
   assert.deepEqual((await fails(status, "--range", "2d")).message, "--range must be one of 1h, 6h, 24h, 7d, 30d, 90d");
 });
 
-test("earnings shows a chart over time and sums by node, and neither with an older gateway", async (t) => {
+test("earnings shows a chart over time and sums by node, but not with an older gateway", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   assert.match((await fails(earnings, "--range", "24h")).message, /older than this/);
   gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other" }] };
@@ -98,7 +98,7 @@ test("earnings shows a chart over time and sums by node, and neither with an old
   assert.equal((await fails(earnings, "--range", "24h", "--csv")).exitCode, 2);
 });
 
-test("jobs lists jobs, with the reason of failed ones", async (t) => {
+test("jobs lists a node's jobs, with the reasons of failures", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const job = {
     ...{ request_id: "req_1", model: "tiny-3b", created_at: 1_794_725_420, finished_at: 1_794_725_422, outcome: "ok" },
@@ -121,7 +121,7 @@ test("jobs lists jobs, with the reason of failed ones", async (t) => {
   assert.equal(gateway.calls.at(-1), `GET /nodes/${NODE}/jobs?model=tiny-3b&limit=20`);
 });
 
-test("market estimates earnings with this node's own speed where it is known", async (t) => {
+test("market estimates earnings with this node's own speed if it is known", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const row = {
     ...{ model: "tiny-3b", kind: "generation", price_in_micro_1m: 20_000, price_out_micro_1m: 40_000, nodes: 1 },
@@ -157,7 +157,7 @@ test("rename stores the new name, and refuses a name that is taken", async (t) =
   assert.match((await fails(rename, "--name", "shed")).next ?? "", /status --all/);
 });
 
-test("retire asks first and removes the node from this machine", async (t) => {
+test("retire asks for confirmation first and removes the node from this machine", async (t) => {
   const { run, fails, logins, gateway, terminal } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/retire`] = { ...NODE_OBJECT, state: "retired" };
   assert.deepEqual(
@@ -169,7 +169,7 @@ test("retire asks first and removes the node from this machine", async (t) => {
   assert.equal((await logins.read())?.node, undefined);
 });
 
-test("a command that asks for confirmation changes nothing without a yes", async (t) => {
+test("a command that asks for confirmation changes nothing unless the answer is yes", async (t) => {
   const { run, gateway, terminal } = await loggedIn(t, { answers: ["n"] });
   assert.equal(await run(retire), 1);
   assert.ok(!gateway.calls.some((call) => call.includes("retire")));

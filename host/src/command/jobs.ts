@@ -1,4 +1,4 @@
-/** `tollgate-host jobs`: a node's jobs, one line each, without prompts and builders. */
+/** `tollgate-host jobs`: lists a node's jobs, one line each, without prompts or names of builders. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise, table } from "@tollgate/terminal/text.ts";

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "./testing/command-harness.ts";
 
 const LOGIN = { gateway: "http://g", token: "tht_live_a_b" };
 
-test("writing the login file restricts its permissions and leaves no temporary file", async (t) => {
+test("writing the login file makes it readable only by its owner and leaves no temporary file", async (t) => {
   const directory = join(await temporaryDirectory(t), "tollgate");
   const file = loginFile(directory);
   await mkdir(directory, { mode: 0o755 });
@@ -35,7 +35,7 @@ test("the error for a damaged login file names the file without quoting its cont
   }
 });
 
-test("reading returns no login when the file is missing", async (t) => {
+test("reading a missing login file returns no login", async (t) => {
   const file = loginFile(join(await temporaryDirectory(t), "none"));
   assert.equal(await file.read(), undefined);
   assert.equal(await file.isExposed(), false);

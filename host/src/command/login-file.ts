@@ -1,6 +1,6 @@
 /**
- * What this machine stores between commands: the gateway, the host token, its node, and its serving settings. One file in the user's
- * configuration directory, readable only by its owner.
+ * Stores this machine's settings between commands: the gateway, the host token, the node, and its serving settings.
+ * They are in one file in the user's configuration directory, readable only by its owner.
  */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,9 +17,9 @@ const Serving = z.object({
   engine: z.enum(ENGINES),
   engine_url: z.string().optional(),
   engine_key: z.string().optional(),
-  /** The addresses at which engines on this machine were found: kind → address. */
+  /** The addresses at which engines were found on this machine, by kind of engine. */
   addresses: z.record(z.string(), z.string()).optional(),
-  /** Catalogue ID → the engine's model name. */
+  /** The engine's model names by catalogue ID. */
   map: z.record(z.string(), z.string()).optional(),
   models: z.array(z.string()).min(1),
   slots: z.int().min(1).optional(),
@@ -39,12 +39,12 @@ export type Login = z.infer<typeof Login>;
 
 export interface LoginFile {
   readonly path: string;
-  /** Undefined before the first login. */
+  /** Reads the stored login. Undefined before the first login. */
   read(): Promise<Login | undefined>;
   write(login: Login): Promise<void>;
-  /** Returns whether it existed. */
+  /** Deletes the file. Returns whether it existed. */
   remove(): Promise<boolean>;
-  /** Whether other users of this machine can read it. */
+  /** Whether other users of this machine can read the file. */
   isExposed(): Promise<boolean>;
 }
 
@@ -57,7 +57,7 @@ export function loginFile(directory: string): LoginFile {
       if (text === undefined) return undefined;
       const result = Login.safeParse(parseJson(text));
       if (result.success) return result.data;
-      // The error does not quote the file, which may contain the token.
+      // The error must not quote the file, which may contain the token.
       throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to write the file again" });
     },
     write: (login) => writePrivateFile(path, `${JSON.stringify(login, null, 2)}\n`),

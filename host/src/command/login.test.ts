@@ -8,7 +8,7 @@ import { logout } from "./logout.ts";
 import { commandHarness, loggedIn } from "./testing/command-harness.ts";
 import { NODE, stubGateway, TOKEN } from "./testing/stub-gateway.ts";
 
-test("login checks a token from standard input and stores it readable only for its owner", async (t) => {
+test("login checks a token from standard input and stores it readable only by its owner", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal, logins } = await commandHarness(t, { input: `${TOKEN}\n` });
   assert.equal(await run(login, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
@@ -23,7 +23,7 @@ test("login checks a token from standard input and stores it readable only for i
   assert.ok(!terminal.everything.includes(TOKEN));
 });
 
-test("login prompts for the token without showing it", async (t) => {
+test("login asks for the token without showing the typed text", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal, logins } = await commandHarness(t, { answers: [gateway.url, TOKEN] });
   assert.equal(await run(login), 0);
@@ -34,7 +34,7 @@ test("login prompts for the token without showing it", async (t) => {
   assert.equal((await logins.read())?.token, TOKEN);
 });
 
-test("login takes the previous gateway for an empty answer", async (t) => {
+test("login keeps the stored gateway address if the answer is empty", async (t) => {
   const { run, gateway, logins } = await loggedIn(t, { answers: ["", TOKEN] });
   assert.equal(await run(login), 0);
   assert.equal((await logins.read())?.gateway, gateway.url);
@@ -47,7 +47,7 @@ test("login accepts the token from the environment, and prints JSON with --json"
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
 
-test("login keeps the node and the election if the account still has the node", async (t) => {
+test("login keeps the stored node and election if the account still has that node", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, gateway, logins } = await loggedIn(t, { input: TOKEN, login: { serving } });
   await run(login, "--token", "-", "--gateway", gateway.url);
@@ -63,7 +63,7 @@ test("login keeps the node and the election if the account still has the node", 
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
 });
 
-test("login reports a problem without the token and stores nothing", async (t) => {
+test("login reports a problem without repeating the token, and stores nothing", async (t) => {
   const gateway = await stubGateway(t);
   const cases: [input: string, args: string[], line: RegExp, exitCode: number][] = [
     [TOKEN, [], /--gateway is missing/, 2],
@@ -84,7 +84,7 @@ test("login reports a problem without the token and stores nothing", async (t) =
   }
 });
 
-test("login replaces a damaged file", async (t) => {
+test("login replaces a damaged login file", async (t) => {
   const gateway = await stubGateway(t);
   const { run, logins } = await commandHarness(t, { input: TOKEN });
   await logins.write({ gateway: gateway.url, token: TOKEN });
@@ -93,14 +93,14 @@ test("login replaces a damaged file", async (t) => {
   assert.equal((await logins.read())?.token, TOKEN);
 });
 
-test("detects gateway URLs that would send the token unencrypted to another machine", () => {
+test("a gateway address counts as unencrypted if the token would cross the network in clear text", () => {
   const clear = ["http://gateway.example", "http://10.0.0.7:8080"];
   const safe = ["https://gateway.example", "http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"];
   assert.deepEqual(clear.filter(isUnencrypted), clear);
   assert.deepEqual(safe.filter(isUnencrypted), []);
 });
 
-test("logout removes the file and says that the token still works", async (t) => {
+test("logout removes the login file and warns that the token still works", async (t) => {
   const { run, terminal, logins } = await loggedIn(t);
   assert.equal(await run(logout), 0);
   assert.match(terminal.text, /^removed .*\nthe token is still valid/);

@@ -33,7 +33,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
 
   const client = gatewayClient({ gateway, token });
   const nodes = await client.nodes();
-  // The earlier login's node is kept if the account still has it.
+  // The node of the earlier login is kept if the account still has that node.
   const stillOurs = before !== undefined && nodes.some(({ id }) => id === before.node?.id) ? before : undefined;
   const { node, serving } = stillOurs ?? {};
   await logins.write({
@@ -54,7 +54,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   return 0;
 }
 
-/** An unreadable login is replaced. */
+/** Returns the stored login. An unreadable file counts as none, because this login replaces it. */
 async function earlierLogin(logins: LoginFile): Promise<Login | undefined> {
   try {
     return await logins.read();
@@ -81,10 +81,10 @@ async function readToken(flag: string | undefined, { env, terminal }: CommandCon
       : (flag ?? env.TOLLGATE_HOST_TOKEN ?? (await terminal.ask?.("Host token (input is hidden): ", { hidden: true })));
   if (token === undefined || token === "")
     throw new UsageError(["--token is missing: pipe it in with --token -, or set TOLLGATE_HOST_TOKEN"]);
-  // The input is not repeated, because it may be another kind of secret.
+  // The error does not repeat the input, which may be a secret of another kind.
   if (!isHostToken(token)) throw new UsageError(["--token must be a host token, which begins with tht_live_"]);
   return token;
 }
 
-/** Whether the connection to this address is unencrypted. */
+/** Whether the connection to this address is unencrypted and leaves this machine. */
 export const isUnencrypted = (address: string): boolean => address.startsWith("http:") && !isLoopback(address);

@@ -1,4 +1,4 @@
-/** `tollgate-host market`: what each model could earn. */
+/** `tollgate-host market`: shows how much each model could earn. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { table } from "@tollgate/terminal/text.ts";
 import { type Command, type CommandContext, printAnswer } from "./command.ts";
@@ -61,6 +61,6 @@ function marketLines({ data, slots, share_percent }: Market): string[] {
   return [
     ...table([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
     "",
-    `* elected. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
+    `* marks elected models. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
   ];
 }

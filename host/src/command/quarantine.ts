@@ -1,4 +1,4 @@
-/** Explains why a node gets no work, and what its host can do. The platform's reasons are codes. */
+/** Explains why a node gets no requests, and what its host can do. The gateway reports the reasons as codes. */
 
 import { type Paint, sanitise } from "@tollgate/terminal/text.ts";
 import { utcTime } from "./format.ts";
@@ -33,7 +33,7 @@ const REASONS: Record<string, Explained | undefined> = {
   },
 };
 
-/** An operator's own reason is shown unchanged. */
+/** An operator's own text is shown unchanged, without control sequences. */
 export const quarantineReason = ({ reason }: Quarantine): string => REASONS[reason]?.words ?? sanitise(reason);
 
 export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
@@ -41,7 +41,7 @@ export function quarantineRemedy(quarantine: Quarantine | null | undefined): str
   return `${remedy ?? "fix the cause"}; then ask an operator of the platform to release the node`;
 }
 
-/** Why a node in good standing gets no work. Unknown codes of newer gateways are shown unchanged. */
+/** Explains why a node in good standing gets no requests. Unknown codes of newer gateways are shown unchanged. */
 export function withheldReason(withheld: string): string {
   return withheld === "host_quarantine"
     ? "it was registered while another of your nodes was in quarantine"

@@ -1,4 +1,4 @@
-/** The `--range` flag: the time span of figures. */
+/** The `--range` flag: the period that figures cover. */
 import type { InsightRange } from "./gateway/client.ts";
 
 export const RANGE_WORDS: Record<InsightRange, string> = {

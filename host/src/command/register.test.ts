@@ -8,7 +8,7 @@ import { NODE, NODE_OBJECT, TOKEN } from "./testing/stub-gateway.ts";
 const H200 = "NVIDIA H200, 143771, 580.159.04\n";
 const ollama = { name: "ollama at 127.0.0.1:11434", url: "http://127.0.0.1:11434", models: ["llama3.2:3b"], slots: 1 };
 
-test("register sends hardware and engines, and stores the node", async (t) => {
+test("register sends the machine's hardware and engines, and stores the node", async (t) => {
   const machine = fakeMachine({ programs: { "nvidia-smi": H200 } });
   const { run, terminal, gateway, logins } = await loggedIn(t, {
     context: { machine },
@@ -43,7 +43,7 @@ test("register sends hardware and engines, and stores the node", async (t) => {
   ]);
 });
 
-test("registering again finds the same node and keeps its settings", async (t) => {
+test("register with a known name finds the same node and keeps its settings", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, terminal, gateway, logins } = await loggedIn(t, { login: { serving } });
   gateway.answers["POST /nodes"] = NODE_OBJECT;
@@ -54,7 +54,7 @@ test("registering again finds the same node and keeps its settings", async (t) =
   assert.deepEqual(report.gpus, []);
 });
 
-test("register explains a retired name, an empty name and a missing login", async (t) => {
+test("register explains a name of a retired node, an empty name and a missing login", async (t) => {
   const { fails, gateway } = await loggedIn(t);
   gateway.answers["POST /nodes"] = { ...NODE_OBJECT, state: "retired" };
   assert.match((await fails(register)).next ?? "", /--name ANOTHER/);

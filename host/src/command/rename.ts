@@ -1,4 +1,4 @@
-/** `tollgate-host rename` and `retire`: rename a node, or end it. */
+/** `tollgate-host rename` and `retire`: rename a node, or end it permanently. */
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, nameOf } from "./arguments.ts";
@@ -40,7 +40,7 @@ export const retire: Command = {
     const id = nodeIdOf(session, flags.node);
     if (!switches.has("yes") && !(await agreed(context, (await session.gateway.node(id)).name))) return 1;
     const node = await session.gateway.retire(id);
-    // The stored node no longer exists, so later commands need another.
+    // The retired node must not stay stored, because later commands would fail with it.
     if (session.login.node?.id === id) {
       const { node: _node, serving: _serving, ...login } = session.login;
       await context.logins.write(login);

@@ -16,7 +16,7 @@ const service = {
 const SYSTEMD = "/run/systemd/system";
 const done = { code: 0, output: "", errors: "" };
 
-test("service print works on every platform and says where the unit belongs", async (t) => {
+test("service print works on every platform and shows the path for the unit file", async (t) => {
   const { run, terminal } = await commandHarness(t, { context: { machine: fakeMachine({ platform: "darwin" }) } });
   assert.equal(await run(service.print), 0);
   assert.match(
@@ -27,7 +27,7 @@ test("service print works on every platform and says where the unit belongs", as
   assert.ok(!terminal.text.includes("User="));
 });
 
-test("a system service runs as the user who called sudo, with reduced rights", async (t) => {
+test("a system service runs as the user who called sudo, with restricted rights", async (t) => {
   const machine = fakeMachine({ isRoot: true, user: "root" });
   const { run, terminal, fails, context } = await commandHarness(t, {
     context: { machine, env: { SUDO_USER: "ada" } },
@@ -41,7 +41,7 @@ test("a system service runs as the user who called sudo, with reduced rights", a
   assert.match((await fails(service.print, "--system")).message, /--user is missing/);
 });
 
-test("paths are quoted as systemd expects", () => {
+test("paths in the unit are quoted according to systemd's rules", () => {
   const program = { node: '/opt/a b/no"de', file: "/x/100%/$HOME" };
   const unit = unitText({ scope: "user", program, user: undefined, configHome: "/c $d" });
   assert.match(unit, /^ExecStart="\/opt\/a b\/no\\"de" "\/x\/100%%\/\$\$HOME" up$/m);
@@ -73,7 +73,7 @@ test("service install writes and starts the unit, and uninstall removes it", asy
   assert.deepEqual(JSON.parse(terminal.lines.at(-1) ?? ""), { path, removed: false });
 });
 
-test("service explains why it cannot install and what to do", async (t) => {
+test("service install explains why it cannot install and what to do", async (t) => {
   const none = await loggedIn(t);
   assert.deepEqual((await none.fails(service.install)).message, "this machine does not run systemd");
   assert.deepEqual((await none.fails(service.uninstall)).exitCode, 1);
@@ -90,7 +90,7 @@ test("service explains why it cannot install and what to do", async (t) => {
   assert.match((await fails(service.install)).message, /daemon-reload: Failed to connect to bus/);
 });
 
-test("a system service requires its user's login", async (t) => {
+test("installing a system service requires a login of the user it runs as", async (t) => {
   const options = { isRoot: true, paths: [SYSTEMD] };
   const passwd = "ada:x:1000:1000::/home/ada:/bin/sh\n";
   const known = fakeMachine({ ...options, programs: { getent: passwd } });
@@ -102,7 +102,7 @@ test("a system service requires its user's login", async (t) => {
   assert.deepEqual((await other.fails(service.install, "--system", "--user", "bob")).message, "there is no user bob");
 });
 
-test("service names invalid arguments", async (t) => {
+test("service names the arguments that are invalid", async (t) => {
   const { fails } = await commandHarness(t);
   for (const args of [["now"], ["--user", "ada"], ["--system", "--user", "a b"]])
     assert.equal((await fails(service.print, ...args)).exitCode, 2, args.join(" "));

@@ -8,7 +8,7 @@ import { configDirectory } from "@tollgate/terminal/private-file.ts";
 import { type Command, type CommandContext, printAnswer } from "./command.ts";
 
 const UNIT_NAME = "tollgate-host.service";
-/** A stopping service may finish running jobs first. */
+/** The time limit for systemctl. A service that stops may finish running jobs first. */
 const SYSTEMCTL_MS_MAX = 90_000;
 const SCOPE_FLAGS: Record<string, Flag> = {
   system: { help: "install the service for the whole machine (as root), not only for your user" },
@@ -79,7 +79,7 @@ async function install(place: Place, context: CommandContext, json: boolean): Pr
   const user = place.scope === "user" ? " --user" : "";
   const lingers = place.scope === "system" || (await isLingering(context));
   printAnswer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
-    `installed ${place.path}; it runs now and starts with the machine`,
+    `installed ${place.path}; the service runs now and starts with the machine`,
     `its log: journalctl${user} -u ${UNIT_NAME} -f`,
     ...(lingers
       ? []
@@ -101,7 +101,7 @@ async function uninstall(place: Place, context: CommandContext, json: boolean): 
 }
 
 function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
-  // Like sd_booted(3): systemd must be running, not only installed.
+  // The same test as sd_booted(3): systemd has to be running, not only installed.
   if (machine.platform !== "linux" || !machine.exists("/run/systemd/system"))
     throw new CommandError("this machine does not run systemd", {
       next: "tollgate-host service print shows the unit; let your own process manager run tollgate-host up",
@@ -112,7 +112,7 @@ function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
     });
 }
 
-/** Without an election the service could not start. */
+/** A service without elected models could not start. */
 async function requireElection({ scope, user }: Place, { logins, machine }: CommandContext): Promise<void> {
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;
@@ -122,11 +122,12 @@ async function requireElection({ scope, user }: Place, { logins, machine }: Comm
   }
   const entry = await machine.run("getent", ["passwd", user ?? ""]);
   const home = entry?.code === 0 ? entry.output.trim().split(":")[5] : undefined;
-  if (home === undefined) throw new CommandError(`there is no user ${user}`, { next: "name another with --user NAME" });
+  if (home === undefined)
+    throw new CommandError(`there is no user ${user}`, { next: "name an existing user with --user NAME" });
   const login = join(configDirectory({ platform: machine.platform, home, env: {} }), "host.json");
   if (!machine.exists(login))
     throw new CommandError(`${user} has not logged in: there is no ${login}`, {
-      next: `as ${user}: tollgate-host login, register and elect`,
+      next: `run as ${user}: tollgate-host login, register and elect`,
     });
 }
 
@@ -149,15 +150,15 @@ type Scope = "user" | "system";
 
 interface UnitOptions {
   scope: Scope;
-  /** The path of Node, and the script. */
+  /** The paths of Node and of the script. */
   program: { node: string; file: string };
-  /** The user of a system unit. */
+  /** The user that a system unit runs as. */
   user: string | undefined;
-  /** The folder of the login file, if not the usual one. */
+  /** The folder of the login file, if it is not the default. */
   configHome: string | undefined;
 }
 
-/** Restrictions that any manager can apply. */
+/** Restrictions that both a user's and the system's systemd manager can apply. */
 const HARDENING = `NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=read-only
@@ -175,7 +176,7 @@ SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
 UMask=0077`;
 
-/** Restrictions that need the system's manager, because they change the capability bounding set. */
+/** Restrictions that only the system's manager can apply, because they change the capability bounding set. */
 const SYSTEM_HARDENING = `CapabilityBoundingSet=
 AmbientCapabilities=
 ProtectHostname=yes
@@ -184,8 +185,9 @@ ProtectKernelModules=yes
 RemoveIPC=yes`;
 
 /**
- * The systemd unit of a host, restricted to what the agent needs. Memory stays writable and executable, because V8 compiles into it.
- * Devices stay accessible for GPUs; ProtectClock= would block them, and without capabilities the clock is protected anyway.
+ * The systemd unit of a host, restricted to what the agent needs. Memory stays writable and executable, because V8
+ * compiles into it. Devices stay accessible for GPUs. ProtectClock= would block devices, and without capabilities the
+ * process cannot set the clock anyway.
  */
 export function unitText({ scope, program, user, configHome }: UnitOptions): string {
   const isSystem = scope === "system";
@@ -215,10 +217,10 @@ export function unitText({ scope, program, user, configHome }: UnitOptions): str
   return `${lines.join("\n")}\n`;
 }
 
-/** Quotes a word for a systemd unit: escapes quotes and backslashes, and doubles % so that it is no specifier. */
+/** Quotes a word for a systemd unit: escapes quotes and backslashes, and doubles %, which would begin a specifier. */
 function quoted(word: string): string {
   return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
 }
 
-/** In commands, $ is also doubled so that it is no variable. */
+/** In command lines, $ is doubled as well, because it would begin a variable. */
 const commandWord = (word: string): string => quoted(word).replaceAll("$", "$$$$");

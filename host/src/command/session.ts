@@ -1,4 +1,4 @@
-/** The common start of most commands: the stored login, a client for its gateway, and the chosen node. */
+/** Most commands start with this: the stored login, a client for its gateway, and the chosen node. */
 
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { CommandContext } from "./command.ts";
@@ -16,7 +16,7 @@ export async function openSession({ logins }: Pick<CommandContext, "logins">): P
   return { login, gateway: gatewayClient(login) };
 }
 
-/** The node named by a flag, or this machine's. */
+/** The ID of the node that a flag names, or of this machine's node. */
 export function nodeIdOf({ login }: Session, flag: string | undefined): string {
   if (flag !== undefined) {
     if (/^node_\w+$/.test(flag)) return flag;

@@ -6,7 +6,7 @@ import { status } from "./status.ts";
 import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, NODE_OBJECT, refusal, STATS } from "./testing/stub-gateway.ts";
 
-test("status shows a serving node", async (t) => {
+test("status shows a node that is serving", async (t) => {
   const { run, terminal } = await loggedIn(t);
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines, [
@@ -20,14 +20,14 @@ test("status shows a serving node", async (t) => {
   ]);
 });
 
-test("status explains each of the platform's own reasons, with the next step", () => {
+test("status explains each of the gateway's quarantine reasons, with the next step", () => {
   for (const reason of ["failures", "speed", "canary", "refused_prompts", "spot_check"]) {
     assert.notEqual(quarantineReason({ reason }), reason);
     assert.ok(!quarantineRemedy({ reason }).startsWith("fix the cause"), reason);
   }
 });
 
-test("status shows a quarantine's reason, evidence and next step, with control sequences escaped", async (t) => {
+test("status shows a quarantine's reason, evidence and next step, and escapes control sequences", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}/stats`] = {
     ...STATS,
@@ -49,7 +49,7 @@ test("status shows a quarantine's reason, evidence and next step, with control s
   ]);
 });
 
-test("status shows failed jobs as the reason of a quarantine, with evidence and next step", async (t) => {
+test("status shows evidence and next step of a quarantine that failed jobs caused", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const quarantine = {
     reason: "failures",
@@ -65,7 +65,7 @@ test("status shows failed jobs as the reason of a quarantine, with evidence and 
   ]);
 });
 
-test("status shows that a node takes fewer requests at once than its engine allows, and why", async (t) => {
+test("status shows that a node takes fewer requests at once than its engine allows, with the reason", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
   assert.equal(await run(status), 0);
@@ -80,7 +80,7 @@ test("status shows the progress of a new node's probation", async (t) => {
   assert.equal(terminal.lines.at(-1), "probation  7 of 20 good answers; until then one request at a time");
 });
 
-test("status shows that a node gets no work because of another node's quarantine, also in the list", async (t) => {
+test("status shows that a node gets no requests because of another node's quarantine, also in the list", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const withheld = "host_quarantine";
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "ready", connected: false, withheld };
@@ -100,7 +100,7 @@ test("status --json returns the gateway's answer with the node's name", async (t
   assert.deepEqual(terminal.json(), { ...STATS, name: "box" });
 });
 
-test("status --all lists every node and marks this machine's", async (t) => {
+test("status --all lists every node and marks the node of this machine", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other", models: [] }] };
   assert.equal(await run(status, "--all"), 0);
@@ -127,7 +127,7 @@ test("pause and resume change the node's state", async (t) => {
   });
 });
 
-test("status explains an unregistered machine, a foreign node and an invalid ID", async (t) => {
+test("status explains an unregistered machine, another account's node and an invalid ID", async (t) => {
   const { fails, logins, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}`] = refusal(404, "node_not_found", "No such node.");
   assert.match((await fails(status)).next ?? "", /register/);

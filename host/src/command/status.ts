@@ -1,4 +1,4 @@
-/** `tollgate-host status`: a node's standing, speed, and work today. */
+/** `tollgate-host status`: shows a node's state, speed, and today's requests. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -70,7 +70,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
   );
 }
 
-/** The nodes' figures, printed below their states. */
+/** The figures of all nodes, printed below the list of their states. */
 function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
   const shown = nodes.flatMap((node) => {
     const found = each.find((one) => one.node === node.id);
@@ -173,7 +173,8 @@ const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<S
     ? "no jobs yet"
     : `${count(failures)} in the last ${counted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
 
-const OUTDATED = "no work: a node on probation must accept requests before it has the prompt, which this agent cannot";
+const OUTDATED =
+  "no work: a node on probation must accept a request before it receives the prompt, which this agent version cannot do";
 
 const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
   [

@@ -1,24 +1,27 @@
 /**
- * Decides when this process ends: on a signal, on a message of its parent over IPC, or when that channel closes, so that a node never
- * outlives the process that started it.
+ * Decides when this process ends: on a signal, on a message of its parent process over IPC, or when that channel
+ * closes. A node thus never outlives the process that started it.
  */
 
-/** One Ctrl-C causes two signals: the terminal signals the whole process group, and some parents forward the signal. */
+/**
+ * A second signal within this time does not count. One Ctrl-C may arrive twice: the terminal signals the whole process
+ * group, and some parents forward the signal.
+ */
 const ECHO_MS = 500;
 
-/** The message to the parent: the node serves, or why it cannot. */
+/** The message to the parent process: the node is online, or the reason why it failed. */
 export type Report =
   | { type: "online"; node: string; engine: string; models: string[]; slots: number }
   | { type: "failed"; message: string };
 
 export interface Supervisor {
-  /** A parent process is connected over IPC. */
+  /** Whether a parent process is connected over IPC. */
   readonly hasParent: boolean;
   /** Resolves at the first request to stop. */
   readonly stopRequested: Promise<void>;
-  /** Aborts at the second request, to leave at once. */
+  /** Aborts at the second request to stop, which ends the process without waiting for jobs. */
   readonly hurry: AbortSignal;
-  /** Resolves when the parent has received it or has ended. */
+  /** Sends a message to the parent. Resolves when the parent has received it or has ended. */
   tell(report: Report): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ const TRIAL = {
   tps: 51.3,
 };
 
-test("try prints the text without control sequences, and the speed", async (t) => {
+test("try prints the speed, and the answer without control sequences", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = TRIAL;
   assert.equal(await run(tryNode), 0);
@@ -26,7 +26,7 @@ test("try prints the text without control sequences, and the speed", async (t) =
   );
 });
 
-test("try passes its options on and counts vectors", async (t) => {
+test("try sends its options to the gateway, and prints the number of vectors for an embedding model", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = {
     ...{ model: "embed-m3", text: "", vectors: { count: 1, width: 1024 }, finish_reason: null },
@@ -44,7 +44,7 @@ test("try prints a reasoning model's thinking before its answer", async (t) => {
   assert.deepEqual(terminal.lines.slice(0, 3), ["Six times seven.", "", "42"]);
 });
 
-test("try explains a node that does not serve, fails or has no models", async (t) => {
+test("try explains why a node that is disconnected, stalls or has no models gives no answer", async (t) => {
   const { fails, gateway } = await loggedIn(t);
   const path = `POST /nodes/${NODE}/try`;
   gateway.answers[path] = refusal(409, "node_state_conflict", "The node is not connected.");

@@ -1,4 +1,7 @@
-/** `tollgate-host try`: sends a free private request to one's own node, by the same path as a builder's. */
+/**
+ * `tollgate-host try`: sends a free private request to the host's own node, through the gateway like a builder's
+ * request.
+ */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -9,7 +12,7 @@ import { counted, milliseconds, perSecond } from "./format.ts";
 import type { Trial } from "./gateway/answers.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 
-/** The gateway's limit for a try. */
+/** The gateway's limit of output tokens for a try. */
 const TOKENS_MAX = 512;
 
 export const tryNode: Command = {
@@ -56,7 +59,7 @@ async function firstModel({ gateway }: Session, node: string): Promise<string> {
   return first;
 }
 
-// Removes only characters that could control the terminal from the answer.
+// Characters that could control the terminal. Only these are removed from the answer.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters but tab and newline
 const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 

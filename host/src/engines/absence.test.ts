@@ -20,20 +20,20 @@ async function findingAt(t: TestContext, answer: Answer, apiKey?: string): Promi
   return `${absence.cause}: ${absence.what.replace(new URL(url).host, "HOST")}`;
 }
 
-test("reports no absence for an engine that lists models and is ready", async (t) => {
+test("reports nothing missing for an engine that lists models and is ready", async (t) => {
   assert.equal(await findingAt(t, (_request, response) => json(response, { data: [] })), "none");
   const withoutHealth: Answer = ({ path }, response) => json(response, {}, path === "/v1/models" ? 200 : 404);
   assert.equal(await findingAt(t, withoutHealth), "none");
 });
 
-test("recognises an engine that is loading by its list or its health alone", async (t) => {
+test("recognizes an engine that is loading by its model list or by its health endpoint alone", async (t) => {
   const said = "loading: the engine at HOST is still loading its model (HTTP 503)";
   assert.equal(await findingAt(t, (_request, response) => json(response, {}, 503)), said);
   assert.equal(await findingAt(t, ({ path }, response) => json(response, {}, path === "/health" ? 503 : 200)), said);
   assert.match(await findingAt(t, (_request, response) => json(response, {}, 429)), /^loading: .*is overloaded/);
 });
 
-test("recognises a required or refused API key", async (t) => {
+test("recognizes that an API key is required, or that the given key is refused", async (t) => {
   for (const status of [401, 403]) {
     const refuses: Answer = (_request, response) => json(response, { error: "no" }, status);
     assert.equal(await findingAt(t, refuses), `key: the engine at HOST requires a key (HTTP ${status})`);
@@ -41,7 +41,7 @@ test("recognises a required or refused API key", async (t) => {
   }
 });
 
-test("recognises that proxies, web servers and our own gateway are not engines", async (t) => {
+test("recognizes that proxies, web servers and our own gateway are not engines", async (t) => {
   for (const status of [200, 403, 404, 502, 503])
     assert.equal(await findingAt(t, page(status)), `stranger: HOST is not an engine (HTTP ${status}, text/html)`);
   const away: Answer = (_request, response) => void response.writeHead(302, { location: "/login" }).end();
@@ -50,7 +50,7 @@ test("recognises that proxies, web servers and our own gateway are not engines",
   assert.match(await findingAt(t, ours), /^stranger: HOST is a Tollgate gateway, not an engine \(HTTP 401\)/);
 });
 
-test("recognises a closed port, an unknown name and a timeout", async (t) => {
+test("recognizes a closed port, an unknown host name and a timeout", async (t) => {
   const dead = await look(await deadAddress());
   assert.match(dead?.what ?? "", /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/);
   assert.match(dead?.next ?? "", /^start the engine/);

@@ -3,7 +3,9 @@ import type { Clock } from "../clock.ts";
 import { EngineHttp, type Reach } from "./engine-http.ts";
 
 export interface Absence {
-  /** `loading`: the model will be ready soon. `key`: an API key is required. `stranger`: the server is not an engine. */
+  /**
+   * `loading`: the model will be ready soon. `key`: an API key is required. `stranger`: the server is not an engine.
+   */
   cause: "loading" | "key" | "unreachable" | "stranger";
   url: string;
   /** The problem in one line. */
@@ -18,17 +20,17 @@ interface Looking {
   clock?: Clock | undefined;
 }
 
-/** Undefined if a server there lists models and is ready, like an engine. */
+/** Returns undefined if a server at the address lists models and is ready, as an engine does. */
 export async function absenceAt(url: string, { apiKey, probeMs, clock }: Looking): Promise<Absence | undefined> {
   const http = new EngineHttp({ url, apiKey, probeMs, clock });
   const list = await http.reach("/v1/models");
   const found = explain(list, http.host, apiKey !== undefined);
-  // llama-server lists its model before it is loaded, so only its health shows that.
+  // llama-server lists its model before it is loaded. Only its health endpoint shows that it is still loading.
   const absence = found ?? loading(await http.reach("/health"), http.host);
   return absence && { ...absence, url: http.root };
 }
 
-/** Engines answer in JSON even when not ready; an HTML page comes from a proxy. */
+/** Engines answer in JSON even when they are not ready, so an HTML page comes from a proxy. */
 const isPage = (reached: Reach): boolean => "status" in reached && reached.contentType.startsWith("text/html");
 
 type Finding = Omit<Absence, "url">;
@@ -57,7 +59,7 @@ function explain(reached: Reach, host: string, hasKey: boolean): Finding | undef
     return {
       cause: "key",
       what: `the engine at ${host} ${hasKey ? "refuses the key" : "requires a key"} (HTTP ${status})`,
-      next: "set TOLLGATE_ENGINE_KEY to the engine's key; tollgate-host elect remembers it",
+      next: "set TOLLGATE_ENGINE_KEY to the engine's key; tollgate-host elect stores the key",
     };
   if (status === 200 && !isPage(reached)) return undefined;
   return loading(reached, host) ?? stranger(status, contentType, host);

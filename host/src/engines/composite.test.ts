@@ -19,7 +19,7 @@ test("uses the first engine that has a model, and names which engine serves what
   assert.equal(both.slots, 3);
 });
 
-test("refuses jobs for a full engine while another engine still takes jobs", async () => {
+test("refuses jobs for a full engine while another engine still accepts jobs", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["mid-14b"], 1)]);
   const controller = new AbortController();
   const stalled = both.generate(chatJob('#script {"stall_after":0}'), new RecordingSink(), controller.signal);
@@ -31,7 +31,7 @@ test("refuses jobs for a full engine while another engine still takes jobs", asy
   assert.equal(both.refuses?.(chatJob("hi")), false);
 });
 
-test("routes jobs of both kinds to their engine", async () => {
+test("routes generations and embeddings to the engines that have their models", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["embed-m3"], 1)]);
   const sink = new RecordingSink();
   await both.generate(chatJob('#script {"text":"hello"}'), sink, never);

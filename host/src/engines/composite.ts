@@ -1,9 +1,9 @@
-/** Several engines as one: each model is served by the first engine that has it. */
+/** Combines several engines into one. Each model is served by the first engine that has it. */
 import type { Availability, Engine } from "./engine.ts";
 
 interface Member {
   engine: Engine;
-  /** The engine's models that no earlier engine has. */
+  /** The models that this engine serves: those that no earlier engine has. */
   models: string[];
   now: Availability;
   running: number;
@@ -46,7 +46,8 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         for (const stop of stops) stop?.();
       };
     },
-    // The agent counts the slots of all engines together; one engine may be full or unreachable while another is free.
+    // The agent counts the slots of all engines together, but one engine may be full or unreachable while another is
+    // free.
     refuses(job) {
       const { engine, running, now } = memberFor(job.model);
       return running >= (now.slotsMax ?? now.slots) || (engine.refuses?.(job) ?? false);
@@ -72,7 +73,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
     scoring: async (model) => byModel.get(model)?.engine.scoring?.(model),
     async score(job, sink, signal) {
       const member = memberFor(job.model);
-      if (member.engine.score === undefined) throw new Error(`the engine of ${job.model} does not score`);
+      if (member.engine.score === undefined) throw new Error(`the engine of ${job.model} cannot score answers`);
       member.running++;
       try {
         return await member.engine.score(job, sink, signal);

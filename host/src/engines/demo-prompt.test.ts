@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { chatTokens, completionTokens, type Tokenizer } from "./demo-prompt.ts";
 import type { ChatMessage } from "./engine.ts";
 
-/** Shows which parts are special tokens and which are user text. */
+/** A tokenizer that shows which parts are special tokens and which are user text. */
 const visible: Tokenizer<string> = { text: (text) => [`«${text}»`], marks: (text) => [text.replaceAll("\n", "↵")] };
 const chat = (messages: ChatMessage[], thinks = false): string => chatTokens(visible, messages, thinks).join("");
 
-test("maps roles to those that the model knows", () => {
+test("maps each role to one that the model knows", () => {
   const roles = ["system", "developer", "user", "assistant", "tool", "function"];
   assert.equal(
     chat(roles.map((role) => ({ role, content: "x" }))),
@@ -16,18 +16,18 @@ test("maps roles to those that the model knows", () => {
   );
 });
 
-test("escapes template markers in a user's text", () => {
+test("escapes the template's special tokens in a user's text", () => {
   assert.match(chat([{ role: "user", content: "<|end|>" }]), /«<\|end\|>»/);
 });
 
-test("switches thinking on by a line of the system message, which is added if missing", () => {
+test("switches thinking on by a line in the system message, which is added if there is none", () => {
   const on = chat([{ role: "user", content: "q" }], true);
   assert.ok(on.startsWith("<|system|>↵«reasoning: on»<|end|>↵<|user|>"), on);
   const joined = chat([{ role: "developer", content: "be brief" }], true);
   assert.ok(joined.startsWith("<|system|>↵«be brief\nreasoning: on»<|end|>↵"), joined);
 });
 
-test("uses a completion's prompt unchanged, and begins a document for an empty one", () => {
+test("uses a completion's prompt unchanged, and starts a new document if the prompt is empty", () => {
   assert.deepEqual(completionTokens(visible, "Once"), ["«Once»"]);
   assert.deepEqual(completionTokens(visible, ""), ["<|end|>"]);
 });

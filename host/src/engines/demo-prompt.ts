@@ -2,9 +2,9 @@
 import type { ChatMessage } from "./engine.ts";
 
 export interface Tokenizer<Token> {
-  /** Tokens of user text, which never become special tokens. */
+  /** Converts user text to tokens. The text never becomes special tokens. */
   text(text: string): Token[];
-  /** Tokens of the model's special marks, such as `<|user|>`. */
+  /** Converts the template's special marks, such as `<|user|>`, to tokens. */
   marks(text: string): Token[];
 }
 
@@ -23,7 +23,10 @@ export function chatTokens<Token>(
   return tokens;
 }
 
-/** In the training text each document began after the end of another, so an empty prompt continues from that mark. */
+/**
+ * In the training text, each document began after the end mark of another one. An empty prompt therefore continues
+ * after that mark.
+ */
 export function completionTokens<Token>(tokenizer: Tokenizer<Token>, prompt: string): Token[] {
   return prompt === "" ? tokenizer.marks("<|end|>") : tokenizer.text(prompt);
 }

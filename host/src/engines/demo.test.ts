@@ -23,7 +23,7 @@ async function ask(content: string, rest: Partial<GenerationJob> = {}) {
   return { sink, finish, text: sink.text("answer") };
 }
 
-test("chat: streams a real answer in many deltas", async () => {
+test("chat: streams generated text in many deltas", async () => {
   const { sink, finish, text } = await ask("What is the capital of France?");
   assert.match(text, /Paris/);
   assert.equal(finish, "stop");
@@ -31,7 +31,7 @@ test("chat: streams a real answer in many deltas", async () => {
   assert.doesNotMatch(text, /<\||think/);
 });
 
-test("keeps no part of a conversation for the next request", async () => {
+test("uses nothing of a conversation for the next request", async () => {
   const messages = [
     { role: "user", content: "My name is Ravi." },
     { role: "assistant", content: "Hello, Ravi! Nice to meet you." },
@@ -41,13 +41,13 @@ test("keeps no part of a conversation for the next request", async () => {
   assert.doesNotMatch((await ask("What is my name?")).text, /Ravi/);
 });
 
-test("completion: continues the raw text", async () => {
+test("completion: continues the prompt without a chat template", async () => {
   const { text, finish } = await ask("", { endpoint: "completion", input: { prompt: "The capital of Italy is" } });
   assert.match(text, /^ ?Rome/);
   assert.equal(finish, "stop");
 });
 
-test("gives the same answer for the same seed, another for another seed, and random ones without a seed", async () => {
+test("gives the same answer for the same seed, another answer for another seed, and random answers without a seed", async () => {
   const tell = async (seed?: number): Promise<string> =>
     (await ask(STORY, { sampling: seed === undefined ? {} : { temperature: 1, seed }, outputTokensMax: 32 })).text;
   const first = await tell(1);
@@ -62,13 +62,13 @@ test("ends the answer before a stop string", async () => {
   assert.equal(finish, "stop");
 });
 
-test("changes the answer with penalties", async () => {
+test("changes the answer when penalties are set", async () => {
   const plain = await ask(STORY, { outputTokensMax: 64 });
   const penalised = await ask(STORY, { sampling: { ...greedy, frequency_penalty: 2 }, outputTokensMax: 64 });
   assert.notEqual(penalised.text, plain.text);
 });
 
-test("separates the thinking of reason-32b; other models do not think", async () => {
+test("separates the thinking of reason-32b from its answer; other models do not think", async () => {
   const { sink, text } = await ask("What is 47 + 38?", { model: "reason-32b" });
   assert.ok(sink.text("reasoning").length > 10);
   assert.match(text, /85/);
@@ -89,7 +89,7 @@ test("ends the answer on cancellation and frees the slot", async () => {
   assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
 });
 
-test("runs two jobs at once, and refuses a third until a slot is free", async () => {
+test("runs two jobs at once, and refuses a third job until a slot is free", async () => {
   const [fox, count] = [new RecordingSink(), new RecordingSink()];
   const order: string[] = [];
   fox.heard = () => order.push("fox");
@@ -106,7 +106,7 @@ test("runs two jobs at once, and refuses a third until a slot is free", async ()
   assert.ok(order.lastIndexOf("count") > order.indexOf("fox") && order.lastIndexOf("fox") > order.indexOf("count"));
 });
 
-test("answers and embeds prompts up to any model's context, reading their beginning and end", async () => {
+test("accepts prompts up to any model's context for answers and embeddings, but reads only their beginning and end", async () => {
   const tokens = 32_768;
   const messages = [
     { role: "user", content: "fox ".repeat(tokens) },
@@ -119,10 +119,11 @@ test("answers and embeds prompts up to any model's context, reading their beginn
   assert.deepEqual([long?.length, short?.length], [1024, 1024]);
 });
 
-test("reports progress for a long prompt, and ends with length at the cap", async () => {
+test('reports progress for a long prompt, and finishes with "length" at the output cap', async () => {
   const prompt = "1, 2, 3, ".repeat(220);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt }, outputTokensMax: 8 });
-  // From 128 tokens on, the steps that read a prompt of 1,980 tokens at most double, so there are at least four.
+  // The prompt has 1,980 tokens. The first step reads up to 128 of them, and each step reads at most twice as many as
+  // the step before. There are thus at least four.
   assert.ok(sink.fractions.length >= 4);
   assert.deepEqual(
     sink.fractions.toSorted((a, b) => a - b),
@@ -136,7 +137,7 @@ const embed = (input: string[]): Promise<Float32Array[]> => {
   return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
 };
 
-test("embeddings: returns repeatable unit vectors of width 1,024 in order", async () => {
+test("embeddings: returns the same unit vectors of width 1,024 each time, in order", async () => {
   const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
   assert.ok(cat && dog && again);
   assert.equal(cat.length, 1024);

@@ -1,7 +1,7 @@
 /**
- * The built-in engine with this repository's tiny model, so that a fresh clone generates real text without a download. It replaces any
- * model of the catalogue, in demo quality. Of a long prompt it reads only the beginning and the end, because reading 32,768 tokens would
- * take minutes on one core.
+ * The built-in engine with this repository's tiny model. A fresh clone generates text with it, without a download. It
+ * stands in for any model of the catalogue, in demo quality. Of a long prompt it reads only the beginning and the end,
+ * because reading 32,768 tokens would take minutes on one core.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -22,11 +22,11 @@ const MODEL_SHA256 = "b8c1471eadbd1eb42fdd75b905eb47046ade582a6bbf9e5a4e104472c7
 const PROMPT_TOKENS_MAX = 2048;
 const BEGINNING_TOKENS = 256;
 const OUTPUT_TOKENS = 1024;
-/** At OpenAI's default of 1 such a small model produces nonsense. */
+/** At OpenAI's default of 1, a model of this size produces nonsense. */
 const TEMPERATURE = 0.7;
 const TOP_P = 0.95;
 const SLOTS = 2;
-/** The model's vectors have 256 values, the catalogue's embedding model 1,024. */
+/** The demo model's vectors have 256 values. Those of the catalogue's embedding model have 1,024. */
 const VECTOR_COPIES = 4;
 
 export interface DemoOptions {
@@ -46,14 +46,14 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     shorten,
     threads: 1,
     gpu: false,
-    // With flash attention, this model on a CPU reads up to twice as fast but writes up to three times slower.
+    // On a CPU, flash attention lets this model read up to twice as fast, but write up to three times slower.
     flashAttention: false,
     promptFormat: demoPromptFormat,
     samplingDefaults: { temperature: TEMPERATURE, topP: TOP_P },
     vector: widen,
     clock: options.clock ?? systemClock,
   });
-  // The engine replaces other models, so its own tokenizer must not be compared with theirs.
+  // The demo model stands in for other models, so its token counts must not be compared with theirs.
   const { tokens: _its, chatTokens: _own, ...rest } = engine;
   return rest;
 }
@@ -75,7 +75,7 @@ async function checkedFile(path: string): Promise<string> {
   return path;
 }
 
-/** Uses the model's own marks, because its switch for thinking is a line of the system message. */
+/** Uses the demo model's own prompt format, because a line of the system message switches thinking on. */
 function demoPromptFormat(model: LlamaModel): PromptFormat {
   const marks = thinkingMarks(model);
   const tokenizer: Tokenizer<Token> = {
@@ -102,8 +102,8 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
 }
 
 /**
- * Widens a vector to the catalogue's width: the model's own values four times, normalised. Angles between texts stay the same. Demo
- * quality: the vectors carry little meaning.
+ * Widens a vector to the catalogue's width by repeating the model's values four times, and normalizes it. Angles
+ * between texts stay the same. Demo quality: the vectors carry little meaning.
  */
 function widen(vector: readonly number[]): Float32Array {
   const wide = new Float32Array(vector.length * VECTOR_COPIES);

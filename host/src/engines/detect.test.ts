@@ -13,7 +13,7 @@ import { addressesFor, type EngineAddresses, findAbsences, findEngines, identify
 import { EngineHttp } from "./engine-http.ts";
 import { vllm } from "./profiles/vllm.ts";
 
-/** A clock on which no answer is late. */
+/** A clock that never moves, so no request times out. */
 const patient = new ManualClock();
 
 const STUBS = {
@@ -25,7 +25,7 @@ const STUBS = {
 } as const;
 const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
-/** Every kind of engine, each with one model, a context of 4,096 tokens and three slots. */
+/** A stub of every kind of engine, each with one model, a context of 4,096 tokens and three slots. */
 async function stubs(t: TestContext): Promise<EngineAddresses> {
   const stub = new StubEngine();
   stub.models = [{ name: "m", contextTokens: 4096 }];
@@ -37,7 +37,7 @@ async function stubs(t: TestContext): Promise<EngineAddresses> {
 const everywhere = (url: string): EngineAddresses =>
   Object.fromEntries(KINDS.map((kind) => [kind, url])) as EngineAddresses;
 
-/** A stub of Tollgate's gateway: refuses everything, with a request ID. */
+/** A stub of Tollgate's gateway. It refuses everything, and its responses have a request ID. */
 const tollgate: Answer = (request, response) => {
   const headers = { "x-request-id": "req_06dfkq2m7v8x9zabcdefghjkmn" };
   const error = { error: { message: "no key", type: "invalid_api_key", code: "invalid_api_key" } };
@@ -46,7 +46,7 @@ const tollgate: Answer = (request, response) => {
   else json(response, error, 401, headers);
 };
 
-test("derives vLLM's slots from its setting, its cache size or its observed concurrency", async (t) => {
+test("derives vLLM's slots from its setting, its cache size or the concurrency seen at work", async (t) => {
   const stub = new StubEngine();
   stub.slots = 100;
   const http = new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: patient });
@@ -65,7 +65,7 @@ test("derives vLLM's slots from its setting, its cache size or its observed conc
   assert.deepEqual(await capacity(), [5, 1]);
 });
 
-test("detects each engine at its default address with its models, context and slots where available", async (t) => {
+test("detects each engine at its default address with its models, and with context and slots if it reports them", async (t) => {
   const found = await findEngines(await stubs(t), patient);
   assert.deepEqual(
     found.map(({ name, kind, details, slots, slotsTold }) => [
@@ -85,7 +85,7 @@ test("detects each engine at its default address with its models, context and sl
   );
 });
 
-test("never mistakes one engine for another at any address", async (t) => {
+test("identifies each engine correctly at any address", async (t) => {
   const addresses = await stubs(t);
   for (const kind of KINDS) {
     const found = await findEngines(everywhere(addresses[kind]), patient);
@@ -94,18 +94,18 @@ test("never mistakes one engine for another at any address", async (t) => {
   }
 });
 
-test("reads the context but not the slots of LM Studio before 0.4", async (t) => {
+test("gets the context but not the slots from LM Studio before version 0.4", async (t) => {
   const stub = new StubEngine();
   const found = await identifyEngine(await stubServer(t, lmStudioStub(stub, "v0")), { clock: patient });
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
-test("does not offer a model that Ollama runs remotely, because prompts would leave this machine", async (t) => {
+test("does not offer a model that Ollama runs on another machine, because prompts would leave this one", async (t) => {
   const found = await identifyEngine(await stubServer(t, ollamaStub(new StubEngine())), { clock: patient });
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 
-test("detects nothing on a closed port, another service or our own gateway", async (t) => {
+test("detects no engine at a closed port, at another service or at our own gateway", async (t) => {
   const addresses = [
     await deadAddress(),
     await stubServer(t, tollgate),
@@ -117,7 +117,7 @@ test("detects nothing on a closed port, another service or our own gateway", asy
   }
 });
 
-test("gives up after one second when detecting an engine, and after five for a named address", async (t) => {
+test("gives up after one second when searching for engines, and after five seconds for a given address", async (t) => {
   let asked = Promise.withResolvers<void>();
   const url = await stubServer(t, () => asked.resolve());
   for (const [look, limitMs] of [
@@ -134,7 +134,7 @@ test("gives up after one second when detecting an engine, and after five for a n
     clock.advance(limitMs - 1);
     await turn(clock);
     assert.equal(over, false);
-    // Requests follow each other, each with its own timeout.
+    // The probes send several requests one after the other, each with its own timeout.
     while (!over) {
       asked = Promise.withResolvers();
       clock.advance(limitMs);
@@ -145,7 +145,7 @@ test("gives up after one second when detecting an engine, and after five for a n
   }
 });
 
-test("detects an unknown OpenAI-compatible engine by its model list, with its key", async (t) => {
+test("detects an unknown OpenAI-compatible engine by its model list, using its API key", async (t) => {
   const url = await stubServer(t, (request, response) => {
     if (request.headers.authorization !== "Bearer k") json(response, {}, 401);
     else if (request.path === "/v1/models") json(response, { data: [{ id: "m" }] });
@@ -156,7 +156,7 @@ test("detects an unknown OpenAI-compatible engine by its model list, with its ke
   assert.equal(await identifyEngine(url, { clock: patient }), undefined);
 });
 
-test("notes problems for the host: short contexts, estimated slots, engine quirks", async (t) => {
+test("notes limitations for the host: short contexts, estimated slots, engine quirks", async (t) => {
   const { ollama, llamaServer, lmStudio } = await stubs(t);
   const models = new Map([["tiny-3b", "m"]]);
   const notes = async (url: string, slots?: number): Promise<string[]> => {
@@ -176,7 +176,7 @@ test("notes problems for the host: short contexts, estimated slots, engine quirk
   assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may truncate/);
 });
 
-test("waits for a llama-server that lists a model which is still loading", async (t) => {
+test("reports a llama-server as loading, not as found, while its model is still loading", async (t) => {
   const stub = new StubEngine();
   const serve = llamaServerStub(stub);
   let loading = true;
@@ -195,7 +195,7 @@ test("waits for a llama-server that lists a model which is still loading", async
   assert.deepEqual(await findAbsences(everywhere(url), patient), []);
 });
 
-test("looks for engines where they were elected, and lets OLLAMA_HOST override Ollama's address", () => {
+test("looks for engines at their addresses from the election, and lets OLLAMA_HOST override Ollama's address", () => {
   const remembered = { ollama: "http://127.0.0.1:1", "llama-server": "http://127.0.0.1:2", unheardOf: "http://x" };
   assert.deepEqual(addressesFor({}, remembered), {
     ...addressesFor({}),

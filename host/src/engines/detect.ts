@@ -1,4 +1,7 @@
-/** Finds engines that run on this machine. Each is identified by an API call that only it answers, with a short timeout. */
+/**
+ * Finds engines that run on this machine. Each kind is identified by an API call that only this kind answers, with a
+ * short timeout.
+ */
 import type { Clock } from "../clock.ts";
 import { type Absence, absenceAt } from "./absence.ts";
 import { EngineHttp } from "./engine-http.ts";
@@ -15,32 +18,35 @@ const TIMEOUT_MS = 1_000;
 const NAMED_TIMEOUT_MS = 5_000;
 
 export interface FoundEngine {
-  /** `ollama at 127.0.0.1:11434`. */
+  /** The name for logs and screens, such as `ollama at 127.0.0.1:11434`. */
   name: string;
   url: string;
   kind: EngineKindName;
   profile: EngineProfile;
-  /** The names of its models. */
+  /** The names of the engine's models. */
   models: string[];
   /** The engine's details of these models. */
   details: EngineModel[];
-  /** The number of requests it runs at once; more would queue inside it and seem stalled. */
+  /**
+   * The number of requests that the engine runs at once. Further requests would queue inside the engine and seem
+   * stalled.
+   */
   slots: number;
-  /** Whether the engine reported its slots; otherwise they are a low assumption. */
+  /** Whether the engine reported its slots. If not, `slots` is a low assumption. */
   slotsTold: boolean;
 }
 
-/** In order of preference. */
+/** Sorted by preference. */
 const KNOWN = { ollama, llamaServer, lmStudio, vllm, mlx };
 
 export type EngineAddresses = Record<keyof typeof KNOWN, string>;
 
-/** The addresses at the time of the election, by kind of engine. */
+/** The addresses stored when the models were elected, by kind of engine. */
 export type RememberedAddresses = Readonly<Record<string, string>>;
 
 const KINDS = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
 
-/** The addresses to search: from `OLLAMA_HOST`, from the election, or the usual ones. */
+/** The addresses to search: from `OLLAMA_HOST`, else from the election, else the default ones. */
 export function addressesFor(
   env: { OLLAMA_HOST?: string | undefined },
   remembered: RememberedAddresses = {},
@@ -50,7 +56,7 @@ export function addressesFor(
   return { ...found, ollama: ollamaAddress(env.OLLAMA_HOST) ?? found.ollama };
 }
 
-/** Every engine that answers, in order of preference. */
+/** Returns every engine that answers, in order of preference. */
 export async function findEngines(addresses: EngineAddresses, clock?: Clock): Promise<FoundEngine[]> {
   const found = await Promise.all(
     KINDS.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS, clock }))),
@@ -58,7 +64,7 @@ export async function findEngines(addresses: EngineAddresses, clock?: Clock): Pr
   return found.filter((engine) => engine !== undefined);
 }
 
-/** Why no engine was found at these addresses. */
+/** Explains why no engine was found at these addresses. */
 export async function findAbsences(addresses: EngineAddresses, clock?: Clock): Promise<Absence[]> {
   const urls = [...new Set(Object.values(addresses))];
   const found = await Promise.all(urls.map((url) => absenceAt(url, { probeMs: TIMEOUT_MS, clock })));
@@ -67,7 +73,7 @@ export async function findAbsences(addresses: EngineAddresses, clock?: Clock): P
 
 const LISTED_MAX = 10;
 
-/** One line per address: its usual engines, and what answered there. */
+/** One line per searched address: the engines usually found there, and what answered. */
 export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], absences: Absence[]): string[] {
   return [...new Set(Object.values(addresses))].map((url) => {
     const engine = found.find((one) => one.url === url);
@@ -75,15 +81,15 @@ export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], a
       return `${engine.name} lists ${engine.models.slice(0, LISTED_MAX).join(", ") || "no model"}`;
     const kinds = KINDS.filter((kind) => addresses[kind] === url).map((kind) => KNOWN[kind].kind);
     const absence = absences.find((one) => one.url === url);
-    return `${kinds.join(", ")}: ${absence?.what ?? `the server at ${new URL(url).host} is another engine`}`;
+    return `${kinds.join(", ")}: ${absence?.what ?? `the server at ${new URL(url).host} is a different engine`}`;
   });
 }
 
-/** The same for a given address. */
+/** Explains why no engine was found at an address that the user gave. */
 export const absenceAtNamed = (url: string, apiKey: string | undefined, clock?: Clock): Promise<Absence | undefined> =>
   absenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });
 
-/** The engine at a given address, of any kind; undefined if none answers. */
+/** Identifies the engine at a given address. Undefined if no engine answers. */
 export async function identifyEngine(
   url: string,
   options: { apiKey?: string | undefined; clock?: Clock } = {},
@@ -111,13 +117,16 @@ async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundE
   };
 }
 
-/** llama-server lists its model while it is still loading. */
+/** llama-server already lists its model while the model is loading. */
 async function isLoading(http: EngineHttp): Promise<boolean> {
   const health = await http.reach("/health");
   return "status" in health && health.status === 503;
 }
 
-/** Notes for the host about an engine that will serve these models (catalogue id → engine's name), one line each. */
+/**
+ * Notes for the host about an engine that will serve these models, one line each. The map is from catalogue ID to the
+ * engine's name.
+ */
 export function notesOn(
   engine: FoundEngine,
   models: ReadonlyMap<string, string>,
@@ -134,18 +143,18 @@ export function notesOn(
   }
   if (!engine.slotsTold && slotsSet === undefined)
     notes.push(
-      `${engine.kind} does not report how many requests it runs at once; assuming ${engine.slots}. --slots sets it`,
+      `${engine.kind} does not report how many requests it runs at once; assuming ${engine.slots}. Use --slots to change this number`,
     );
   return [...notes, ...(engine.profile.caveats ?? [])];
 }
 
-/** The address in `OLLAMA_HOST` if it is on this machine. */
+/** The address in `OLLAMA_HOST`. Undefined if it is on another machine. */
 export function ollamaAddress(host: string | undefined): string | undefined {
   if (host === undefined || host === "") return undefined;
   const text = /^https?:\/\//.test(host) ? host : `http://${host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return undefined;
-  // A server that listens on every address is reached on loopback.
+  // 0.0.0.0 means that the server listens on every address. A client connects to it on loopback.
   const name = url.hostname === "0.0.0.0" ? "127.0.0.1" : url.hostname;
   const loopback = name === "localhost" || name === "[::1]" || name.startsWith("127.");
   const port = /:\d+\/?$/.test(text) ? url.port || "80" : "11434";

@@ -19,7 +19,7 @@ function harness(
   options: { names?: Map<string, string>; slots?: number; works?: (model: string) => Promise<boolean> } = {},
 ) {
   const clock = new ManualClock();
-  /** Times the health requests: answers are late only where a test wants it. */
+  /** Times the health requests. Answers are late only if the test advances this clock. */
   const httpClock = new ManualClock();
   const seen: Availability[] = [];
   const health = new EngineHealth({
@@ -33,7 +33,7 @@ function harness(
     clock,
   });
   const stop = health.watch((now) => seen.push(now));
-  /** Waits for the check in flight and returns the wait until the next one. */
+  /** Waits for the running check and returns the wait until the next one. */
   const looked = async (): Promise<number> => {
     while (clock.nextInMs === undefined) await turn(clock);
     return clock.nextInMs;
@@ -43,7 +43,7 @@ function harness(
 
 async function engine(t: TestContext) {
   const stub = new StubEngine();
-  /** `asked` resolves when a request hangs. */
+  /** `asked` resolves when a request arrives that the stub does not answer. */
   const state = { hangs: false, asked: Promise.withResolvers<void>() };
   const answer = llamaServerStub(stub);
   const url = await stubServer(t, (request, response) => {
@@ -70,7 +70,7 @@ test("checks a healthy engine every five seconds, and reports only changes", asy
   assert.equal(clock.nextInMs, undefined);
 });
 
-test("checks an unreachable engine soon and then less and less often, down to the healthy interval", async () => {
+test("checks an unreachable engine again soon, and then less and less often, down to the interval of a healthy one", async () => {
   const { clock, seen, stop, looked } = harness(await deadAddress());
   const waits: number[] = [];
   for (let i = 0; i < 8; i++) {
@@ -82,7 +82,7 @@ test("checks an unreachable engine soon and then less and less often, down to th
   stop();
 });
 
-test("gives a slow engine three tries", async (t) => {
+test("counts an engine as unreachable only after three slow answers", async (t) => {
   const { state, url } = await engine(t);
   const { clock, httpClock, seen, stop, looked } = harness(url);
   const late = async (): Promise<number> => {
@@ -104,7 +104,7 @@ test("gives a slow engine three tries", async (t) => {
   stop();
 });
 
-test("checks immediately on request, and once more if requested again meanwhile", async (t) => {
+test("checks immediately on request, and once more if another request arrives during the check", async (t) => {
   const { stub, url } = await engine(t);
   const { clock, seen, health, stop, looked } = harness(url);
   await looked();
@@ -118,7 +118,7 @@ test("checks immediately on request, and once more if requested again meanwhile"
   stop();
 });
 
-test("keeps configured slots; a model that was never listed counts as available whenever its engine is", async (t) => {
+test("keeps configured slots, and counts a model that was never listed as available whenever its engine is", async (t) => {
   const { stub, url } = await engine(t);
   const names = new Map([
     ["tiny-3b", NAME],
@@ -135,7 +135,7 @@ test("keeps configured slots; a model that was never listed counts as available 
   later.stop();
 });
 
-test("limits an engine that was full to its concurrency at that time, for one minute", async (t) => {
+test("limits an engine that was full to the jobs it ran at that time, for one minute", async (t) => {
   const stub = new StubEngine();
   stub.slots = 5;
   const clock = new ManualClock();
@@ -166,7 +166,7 @@ test("limits an engine that was full to its concurrency at that time, for one mi
   stop();
 });
 
-test("tests a doubtful model once, and hides only that model while it fails", async (t) => {
+test("tests a model once after a failed job, and withdraws only that model while the test fails", async (t) => {
   const { url } = await engine(t);
   const names = new Map([
     ["tiny-3b", NAME],

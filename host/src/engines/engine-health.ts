@@ -1,7 +1,7 @@
 /**
- * Whether an engine is reachable, and with which models: checked every few seconds, at once after a job failed, and more often while it is
- * unreachable. So a node gets no jobs while its engine restarts, and then serves again. A server that answers while its model is dead is
- * detected by failing jobs (model-doubts.ts).
+ * Tracks whether an engine is reachable, and with which models. It checks every few seconds, at once after a job
+ * failed, and more often while the engine is unreachable. A node thus gets no jobs while its engine restarts, and
+ * serves again afterwards. If the server answers but a model does not work, failed jobs reveal it (model-doubts.ts).
  */
 import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
@@ -11,24 +11,27 @@ import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
 
 const CHECK_EVERY_MS = 5_000;
 const CHECK_AGAIN_MS_MIN = 250;
-/** A busy engine may answer slowly; after this many slow answers in a row it counts as frozen. */
+/** A busy engine may answer slowly. After this many slow answers in a row, it counts as frozen. */
 const SLOW_MAX = 3;
 const SLOW_AGAIN_MS = 1_000;
-/** After an engine was full, it gets no more jobs than it ran at that time, for this long. */
+/** For this long after an engine was full, it gets no more jobs than it was running then. */
 const CROWDED_MS = 60_000;
 
 interface EngineHealthOptions {
   http: EngineHttp;
   profile: EngineProfile;
-  /** Catalogue id → the engine's name for the model. */
+  /** The engine's model names by catalogue ID. */
   names: ReadonlyMap<string, string>;
-  /** The engine's abilities when it was found. */
+  /** The models and slots of the engine when it was found. */
   first: Availability;
-  /** The models it listed then. A model that it never listed counts as available whenever the engine is. */
+  /**
+   * The models that the engine listed when it was found. A model that it never listed counts as available whenever the
+   * engine is.
+   */
   listed: readonly string[];
-  /** The host's own setting of slots, which overrides the engine's. */
+  /** The number of slots that the host set. It overrides the engine's own number. */
   slots: number | undefined;
-  /** Whether the model serves a minimal job. */
+  /** Runs a minimal job and returns whether the model answers. */
   works: (model: string) => Promise<boolean>;
   clock: Clock;
 }
@@ -39,7 +42,7 @@ export class EngineHealth {
   readonly #listed: ReadonlySet<string>;
   readonly #doubts: ModelDoubts;
   #now: Availability;
-  /** The engine's latest report; initially from when it was found. */
+  /** The engine's latest report. At first, the report from when it was found. */
   #facts: EngineFacts | undefined;
   #crowded: { slots: number; until: number } | undefined;
   #checking = false;
@@ -72,12 +75,12 @@ export class EngineHealth {
     };
   }
 
-  /** A job of this model failed, so the model is tested. */
+  /** Tests a model of which a job failed. */
   doubt(model: string): void {
     if (this.#listeners.size > 0) this.#doubts.doubt(model);
   }
 
-  /** Checks now, because a job could not reach the engine. */
+  /** Checks the engine now, because a job could not reach it. */
   check(): void {
     if (this.#listeners.size === 0) return;
     if (this.#checking) {
@@ -97,7 +100,7 @@ export class EngineHealth {
   /** Checks the engine and returns the wait until the next check. */
   async #examine(): Promise<number> {
     const { http, profile } = this.#options;
-    // The server may have closed a kept-alive connection, so only a second failure counts.
+    // The server may have closed an idle connection, so only a second failure counts.
     const first = await http.probe(profile.healthPath);
     const liveness = first === "away" ? await http.probe(profile.healthPath) : first;
     this.#slow = liveness === "slow" ? this.#slow + 1 : 0;
@@ -115,10 +118,11 @@ export class EngineHealth {
 
   #noticeCrowd(facts: EngineFacts | undefined): void {
     const now = this.#options.clock.monotonic();
-    // Another engine may have replaced it.
+    // After an outage, another engine may run at this address, so the old limit no longer applies.
     if (facts === undefined || now >= (this.#crowded?.until ?? 0)) this.#crowded = undefined;
     if (facts?.crowdedAt === undefined) return;
-    // Requests may also wait briefly in an engine that is not full, so the highest number seen running is closer to its capacity.
+    // Requests may wait briefly even in an engine that is not full. The highest number seen running is therefore closer
+    // to its capacity.
     const slots = Math.max(1, facts.crowdedAt, this.#crowded?.slots ?? 0);
     this.#crowded = { slots, until: now + CROWDED_MS };
   }

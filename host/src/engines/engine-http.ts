@@ -1,4 +1,7 @@
-/** HTTP requests to an engine: limited responses, no redirects, and failures as EngineErrors. */
+/**
+ * Sends HTTP requests to an engine. Responses are limited in size, redirects are refused, and failures become
+ * EngineErrors.
+ */
 import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
@@ -15,10 +18,10 @@ export class EngineAway extends EngineError {
   override name = "EngineAway";
 }
 
-/** The engine is overloaded: it generated nothing, and a retry may succeed. */
+/** The engine is overloaded. It has generated nothing, and a retry may succeed. */
 export class EngineBusy extends EngineError {
   override name = "EngineBusy";
-  /** The engine's Retry-After, if any. */
+  /** The delay from the engine's Retry-After header, if any. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, retryAfterMs: number | undefined) {
     super("engine", `the engine is overloaded or still loading (HTTP ${status})`);
@@ -27,14 +30,14 @@ export class EngineBusy extends EngineError {
 }
 
 /**
- * The engine refused the request. Its message may quote the prompt, so only the status and a fixed code are passed on. The message shows
- * whether the prompt was too long, or the output format unsupported.
+ * The engine refused the request. Its message may quote the prompt, so only the status and a fixed code are passed on.
+ * The message is only searched for signs that the prompt was too long or the output format is unsupported.
  */
 export class EngineRefused extends EngineError {
   override name = "EngineRefused";
-  /** The error concerns this request only; others may succeed. */
+  /** Whether the error concerns only this request, so that others may succeed. */
   readonly aboutRequest: boolean;
-  /** The error concerns the output format. */
+  /** Whether the error concerns the output format. */
   readonly aboutFormat: boolean;
   constructor(status: number, body: string) {
     const requests = status === 400 || status === 413 || status === 422;
@@ -47,10 +50,13 @@ export class EngineRefused extends EngineError {
   }
 }
 
-/** `answers`: an HTTP server answers without an error. `slow`: no answer in time. `away`: nothing listens. */
+/**
+ * `answers`: an HTTP server responds without an error. `slow`: no response in time. `away`: nothing listens at the
+ * address.
+ */
 export type Liveness = "answers" | "slow" | "away";
 
-/** The status and type of an answer, or the reason for none: a timeout, or an error code. */
+/** The status and content type of a response, or the reason why there was none: a timeout or an error code. */
 export type Reach = { status: number; contentType: string; isTollgate: boolean } | { late: boolean; reason: string };
 
 interface Answer<T> {
@@ -63,12 +69,12 @@ interface HttpOptions {
   url: string;
   apiKey?: string | undefined;
   probeMs?: number | undefined;
-  /** Times the health requests. */
+  /** The clock for timeouts of health requests. */
   clock?: Clock | undefined;
 }
 
 export class EngineHttp {
-  /** `http://host:port` with any path before `/v1`. */
+  /** The address without `/v1`: `http://host:port`, possibly with a path. */
   readonly root: string;
   readonly #headers: Record<string, string>;
   readonly #probeMs: number;
@@ -86,14 +92,14 @@ export class EngineHttp {
     return new URL(this.root).host;
   }
 
-  /** A quick request. Undefined if no valid answer arrives in time. */
+  /** Sends a quick request. Undefined if no valid response arrives in time. */
   async ask<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<Answer<T> | undefined> {
     const answer = await this.#question(path, body);
     const result = schema.safeParse(parseJson(answer?.text ?? ""));
     return answer && result.success ? { json: result.data, headers: answer.headers } : undefined;
   }
 
-  /** Like `ask`, for lines of plain text. */
+  /** Like `ask`, but returns the lines of a plain-text response. */
   async lines(path: string): Promise<string[] | undefined> {
     return (await this.#question(path, undefined))?.text.split("\n");
   }
@@ -104,7 +110,7 @@ export class EngineHttp {
     return reached.late ? "slow" : "away";
   }
 
-  /** The status with which a path is answered. */
+  /** Requests a path and returns the status of the response. */
   async reach(path: string): Promise<Reach> {
     let late = false;
     const limit = new AbortController();
@@ -125,8 +131,9 @@ export class EngineHttp {
   }
 
   /**
-   * Posts a job. `take` receives the bytes of a successful response and returns whether it wants more. Resolves when it does not (`enough`,
-   * `cut`), or when the response is complete (`over`) or breaks off (`broken`).
+   * Posts a job. `take` receives the bytes of a successful response and returns whether it wants more. The call
+   * resolves when `take` wants no more (`enough`, `cut`), when the response is complete (`over`) or when it breaks off
+   * (`broken`).
    */
   async post(
     path: string,
@@ -141,7 +148,7 @@ export class EngineHttp {
       status = head.status;
       if (status >= 200 && status < 300) return take;
       retryAfter = head.fields.get("retry-after");
-      // A job is never redirected, because the host chose this address.
+      // Redirects are not followed, because the host chose this address for prompts.
       return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
     });
     if (status >= 200 && status < 300) return end;
@@ -151,7 +158,7 @@ export class EngineHttp {
     throw new EngineRefused(status, text);
   }
 
-  /** Like `post`, for a complete response. */
+  /** Like `post`, but collects the complete response. */
   async postForText(path: string, body: object, signal: AbortSignal, bytesMax: number): Promise<string> {
     const text = new BoundedText(bytesMax);
     return text.whole(await this.post(path, body, signal, (bytes) => text.take(bytes)));
@@ -165,7 +172,7 @@ export class EngineHttp {
       const text = await readText(response, PROBE_BYTES_MAX);
       return response.ok && !isTollgate(response) ? { text, headers: response.headers } : undefined;
     } catch {
-      return undefined; // The server is missing, slow or not an engine.
+      return undefined; // There is no server, or it is too slow or not an engine.
     } finally {
       cancelTimer();
     }
@@ -191,12 +198,12 @@ export class EngineHttp {
         },
       };
       return await jobs.post(request).catch((error: unknown) => {
-        // The server closed a reused connection meanwhile, so a new one is tried.
+        // The server may have closed the reused connection just before, so the request is repeated on a new one.
         if (takes || signal.aborted || !isBrokenSocket(error)) throw error;
         return jobs.post({ ...request, fresh: true });
       });
     } catch (cause) {
-      // `take` reports errors within the response.
+      // Errors after the response began are reported by `take`.
       if (takes) throw cause;
       throw new EngineAway("engine", "the engine does not respond", { cause });
     }
@@ -228,7 +235,7 @@ function codeOf(error: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : "the connection failed";
 }
 
-/** The URL without a trailing slash or `/v1`. */
+/** Removes a trailing slash or `/v1` from a URL. */
 export function rootAddress(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
@@ -249,7 +256,7 @@ class BoundedText {
     return "more";
   }
 
-  /** An incomplete response is the engine's failure. */
+  /** The response's text. An incomplete response is the engine's failure. */
   whole(end: "enough" | "cut" | "over" | "broken"): string {
     if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
     const cause = new Error(end === "broken" ? "the connection was lost" : "the response is too large");
@@ -257,7 +264,9 @@ class BoundedText {
   }
 }
 
-/** An error within a stream. LM Studio reports a too long prompt this way, after status 200. */
+/**
+ * Converts an error event within a stream. LM Studio reports a prompt that is too long in this way, after status 200.
+ */
 export function streamError(error: unknown): EngineError {
   return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
     ? new EngineError("prompt", "the prompt does not fit the engine's context (reported in the stream)")
@@ -283,5 +292,5 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : undefined;
 }
 
-/** Our own gateway uses one of the common ports too, and would dispatch the job back to this node. */
+/** Our own gateway also uses one of the engines' usual ports. It would dispatch the job back to this node. */
 const isTollgate = (response: Response): boolean => response.headers.get("x-request-id")?.startsWith("req_") ?? false;

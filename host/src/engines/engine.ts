@@ -1,6 +1,6 @@
 /**
- * The port between the agent and an engine. An engine runs jobs, several at once up to its slots, and writes to a sink. It never counts
- * tokens for billing: the gateway does.
+ * The port between the agent and an engine. An engine runs several jobs at once, up to its slots, and writes output to
+ * a sink. Only the gateway counts tokens for billing.
  */
 import type { Channel, Endpoint, OutputFormat, Sampling, Score, ScoringKind } from "@tollgate/protocol/frames.ts";
 
@@ -10,28 +10,28 @@ export interface ChatMessage {
 }
 
 export interface GenerationJob {
-  /** The job's ID on the wire: the request's suffix and the number of the attempt, from 1. */
+  /** The job's ID on the wire: the request ID's suffix and the attempt's number, which starts at 1. */
   id: string;
   attempt: number;
-  /** The catalogue's model id, e.g. `reason-32b`. */
+  /** The model's ID in the catalogue, such as `reason-32b`. */
   model: string;
   endpoint: Exclude<Endpoint, "embedding">;
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
   outputTokensMax: number;
-  /** The required format of the answer. Only for models whose engine passed the format check. */
+  /** The required format of the answer. Only set for models whose engine passed the format check. */
   format?: OutputFormat | undefined;
-  /** The client does not stream, so output can be sent in larger parts. */
+  /** Whether output can be sent in larger parts, because the client does not stream. */
   gathers?: boolean | undefined;
   score?: Score | undefined;
 }
 
-/** Another node's answer: the engine scores it and generates nothing. */
+/** A job in which the engine scores another node's answer and generates nothing. */
 export interface ScoringJob extends GenerationJob {
   score: Score;
 }
 
-/** Natural logarithms of probabilities, as in the `scored` frame. */
+/** Natural logarithms of the probabilities, as in the protocol's `scored` frame. */
 export type Logprobs = (number | null)[];
 
 export interface EmbeddingJob {
@@ -47,11 +47,17 @@ export type Finish = "stop" | "length";
 
 export interface Sink {
   delta(channel: Channel, text: string): void;
-  /** Prefill progress, 0 to 1. Until the first output it tells the gateway that the engine is working. */
+  /**
+   * Reports the processed fraction of the prompt, 0 to 1. Until the first output, this shows the gateway that the
+   * engine is working.
+   */
   progress(fraction: number): void;
 }
 
-/** The engine could not serve the job, which is reported as a `failed` frame. The message contains no prompt or output. */
+/**
+ * The engine could not serve the job. The agent reports this as a `failed` frame, so the message contains no prompt or
+ * output.
+ */
 export class EngineError extends Error {
   override name = "EngineError";
   readonly blame: "engine" | "prompt";
@@ -61,55 +67,65 @@ export class EngineError extends Error {
   }
 }
 
-/** An engine's current abilities. */
+/** The models and slots that an engine offers now. */
 export interface Availability {
-  /** The number of jobs that it runs at once; 0 while it is unreachable. */
+  /** The number of jobs that the engine runs at once; 0 while it is unreachable. */
   slots: number;
-  /** The number that it accepts, if it gets fewer jobs because it left long gaps between tokens. */
+  /**
+   * The number of jobs that the engine accepts. Only set if `slots` was reduced because of long gaps between tokens.
+   */
   slotsMax?: number;
   models: string[];
 }
 
 export interface Engine {
-  /** The name for logs and screens: `demo`, `scripted`, `ollama at 127.0.0.1:11434`. */
+  /** The name for logs and screens, such as `demo`, `scripted` or `ollama at 127.0.0.1:11434`. */
   readonly name: string;
-  /** How many jobs it runs at once. */
+  /** The number of jobs that the engine runs at once. */
   readonly slots: number;
-  /** The catalogue models it can serve, of those it was asked for. */
+  /** The requested catalogue models that the engine can serve. */
   readonly models: string[];
-  /** Notes for the host, one line each: a context that is too short, slots that are a guess. */
+  /** Notes for the host, one line each, such as a context that is too short or an estimated number of slots. */
   readonly notes?: readonly string[];
   /**
-   * Only for engines that can become unreachable and return: reports every change of their abilities until the returned function is called.
-   * Until the first report `slots` and `models` apply.
+   * Reports every change of the offered models and slots until the returned function is called. Until the first report,
+   * `slots` and `models` apply. Only for engines that can become unreachable and return.
    */
   watch?(changed: (now: Availability) => void): () => void;
   /**
-   * The model's token IDs for a text, without added tokens. Undefined if the engine does not report them. Not used for billing: they show
-   * whether the gateway counts like this engine.
+   * The model's token IDs for a text, without added tokens. Undefined if the engine does not report them. Not used for
+   * billing, but to test whether this engine and the gateway count the same tokens.
    */
   tokens?(model: string, text: string): Promise<number[] | undefined>;
   /**
-   * The engine's token count of a chat, including its template. Undefined if it does not report it; rejects with EngineError. Not used for
-   * billing.
+   * The engine's token count of a chat, including its template. Undefined if the engine does not report it; rejects
+   * with EngineError. Not used for billing.
    */
   chatTokens?(model: string, messages: ChatMessage[], signal: AbortSignal): Promise<number | undefined>;
   /**
-   * Whether the engine enforces output formats for the model, by a short generation that asks for something else. Rejects if the engine
-   * does not answer. Absent: it cannot.
+   * Tests whether the engine enforces output formats for the model: a short generation whose prompt asks for something
+   * else. Rejects if the engine does not answer. Absent for engines without output formats.
    */
   keepsFormat?(model: string): Promise<boolean>;
-  /** The JSON Schema keywords that it enforces for a model with formats. Undefined: unknown. */
+  /** The JSON Schema keywords that the engine enforces for a model. Undefined if they are unknown. */
   schemaKeywords?(model: string): readonly string[] | undefined;
-  /** How the engine scores an answer of the model, by a test. Undefined if it cannot; rejects if it does not answer. Absent: it cannot. */
+  /**
+   * Tests how the engine scores answers with the model. Undefined if it cannot; rejects if the engine does not answer.
+   * Absent for engines that cannot score.
+   */
   scoring?(model: string): Promise<ScoringKind | undefined>;
-  /** Only if `scoring` found a way. Rejects with EngineError. Stops early and resolves when `signal` aborts. */
+  /**
+   * Scores an answer. Only called if `scoring` found a way. Rejects with EngineError. Resolves early when `signal`
+   * aborts.
+   */
   score?(job: ScoringJob, sink: Pick<Sink, "progress">, signal: AbortSignal): Promise<Logprobs>;
-  /** True: the engine cannot take this job now, although a slot is free. Called before the job is accepted. */
+  /** Returns true if the engine cannot take this job now, even if a slot is free. Called before the job is accepted. */
   refuses?(job: EngineJob): boolean;
-  /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */
+  /**
+   * Generates an answer. Resolves when it is complete; rejects with EngineError. Resolves early when `signal` aborts.
+   */
   generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }>;
-  /** Yields one vector per input, in order. Stops early when `signal` aborts. */
+  /** Yields one vector per input, in order. Ends early when `signal` aborts. */
   embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncIterable<Float32Array>;
   close(): Promise<void>;
 }

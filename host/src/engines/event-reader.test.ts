@@ -7,7 +7,7 @@ import { generic } from "./profiles/generic.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { Dialect, StreamEvent } from "./profiles/profile.ts";
 
-/** A reader's result or error for an event. */
+/** Reads an event and returns the result or the error's text. */
 function outcome(read: (data: string) => StreamEvent, data: string): StreamEvent | string {
   try {
     return read(data);
@@ -17,7 +17,7 @@ function outcome(read: (data: string) => StreamEvent, data: string): StreamEvent
   }
 }
 
-/** The reader must return the same as the dialect alone. */
+/** Asserts that the reader returns the same as parsing every event. */
 function assertSame(dialect: Dialect, events: readonly string[]): void {
   const reader = new EventReader(dialect.read);
   for (const data of events) {
@@ -33,7 +33,7 @@ function assertSame(dialect: Dialect, events: readonly string[]): void {
 const chunk = (delta: object, more: object = {}): string =>
   JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: null }], ...more });
 
-test("parses events once when they differ only in their text", () => {
+test("parses only the first of several events that differ only in their text", () => {
   let parsed = 0;
   const reader = new EventReader((data) => {
     parsed++;
@@ -47,11 +47,11 @@ test("parses events once when they differ only in their text", () => {
   assert.equal(parsed, 2);
 });
 
-/** An event in the format of llama.cpp's server. */
+/** An event in the format of llama.cpp's server, with its Unix second. */
 const ofSecond = (content: string, created: number | string): string =>
   `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(content)}}}],"created":${created},"id":"x"}`;
 
-test("parses events once when they differ only in the Unix second, wherever it stands", () => {
+test("parses only the first of several events that also differ in the Unix second, wherever it appears", () => {
   let parsed = 0;
   const reader = new EventReader((data) => {
     parsed++;
@@ -70,7 +70,7 @@ test("parses events once when they differ only in the Unix second, wherever it s
   }
 });
 
-test("parses events again for a number that is no Unix second", () => {
+test("parses an event again if a changed number is not a Unix second", () => {
   const odd = [
     "0700000001",
     "170000000",
@@ -90,7 +90,7 @@ test("parses events again for a number that is no Unix second", () => {
   ]);
 });
 
-test("parses an event that differs in anything else", () => {
+test("parses an event again if anything besides text and second differs", () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),
@@ -108,10 +108,10 @@ test("parses an event that differs in anything else", () => {
   ]);
 });
 
-test("never mistakes another part of the event for the text", () => {
+test("recognizes the text even if other parts of the event contain the same characters", () => {
   const same = (delta: object, more: object) => [1, 2, 3].map(() => chunk(delta, more));
   assertSame(generic.dialect, [
-    // The text also occurs before its own field: as another field's value, as a key, and across two strings.
+    // The text also appears before its own field: as another field's value, as a key, and across two strings.
     ...same({ content: "x" }, {}),
     ...same({ content: "id" }, {}),
     ...same({ content: ":" }, { system: ":", other: ":" }),
@@ -122,7 +122,7 @@ test("never mistakes another part of the event for the text", () => {
   ]);
 });
 
-test("returns the same as full parsing for any content between a known beginning and end", () => {
+test("returns the same as full parsing for any content before and after the text", () => {
   const before = '{"id":"x","choices":[{"index":0,"delta":{"content":"';
   const after = '"},"finish_reason":null}]}';
   const bits = ['"', "\\", '\\"', "\\u00e9", "\\ud83d", "\\ude00", "\\n", "\n", "\t", "a", " ", "é", "😀", "}", ","];

@@ -9,21 +9,24 @@ import { parseJson } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
 
-/** A text that no engine writes. */
+/** A text that no engine writes, to test where an event contains its text. */
 const PROBE = "\u0001 a text of our own";
-/** Text without escapes. */
+/** Text without escape sequences. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
-/** An unescaped quote before a colon ends a key, so this cannot be within a text. */
+/** Finds llama.cpp's Unix second. An unescaped quote before a colon ends a key, so this cannot match within a text. */
 const SECOND = /(?<="created":)[1-9]\d{9}(?=[,}])/;
 const OTHER_SECOND = "1000000007";
-/** If a short text occurs too often in its event, a later event is used. */
+/**
+ * A short text may occur several times in its event. After this many occurrences, the reader waits for an event with a
+ * clearer text.
+ */
 const PLACES_MAX = 4;
 
 interface Pattern {
-  /** The event up to the text, including its quote. */
+  /** The event up to its text, including the opening quote. */
   before: string;
   after: string;
-  /** Neither part contains a second that can change. */
+  /** Whether the parts around the text contain no second that may change. */
   isTimeless: boolean;
   field: "answer" | "thinking";
   event: StreamEvent;
@@ -33,7 +36,7 @@ export class EventReader {
   readonly #parse: (data: string) => StreamEvent;
   #pattern: Pattern | undefined;
 
-  /** `parse`: reads any event. Throws EngineError. */
+  /** `parse` parses any event. It throws EngineError. */
   constructor(parse: (data: string) => StreamEvent) {
     this.#parse = parse;
   }
@@ -71,7 +74,7 @@ export class EventReader {
     }
   }
 
-  /** Whether a text between these two makes exactly that event. */
+  /** Whether another text between `before` and `after` changes only the expected field of the event. */
   #isPlace(before: string, after: string, expected: StreamEvent): boolean {
     try {
       const event = this.#parse(before + JSON.stringify(PROBE).slice(1, -1) + after);
@@ -84,7 +87,7 @@ export class EventReader {
   }
 }
 
-/** Whether the event has the known beginning and end except for the second, which is then updated. */
+/** Whether only the second differs from the known event. If so, the known event gets the new second. */
 function isLater(data: string, known: Pattern): boolean {
   if (known.isTimeless) return false;
   const before = data.slice(0, known.before.length);
@@ -103,7 +106,7 @@ function isSameButSecond(part: string, known: string): boolean {
   return isSame && part.search(SECOND) === at;
 }
 
-/** Undefined for a missing or empty text. */
+/** Returns the text of an event. Undefined if it is empty or the event does not match. */
 function textBetween(data: string, { before, after }: Pattern): string | undefined {
   const end = data.length - after.length;
   if (end <= before.length || !data.startsWith(before) || !data.endsWith(after)) return undefined;

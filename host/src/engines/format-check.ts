@@ -1,6 +1,6 @@
 /**
- * Tests whether an engine enforces an output format: the prompt asks for one thing and the format allows only another. An engine that
- * ignores the field answers the prompt.
+ * Tests whether an engine enforces an output format. The prompt asks for one answer, and the format allows only a
+ * different one. An engine that ignores the format follows the prompt.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -10,7 +10,7 @@ import { parseJson } from "../http-body.ts";
 import { type Engine, EngineError, type GenerationJob, type Sink } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 
-/** A value that no model writes by itself. */
+/** The only value that the test's format allows. No model writes it by itself. */
 const ONLY = { word: "quetzal-4417" };
 const FORMAT: OutputFormat = {
   type: "json_schema",
@@ -24,16 +24,16 @@ const FORMAT: OutputFormat = {
   },
 };
 const QUESTION = "Greet me in one short sentence.";
-/** Room for the value and some white space. */
+/** Enough tokens for the value and some white space. */
 const TOKENS_MAX = 64;
-/** Room for thinking before it. */
+/** Enough tokens for thinking before the value. */
 const THINKING_TOKENS_MAX = 2_048;
-/** An engine may have to load the model first. */
+/** The engine may have to load the model first. */
 const CHECK_MS_MAX = 120_000;
 
 type Generate = (job: GenerationJob, sink: Sink, signal: AbortSignal) => ReturnType<Engine["generate"]>;
 
-/** Undefined when the engine does not answer. */
+/** Returns undefined if the engine does not answer. */
 export async function engineKeepsFormat(engine: Engine, model: string): Promise<boolean | undefined> {
   try {
     return (await engine.keepsFormat?.(model)) ?? false;
@@ -57,7 +57,7 @@ export async function keepsToFormat(generate: Generate, model: string, clock: Cl
   try {
     await generate(checkJob(model), sink, limit.signal);
   } catch (error) {
-    // The engine knows the field but refuses this format, which is a clear no.
+    // The engine knows the field but refuses this format, so it does not enforce formats.
     if (error instanceof EngineError && error.blame === "prompt") return false;
     throw error;
   } finally {
@@ -80,5 +80,5 @@ function checkJob(model: string): GenerationJob {
   };
 }
 
-/** Some engines leave thinking in the text, where the gateway finds it. */
+/** Some engines do not separate thinking from the text. The gateway does that. */
 const withoutThinking = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/, "");

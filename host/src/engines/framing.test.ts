@@ -11,7 +11,7 @@ function readEvents(parts: readonly Uint8Array[]): string[] {
 
 const whole = (text: string): string[] => readEvents([Buffer.from(text)]);
 
-test("returns the data lines of events, and skips comments and other fields", () => {
+test("returns the data lines of server-sent events, and skips comments and other fields", () => {
   assert.deepEqual(whole(": hello\n\nevent: x\nid: 3\ndata: one\n\ndata:two\ndata: three\n\n"), ["one", "two\nthree"]);
 });
 
@@ -22,15 +22,15 @@ test("reports comments as they arrive", () => {
   assert.deepEqual(comments, [" keepalive 1/2", "end"]);
 });
 
-test("accepts lines that end with a return, a line feed or both", () => {
+test("accepts lines that end with CR, LF or both", () => {
   assert.deepEqual(whole("data: a\r\n\r\ndata: b\r\rdata: c\n\n"), ["a", "b", "c"]);
 });
 
-test("returns a last event without its blank line", () => {
+test("returns the last event even if the blank line after it is missing", () => {
   assert.deepEqual(whole("data: a\n\ndata: b"), ["a", "b"]);
 });
 
-test("returns the same wherever the stream is split", () => {
+test("returns the same events wherever the stream is split", () => {
   const text = ': x\r\ndata: {"text":"naïve 日本 😀"}\r\n\r\ndata: a\r\ndata: b\n\n\r\ndata: [DONE]\n\n';
   const bytes = Buffer.from(text);
   const expected = whole(text);
@@ -44,7 +44,7 @@ test("returns the same wherever the stream is split", () => {
   );
 });
 
-test("refuses a line or an event without end", () => {
+test("refuses a line or an event that exceeds the size limit", () => {
   const endless = Buffer.alloc(64 * 1024, "x");
   const line = new SseReader();
   assert.throws(() => {
@@ -62,7 +62,7 @@ function readLines(parts: readonly Uint8Array[]): string[] {
   return [...parts.flatMap((part) => reader.push(part)), ...reader.end()];
 }
 
-test("returns whole lines wherever the stream is split, and skips empty ones", () => {
+test("returns the same JSON lines wherever the stream is split, and skips empty lines", () => {
   const bytes = Buffer.from('{"a":"naïve 日本 😀"}\n\n{"b":2}\r\n{"c":3}');
   const expected = ['{"a":"naïve 日本 😀"}', '{"b":2}\r', '{"c":3}'];
   assert.deepEqual(readLines([bytes]), expected);
@@ -75,7 +75,7 @@ test("returns whole lines wherever the stream is split, and skips empty ones", (
   );
 });
 
-test("refuses a line without end", () => {
+test("refuses a JSON line that exceeds the size limit", () => {
   const reader = new NdjsonReader();
   const endless = Buffer.alloc(64 * 1024, "x");
   assert.throws(() => {

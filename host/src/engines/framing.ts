@@ -1,15 +1,21 @@
-/** Parses the two kinds of engine streams from chunks cut anywhere: server-sent events and JSON lines. */
+/**
+ * Parses the two kinds of engine streams, server-sent events and JSON lines. The input arrives in chunks that may end
+ * anywhere.
+ */
 import { isAscii } from "node:buffer";
 import { EngineError } from "./engine.ts";
 
 const LINE_CHARS_MAX = 1024 * 1024;
 
-/** Decodes UTF-8 in chunks that may be cut within a character. Most chunks are ASCII, which is fast. */
+/**
+ * Decodes UTF-8 from chunks that may end within a character. ASCII chunks, which are the most common, are decoded
+ * faster.
+ */
 class Utf8Pieces {
   /** A byte order mark at the beginning is dropped, as the standard requires. */
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #begun = false;
-  /** The decoder may hold a part of a character. */
+  /** Whether the decoder holds the beginning of a character. */
   #holds = false;
 
   read(bytes: Uint8Array): string {
@@ -36,7 +42,7 @@ function firstLineEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Parses server-sent events: the `data`, and optionally comments. */
+/** Parses server-sent events: their `data`, and optionally comments. */
 export class SseReader {
   readonly #utf8 = new Utf8Pieces();
   readonly #comment: (text: string) => void;
@@ -49,12 +55,12 @@ export class SseReader {
     this.#comment = comment;
   }
 
-  /** The data of every event that these bytes complete. */
+  /** Returns the data of every event that these bytes complete. */
   push(bytes: Uint8Array): string[] {
     return this.#read(this.#utf8.read(bytes));
   }
 
-  /** The stream ended. Some engines omit the blank line after the last event. */
+  /** Returns the last event at the end of the stream. Some engines omit the blank line after it. */
   end(): string[] {
     return this.#read("\n\n");
   }
@@ -65,7 +71,7 @@ export class SseReader {
     let from = 0;
     for (let at = lineEnd(text, 0); at !== -1; at = lineEnd(text, from)) {
       const isReturn = text.charCodeAt(at) === 13;
-      // A line ends with CR, LF or CRLF, and CRLF may be cut.
+      // A line ends with CR, LF or CRLF. A chunk may end between CR and LF.
       const isRest = !isReturn && this.#afterReturn && at === from && this.#line === "";
       if (!isRest) this.#endLine(this.#line + text.slice(from, at), events);
       this.#afterReturn = isReturn;
@@ -104,12 +110,12 @@ export class NdjsonReader {
   readonly #utf8 = new Utf8Pieces();
   #line = "";
 
-  /** Every line that these bytes complete. */
+  /** Returns every line that these bytes complete. */
   push(bytes: Uint8Array): string[] {
     return this.#read(this.#utf8.read(bytes));
   }
 
-  /** The stream ended; the last line may lack its line end. */
+  /** Returns the last line at the end of the stream, which may lack its line feed. */
   end(): string[] {
     return this.#read("\n");
   }

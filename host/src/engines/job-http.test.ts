@@ -11,11 +11,11 @@ const never = new AbortController().signal;
 interface RawServer {
   url: string;
   connections: Socket[];
-  /** The received data of each connection. */
+  /** The data received on each connection. */
   received: string[];
 }
 
-/** A server that sends scripted bytes after each complete request. */
+/** A server that replies to each complete request with bytes that the test sends. */
 async function rawServer(t: TestContext, answer: (socket: Socket, request: string) => void): Promise<RawServer> {
   const connections: Socket[] = [];
   const received: string[] = [];
@@ -50,7 +50,7 @@ function closedOf(socket: Socket | undefined): Promise<void> {
   });
 }
 
-/** The sockets that this process opens from now on. */
+/** Collects the sockets that this process opens from now on. */
 function dialled(t: TestContext): Socket[] {
   const sockets: Socket[] = [];
   const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
@@ -65,7 +65,7 @@ interface Asked {
   wish?: (text: string) => ReaderWish;
 }
 
-/** Sends a request and returns the response and how it ended. */
+/** Sends a request. Returns the response and how it ended. */
 async function ask(http: JobHttp, { body = "{}", signal = never, wish = () => "more" }: Asked = {}) {
   let status = 0;
   let text = "";
@@ -80,7 +80,7 @@ async function ask(http: JobHttp, { body = "{}", signal = never, wish = () => "m
   return { status, text, end };
 }
 
-test("sends the exact request", async (t) => {
+test("sends exactly the expected request bytes", async (t) => {
   const server = await rawServer(t, (socket) => socket.write(HI));
   const http = new JobHttp(`${server.url}/engine`, { authorization: "Bearer k" }, new ManualClock());
   assert.deepEqual(await ask(http, { body: '{"a":"é"}' }), { status: 200, text: "hi", end: "over" });
@@ -126,7 +126,7 @@ test("closes idle connections", async (t) => {
 for (const [name, spoil] of [
   ["closes", (socket: Socket) => void socket.end()],
   ["breaks", (socket: Socket) => void socket.resetAndDestroy()],
-  ["says what nobody asked for", (socket: Socket) => void socket.write("HTTP/1.1 408 Timeout\r\n\r\n")],
+  ["sends data without a request", (socket: Socket) => void socket.write("HTTP/1.1 408 Timeout\r\n\r\n")],
 ] as const) {
   test(`does not reuse an idle connection that ${name}`, async (t) => {
     const server = await rawServer(t, (socket) => socket.write(HI));
@@ -144,8 +144,8 @@ for (const [name, spoil] of [
 }
 
 for (const [name, answer] of [
-  ["says that it closes", HI.replace("\r\n", "\r\nconnection: close\r\n")],
-  ["says more than its answer", `${HI}!`],
+  ["announces that it closes", HI.replace("\r\n", "\r\nconnection: close\r\n")],
+  ["sends more than its response", `${HI}!`],
 ] as const) {
   test(`does not reuse a connection whose server ${name}`, async (t) => {
     const server = await rawServer(t, (socket) => socket.write(answer));
@@ -172,7 +172,7 @@ test("closes the connection when the response arrives before the request was sen
   assert.equal(connections.length, 2);
 });
 
-test("fails the request if the connection ends before the response, and breaks a response that it interrupts", async (t) => {
+test("fails the request if the connection ends before the response, and reports a response that breaks off", async (t) => {
   let answer = "";
   const server = await rawServer(t, (socket) => socket.end(answer));
   const http = new JobHttp(server.url, {}, new ManualClock());
@@ -188,7 +188,7 @@ test("fails the request if the connection ends before the response, and breaks a
   await assert.rejects(ask(http), { name: "MalformedAnswer" });
 });
 
-test("breaks a response without a length if its connection is reset", async (t) => {
+test("reports a response without a length as broken if its connection is reset", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.0 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
   const wish = (): ReaderWish => {
@@ -198,7 +198,7 @@ test("breaks a response without a length if its connection is reset", async (t) 
   assert.deepEqual(await ask(http, { wish }), { status: 200, text: "hi", end: "broken" });
 });
 
-test("lets the reader cut an answer off, and fails the request when the reader throws", async (t) => {
+test("stops a response when its reader wants no more, and fails the request when the reader throws", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
   assert.equal((await ask(http, { wish: () => "cut" })).end, "cut");
@@ -211,7 +211,7 @@ test("lets the reader cut an answer off, and fails the request when the reader t
   assert.equal(server.connections.length, 2);
 });
 
-test("can be cancelled while it connects, before the response and within it", async (t) => {
+test("can be cancelled while connecting, before the response and during it", async (t) => {
   const server = await rawServer(t, (socket, request) => {
     if (request.includes("answer")) socket.write("HTTP/1.1 200 OK\r\n\r\nhi");
     else waiting.resolve();
@@ -236,7 +236,7 @@ test("can be cancelled while it connects, before the response and within it", as
   assert.equal((await ask(http, { body: '"answer"', signal: within.signal, wish })).end, "broken");
 });
 
-test("reads the rest of a response that is no longer needed for up to one second, within limits", async (t) => {
+test("reads the rest of a response that is no longer needed for up to one second, within a size limit", async (t) => {
   let more = "";
   const server = await rawServer(t, (socket) => {
     socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nhi");
@@ -248,16 +248,16 @@ test("reads the rest of a response that is no longer needed for up to one second
   assert.equal((await ask(http, { wish })).end, "enough");
   clock.advance(1_000);
   await closedOf(server.connections[0]);
-  // More than one read takes, and more than may be left.
+  // This is more than one read contains, and more than the limit for unread data.
   more = "x".repeat(200_000);
   assert.equal((await ask(http, { wish })).end, "enough");
   await closedOf(server.connections[1]);
   assert.equal(server.connections.length, 2);
 });
 
-test("gives up connecting at the timeout", async () => {
+test("stops connecting at the timeout", async () => {
   const clock = new ManualClock();
-  // An address reserved for documentation; without a route to it, connecting fails at once.
+  // An address reserved for documentation. On a machine without a route to it, connecting fails at once.
   const asked = ask(new JobHttp("http://192.0.2.1:9", {}, clock));
   clock.advance(10_000);
   await assert.rejects(asked);

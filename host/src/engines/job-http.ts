@@ -1,35 +1,40 @@
-/** Sends jobs to an engine's server, each on its own connection; connections are reused. */
+/** Sends jobs to an engine's server, each on a connection of its own. Idle connections are reused. */
 import type { Clock } from "../clock.ts";
 import type { AnswerHead } from "./http1/answer-parser.ts";
 import { Connection, type Server } from "./http1/connection.ts";
 import { ReadGather, sleepThread } from "./http1/read-gather.ts";
 
-/** Engine servers close idle connections after five seconds or more. Closing earlier is cheaper than a job on a closed connection. */
+/**
+ * How long a connection may stay idle. Engine servers close idle connections after five seconds or more. Closing
+ * earlier costs less than a job that fails on a closed connection.
+ */
 const REST_MS_MAX = 4_000;
-/** If a server announces its keep-alive time, the connection is closed this much earlier. */
+/** If a server announces how long it keeps idle connections open, the client closes them this much earlier. */
 const REST_MARGIN_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CONNECTIONS_AT_REST_MAX = 256;
 const CONNECT_MS_MAX = 10_000;
-/** After the last event, the end of the response follows immediately. */
+/**
+ * The most bytes to read after a reader had enough. Usually, the end of the response follows its last event at once.
+ */
 const LEFTOVER_BYTES_MAX = 64 * 1024;
 const LEFTOVER_MS_MAX = 1_000;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
- * What the reader of a response wants next. `enough`: nothing; the rest is read within limits, so that the connection can be reused. `cut`:
- * the engine must stop.
+ * What the reader of a response needs next. `more`: further bytes. `enough`: nothing; the rest is read within limits,
+ * so that the connection can be reused. `cut`: nothing, and the engine must stop.
  */
 export type ReaderWish = "more" | "enough" | "cut";
 
 export interface JobRequest {
   path: string;
   body: string;
-  /** Aborts the request and its response. */
+  /** Cancels the request and its response. */
   signal: AbortSignal;
-  /** Takes the head and returns the function for the body. `bytes` is valid only during the call. */
+  /** Receives the response's head and returns the function for its body. `bytes` is only valid during the call. */
   answered: (head: AnswerHead) => (bytes: Buffer) => ReaderWish;
-  /** Uses a new connection, because the server closed a reused one. */
+  /** Uses a new connection. Set when the server closed a reused one. */
   fresh?: boolean;
 }
 
@@ -44,15 +49,15 @@ export class JobHttp {
   readonly #head: string;
   readonly #clock: Clock;
   readonly #gather: ReadGather;
-  /** The most recently used one is used first. */
+  /** Idle connections. The most recently used one is taken first. */
   #resting: Resting[] = [];
   #stopSweeping: (() => void) | undefined;
 
-  /** `root`: `http://host:port` with any path before a request's. */
+  /** `root`: the address `http://host:port`, with the path that all requests begin with, if any. */
   constructor(root: string, headers: Record<string, string>, clock: Clock, rest = sleepThread) {
     const { protocol, host, hostname, port, pathname } = new URL(root);
     const secure = protocol === "https:";
-    // IPv6 addresses have brackets only in URLs.
+    // IPv6 addresses have brackets in URLs, but not in `connect`.
     const address = hostname.replace(/^\[(.*)\]$/, "$1");
     this.#server = { host: address, port: Number(port || (secure ? 443 : 80)), secure };
     this.#path = pathname.replace(/\/$/, "");
@@ -68,8 +73,9 @@ export class JobHttp {
   }
 
   /**
-   * Resolves with how the response ended: no more was wanted, or it is over. Rejects with the connection's error before a response, or with
-   * an error of `answered`. When the signal aborts, the response is broken.
+   * Resolves with how the response ended: its reader wanted no more (`enough`, `cut`), it is complete (`over`) or it
+   * broke off (`broken`). Rejects if there was no response, or if `answered` throws. When the signal aborts, the
+   * response counts as broken.
    */
   post({ path, body, signal, answered, fresh }: JobRequest): Promise<"enough" | "cut" | "over" | "broken"> {
     return new Promise((resolve, reject) => {

@@ -22,10 +22,10 @@ import { vllm } from "./profiles/vllm.ts";
 interface Case {
   profile: EngineProfile;
   serve: (stub: StubEngine) => Answer;
-  /** Where stop strings, seed and cap are in the body. */
+  /** Returns the stop strings, seed and output cap from a request's body. */
   sampling: (body: Record<string, unknown>) => unknown;
   has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean; stops: boolean };
-  /** Where a schema is in the body of a chat; undefined: the engine has no formats. */
+  /** Returns the schema from the body of a chat request. Absent for engines without output formats. */
   schemaIn?: (body: Record<string, unknown>) => unknown;
 }
 
@@ -121,7 +121,7 @@ const embed = (engine: Engine, input: string[]): Promise<Float32Array[]> =>
 const blames = (blame: "engine" | "prompt") => (error: unknown) =>
   error instanceof EngineError && error.blame === blame;
 
-/** Resolves at the first report that matches. */
+/** Resolves with the first report that matches. */
 function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Availability> {
   return new Promise((resolve) => {
     const stop = engine.watch?.((now) => {
@@ -134,7 +134,7 @@ function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Av
 
 for (const known of CASES) {
   describe(known.profile.kind, () => {
-    test("chat: streams deltas in order, the finish, and the requested sampling", async (t) => {
+    test("chat: streams deltas in order and the finish reason, and sends the requested sampling", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.finish = "length";
       const sampling = { seed: 7, stop: ["END", "\n"], temperature: 0.2 };
@@ -154,7 +154,7 @@ for (const known of CASES) {
       if (known.profile.kind === "ollama") assert.equal(stub.jobs[0]?.body.raw, true);
     });
 
-    test("sends thinking on its own channel", async (t) => {
+    test("sends thinking on a separate channel", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.thinking = ["hm", " so"];
       const { sink, text } = await ask(engine);
@@ -162,7 +162,7 @@ for (const known of CASES) {
       assert.equal(text, "Hello there!");
     });
 
-    test("closes the engine's connection on cancellation during the stream", async (t) => {
+    test("closes the engine's connection when the job is cancelled during the stream", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.pauseAfter = 2;
       const controller = new AbortController();
@@ -184,7 +184,7 @@ for (const known of CASES) {
       await stub.hungUp.promise;
     });
 
-    test("removes an engine that lists models but cannot generate, and restores it after a successful test job", async (t) => {
+    test("withdraws an engine that lists models but cannot generate, and offers it again after a successful test job", async (t) => {
       const { stub, engine } = await harness(t, known);
       const gone = until(engine, ({ models }) => !models.includes("tiny-3b"));
       stub.dead = true;
@@ -200,13 +200,13 @@ for (const known of CASES) {
     });
 
     if (known.schemaIn === undefined) {
-      test("announces no format for an engine without formats", async (t) => {
+      test("announces no output formats for an engine that has none", async (t) => {
         const { engine } = await harness(t, known);
         assert.equal(engine.keepsFormat, undefined);
         assert.equal(engine.refuses?.(chatJob("hi", { format: { type: "json_object" } })), true);
       });
     } else {
-      test("sends a format in the engine's own field, and checks by a test job whether it is enforced", async (t) => {
+      test("sends an output format in the engine's own field, and tests whether the engine enforces it", async (t) => {
         const { stub, engine } = await harness(t, known);
         assert.equal(await engine.keepsFormat?.("tiny-3b"), true);
         assert.partialDeepStrictEqual(known.schemaIn?.(stub.jobs[0]?.body ?? {}), {
@@ -222,7 +222,7 @@ for (const known of CASES) {
       });
     }
 
-    test("retries an overloaded engine, and refuses new jobs meanwhile", async (t) => {
+    test("retries a job on an overloaded engine, and refuses new jobs meanwhile", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.overloads = 1;
       const answered = ask(engine);
@@ -231,7 +231,7 @@ for (const known of CASES) {
       assert.equal(stub.jobs.length, 2);
     });
 
-    test("fails the job of an engine killed during the stream, removes the engine, and restores it", async (t) => {
+    test("fails the job of an engine killed during the stream, withdraws the engine, and offers it when it returns", async (t) => {
       const { stub, server, engine } = await harness(t, known);
       stub.pauseAfter = 1;
       const gone = until(engine, ({ slots }) => slots === 0);
@@ -252,14 +252,14 @@ for (const known of CASES) {
       assert.equal((await ask(engine)).text, "Hello there!");
     });
 
-    test("does not offer a model that the engine has lost", async (t) => {
+    test("withdraws a model that the engine no longer lists", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.models = stub.models.filter(({ embeds }) => !embeds);
       assert.deepEqual((await until(engine, () => true)).models, ["tiny-3b"]);
     });
 
     if (known.has.contextLimit) {
-      test("blames the prompt when it does not fit the context, and truncates nothing", async (t) => {
+      test("reports a prompt error for a prompt that does not fit the context, and truncates nothing", async (t) => {
         const { engine } = await harness(t, known);
         await assert.rejects(ask(engine, chatJob("word ".repeat(9000))), blames("prompt"));
         if (known.has.embeddings) await assert.rejects(embed(engine, ["word ".repeat(9000)]), blames("prompt"));
@@ -267,7 +267,7 @@ for (const known of CASES) {
     }
 
     if (known.has.embeddings) {
-      test("embeddings: returns one vector per text in order over several calls", async (t) => {
+      test("embeddings: returns one vector per text in order, over several calls to the engine", async (t) => {
         const { stub, engine } = await harness(t, known);
         const vectors = await embed(
           engine,
@@ -282,7 +282,7 @@ for (const known of CASES) {
     }
 
     if (known.has.progress) {
-      test("passes prompt progress on", async (t) => {
+      test("passes on the engine's progress in reading the prompt", async (t) => {
         const { stub, engine } = await harness(t, known);
         stub.promptSteps = 4;
         const { sink } = await ask(engine, chatJob("a b c d e f g h"));
@@ -290,7 +290,7 @@ for (const known of CASES) {
       });
     }
 
-    test(known.has.tokens ? "it tells how it cuts a text into tokens" : "it does not tokenise for us", async (t) => {
+    test(known.has.tokens ? "returns the token IDs of a text" : "returns no token IDs", async (t) => {
       const { engine } = await harness(t, known);
       assert.equal((await engine.tokens?.("tiny-3b", "three little words"))?.length, known.has.tokens ? 3 : undefined);
       assert.equal(await engine.tokens?.("mid-14b", "a"), undefined);
@@ -298,7 +298,7 @@ for (const known of CASES) {
   });
 }
 
-test("serves nothing while llama-server loads its model, and then serves it", async (t) => {
+test("withdraws llama-server while it loads its model, and serves afterwards", async (t) => {
   const [, known] = CASES as [Case, Case];
   const { stub, engine } = await harness(t, known);
   stub.loading = true;
@@ -308,7 +308,7 @@ test("serves nothing while llama-server loads its model, and then serves it", as
   assert.deepEqual((await ready).models, ["tiny-3b", "embed-m3"]);
 });
 
-test("sends Ollama the catalogue's context size and the setting not to truncate", async (t) => {
+test("sends Ollama the catalogue's context size and forbids it to truncate the prompt", async (t) => {
   const { stub, engine } = await harness(t, CASES[0] as Case);
   await ask(engine);
   await embed(engine, ["a"]);

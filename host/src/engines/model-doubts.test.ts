@@ -20,7 +20,7 @@ function harness() {
   return { clock, state, doubts };
 }
 
-test("marks a model that fails a test job as dead, tests it less and less often, and restores it on success", async () => {
+test("counts a model that fails a test job as dead, tests it less and less often, and restores it after a successful test", async () => {
   const { clock, state, doubts } = harness();
   doubts.doubt("a");
   assert.equal(doubts.isDead("a"), false, "one failed job kills nothing");
@@ -49,7 +49,7 @@ test("ignores a failed job if the model passes its test", async () => {
   assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 0, undefined]);
 });
 
-test("tests a dead model as soon as its engine is back, and never after the model was removed", async () => {
+test("tests a dead model as soon as its engine returns, and never after the model was removed", async () => {
   const { clock, state, doubts } = harness();
   doubts.doubt("a");
   await turn(clock);

@@ -1,6 +1,7 @@
 /**
- * Models that only fail while their engine's server answers. After a failed job the model is tested with a minimal job; if that fails too,
- * the model counts as dead until a later test succeeds. Tests become less and less frequent.
+ * Detects models that fail although their engine's server answers. After a failed job, the model is tested with a
+ * minimal job. If the test also fails, the model counts as dead until a later test succeeds. Tests become less and less
+ * frequent.
  */
 import type { Clock } from "../clock.ts";
 
@@ -8,9 +9,9 @@ const TRY_AGAIN_MS_MIN = 1_000;
 const TRY_AGAIN_MS_MAX = 30_000;
 
 interface ModelDoubtsOptions {
-  /** Whether the model serves a minimal job. */
+  /** Runs a minimal job and returns whether the model answers. */
   works: (model: string) => Promise<boolean>;
-  /** Called when a model died or returned. */
+  /** Called when a model became dead or was restored. */
   changed: () => void;
   clock: Clock;
 }
@@ -33,7 +34,7 @@ export class ModelDoubts {
     return (this.#doubts.get(model)?.failures ?? 0) > 0;
   }
 
-  /** A job of this model failed. A test that is already scheduled is not moved forward. */
+  /** Records a failed job of the model and schedules a test. A test that is already scheduled is not moved forward. */
   doubt(model: string): void {
     if (this.#doubts.has(model)) return;
     const doubt: Doubt = { failures: 0, trying: false, cancelTimer: () => {} };
@@ -41,12 +42,12 @@ export class ModelDoubts {
     this.#try(model, doubt);
   }
 
-  /** The engine is reachable again, so dead models are tested now. */
+  /** Tests dead models now, because the engine is reachable again. */
   tryNow(): void {
     for (const [model, doubt] of this.#doubts) this.#try(model, doubt);
   }
 
-  /** Forgets everything. */
+  /** Cancels all tests and restores all models. */
   clear(): void {
     for (const { cancelTimer } of this.#doubts.values()) cancelTimer();
     this.#doubts.clear();

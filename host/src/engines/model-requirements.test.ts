@@ -6,7 +6,7 @@ import { ACTIVE_MODELS } from "./models.ts";
 const GIB = 2 ** 30;
 const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fitsMemory(model, memoryGib * GIB));
 
-test("more memory fits more models, smallest first", () => {
+test("more models fit into more memory, smallest first", () => {
   assert.deepEqual(that(1), []);
   assert.deepEqual(that(4), ["tiny-3b", "embed-m3"]);
   assert.deepEqual(that(8), ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"]);
@@ -25,6 +25,6 @@ test("an unknown model never fits", () => {
   assert.equal(contextTokensOf("large-70b"), undefined);
 });
 
-test("contexts equal those of the catalogue", () => {
+test("context limits equal those of the catalogue", () => {
   assert.deepEqual(ACTIVE_MODELS.map(contextTokensOf), [8_192, 16_384, 32_768, 32_768, 32_768, 8_192]);
 });

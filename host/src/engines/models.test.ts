@@ -52,7 +52,7 @@ const strangers = [
   "llama3.2:1b",
   "llama3.1:70b",
   "llama3.3:70b",
-  // The loaded context of 8,192 tokens is half of the catalogue's.
+  // Llama 3's context of 8,192 tokens is half of the catalogue's for this model.
   "llama3:8b",
   "Meta-Llama-3-8B-Instruct-Q4_K_M.gguf",
   "llama3.2-vision:11b",
@@ -79,6 +79,6 @@ const strangers = [
 ];
 for (const name of strangers) test(`"${name}" is not recognised`, () => assert.equal(catalogueModel(name), undefined));
 
-test("of two names for the same model the first is used", () => {
+test("if two names mean the same model, the first is used", () => {
   assert.deepEqual([...mapModels(["x", "llama3.2:3b", "llama3.2:latest"])], [["tiny-3b", "llama3.2:3b"]]);
 });

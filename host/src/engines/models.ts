@@ -1,6 +1,7 @@
 /**
- * The models that a host elects by default: the catalogue's active ones. Also their names in engines, which all differ (`llama3.2:3b`,
- * `meta-llama/Llama-3.2-3B-Instruct`, `Llama-3.2-3B-Instruct-Q4_K_M.gguf`, `mlx-community/Llama-3.2-3B-Instruct-4bit`).
+ * The models that a host elects by default (the catalogue's active ones), and how to recognize them by their names in
+ * engines. Each engine uses another name: `llama3.2:3b`, `meta-llama/Llama-3.2-3B-Instruct`,
+ * `Llama-3.2-3B-Instruct-Q4_K_M.gguf`, `mlx-community/Llama-3.2-3B-Instruct-4bit`.
  */
 export const ACTIVE_MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
 
@@ -11,15 +12,15 @@ export const EMBEDDING_MODELS = ["embed-m3"];
 export const THINKING_MODELS = ["reason-32b"];
 
 /**
- * Names of related but different models: other weights (fine-tunes, previews, longer contexts), another template (base models), or
- * quantisation below the catalogue's four bits.
+ * Parts of names that mean a related but different model: other weights (fine-tunes, previews, longer contexts),
+ * another template (base models), or quantization below the catalogue's four bits.
  */
 const RELATIVES =
   /coder|math|vision|-vl|guard|-base|[-:]text\b|omni|preview|-1m\b|abliterat|uncensor|nemotron|retriev|\bi?q[123]-|\b[123]-?bit/;
 
 /**
- * Ollama's tags mean the instruction-tuned model without saying so. Everywhere else a name without `instruct` is the base model, which
- * cannot chat.
+ * Patterns for the engines' model names. Ollama's names mean the instruction-tuned model without saying so. In other
+ * engines, a name without `instruct` means the base model, which cannot chat.
  */
 const PATTERNS: [model: string, pattern: RegExp][] = [
   ["tiny-3b", /^(meta-)?llama-?3\.2(-3b-instruct\b|:3b\b|(:latest)?$)/],
@@ -30,14 +31,14 @@ const PATTERNS: [model: string, pattern: RegExp][] = [
   ["embed-m3", /^(text-embedding-)?bge-m3\b/],
 ];
 
-/** The catalogue's id for an engine's model name; undefined for an unknown model. */
+/** The catalogue ID for an engine's model name. Undefined for an unknown model. */
 export function catalogueModel(engineModel: string): string | undefined {
   const name = nameIn(engineModel);
   if (RELATIVES.test(name)) return undefined;
   return PATTERNS.find(([, pattern]) => pattern.test(name))?.[0];
 }
 
-/** The file or model name without folders, owners and prefixes of caches (`bartowski_Qwen2.5-7B-Instruct-GGUF_…`). */
+/** The model's name without folders, owners and prefixes that caches add (`bartowski_Qwen2.5-7B-Instruct-GGUF_…`). */
 function nameIn(engineModel: string): string {
   const last = engineModel.split(/[/\\]/).at(-1) ?? "";
   return last
@@ -46,7 +47,7 @@ function nameIn(engineModel: string): string {
     .replace(/^.*-gguf-(?=.)/, "");
 }
 
-/** Catalogue ID → engine's name; if several names match, the first is used. */
+/** Maps catalogue IDs to the engine's names. If several names match a model, the first is used. */
 export function mapModels(engineModels: readonly string[]): Map<string, string> {
   const map = new Map<string, string>();
   for (const name of engineModels) {

@@ -1,4 +1,4 @@
-/** An engine behind HTTPS: certificates are verified and connections reused. */
+/** Tests an engine behind HTTPS: certificates are verified and connections are reused. */
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { systemClock } from "../clock.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { openAiEngine } from "./openai.ts";
 
-test("the agent sends jobs to an engine only if it trusts the engine's certificate, and keeps the connection", async (t) => {
+test("the agent sends jobs to an engine over HTTPS only if it trusts the certificate, and reuses the connection", async (t) => {
   const made = selfSignedCertificate();
   const sockets = new Set<unknown>();
   const server = createServer({ cert: made.cert, key: made.key }, (request, response) => {

@@ -1,4 +1,4 @@
-/** The OpenAI dialect: requests and responses. Reported token counts are not parsed. */
+/** Requests and responses in the format of the OpenAI API. Token counts in responses are ignored. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
@@ -9,7 +9,7 @@ import { engineSeed } from "./seed.ts";
 
 const Piece = z.string().nullish();
 
-/** An event of a chat or completion stream. Engines use three names for thinking. */
+/** An event of a chat or completion stream. Engines use three different field names for thinking. */
 const Chunk = z.object({
   choices: z
     .array(
@@ -20,7 +20,7 @@ const Chunk = z.object({
       }),
     )
     .optional(),
-  /** llama-server's progress in reading the prompt, if requested. */
+  /** llama-server's progress in reading the prompt, sent if requested. */
   prompt_progress: z.object({ total: z.number(), processed: z.number() }).nullish(),
   error: z.unknown().optional(),
 });
@@ -30,7 +30,7 @@ const EmbeddingList = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.union([z.array(z.number()), z.string()]) })),
 });
 
-/** `more`: additional fields for generations by this engine. */
+/** `more`: fields to add to generation requests for this engine. */
 export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<Dialect> = {}): Dialect {
   return {
     framing: "sse",
@@ -52,11 +52,11 @@ export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<
 
 function generationBody(job: GenerationJob, model: string): Record<string, unknown> {
   const input = "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(knownRole) };
-  // JSON omits undefined fields.
+  // Undefined fields are omitted from the JSON.
   return {
     model,
     ...input,
-    // Always streams, because the gateway detects stalls by token times and bills what came before a failure.
+    // Requests always stream, because the gateway detects stalls by token times and bills the output before a failure.
     stream: true,
     max_tokens: job.outputTokensMax,
     temperature: job.sampling.temperature,
@@ -68,13 +68,13 @@ function generationBody(job: GenerationJob, model: string): Record<string, unkno
   };
 }
 
-/** Maps roles that local engines' templates do not know to the ones they replace. */
+/** Maps roles that the templates of local engines do not know to the older roles that mean the same. */
 export function knownRole({ role, content }: ChatMessage): ChatMessage {
   if (role === "developer") return { role: "system", content };
   return { role: role === "function" ? "tool" : role, content };
 }
 
-/** A format in OpenAI's form. */
+/** An output format in the fields of the OpenAI API. */
 export function responseFormat(format: OutputFormat): { response_format: object } {
   if (format.type === "json_object") return { response_format: format };
   const { type, ...schema } = format;
@@ -120,7 +120,7 @@ function vectors(text: string, count: number): Float32Array[] {
   return inOrder.map((entry) => vectorOf(entry.embedding));
 }
 
-/** A vector in the engines' formats: numbers, or base64 of little-endian floats. */
+/** Reads a vector in the formats that engines use: numbers, or little-endian floats in base64. */
 function vectorOf(embedding: number[] | string): Float32Array {
   if (typeof embedding !== "string") return Float32Array.from(embedding);
   const bytes = Buffer.from(embedding, "base64");

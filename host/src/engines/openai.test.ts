@@ -38,7 +38,7 @@ async function ask(t: TestContext, answer: Answer, job: GenerationJob = chatJob(
   return { sink, finish };
 }
 
-/** A failed job's error, which must not quote the prompt. */
+/** Returns the error of a failed job. The error must not quote the prompt. */
 async function failure(t: TestContext, answer: Answer): Promise<EngineError> {
   const error = await ask(t, answer).then(
     () => assert.fail("the job did not fail"),
@@ -115,7 +115,7 @@ test("completions: returns the text field", async (t) => {
 });
 
 for (const field of ["reasoning_content", "reasoning", "thinking"]) {
-  test(`sends thinking in ${field} on its own channel`, async (t) => {
+  test(`sends thinking in ${field} on a separate channel`, async (t) => {
     const { sink } = await ask(t, (_request, response) =>
       stream(response, [delta({ [field]: "hm" }), delta({ [field]: null, content: "yes" }), delta({}, "stop")]),
     );
@@ -137,12 +137,12 @@ for (const [reason, finish] of finishes) {
   });
 }
 
-test("accepts a stream without [DONE] if it had a finish_reason", async (t) => {
+test("accepts a stream without [DONE] if it contains a finish_reason", async (t) => {
   const ended = await ask(t, (_request, response) => stream(response, [delta({ content: "x" }, "stop")], ""));
   assert.equal(ended.finish, "stop");
 });
 
-test("blames the prompt when the engine refuses its length, and the engine otherwise", async (t) => {
+test("reports a prompt error if the engine refuses the prompt's length, and an engine error otherwise", async (t) => {
   const refuse =
     (status: number, message: string, code?: string): Answer =>
     (_request, response) =>
@@ -163,7 +163,7 @@ test("blames the prompt when the engine refuses its length, and the engine other
   }
 });
 
-test("retries without an output cap when the engine refuses prompt and cap together", async (t) => {
+test("retries without an output cap if the engine refuses prompt and cap together", async (t) => {
   const caps: unknown[] = [];
   const { sink } = await ask(t, (request, response) => {
     const { max_tokens: cap } = JSON.parse(request.body);
@@ -182,8 +182,8 @@ const broken: [name: string, answer: Answer][] = [
   ],
   ["a stream that ends in the middle", (_, response) => stream(response, [delta({ content: "x" })], "")],
   ["a chunk that is not JSON", (_, response) => stream(response, [], "data: {oops\n\n")],
-  ["a chunk of another form", (_, response) => stream(response, [{ choices: "none" }])],
-  ["an answer that is no stream", (_, response) => json(response, { choices: [] })],
+  ["a chunk in another format", (_, response) => stream(response, [{ choices: "none" }])],
+  ["an answer that is not a stream", (_, response) => json(response, { choices: [] })],
   [
     "a connection that breaks",
     (_, response) => {
@@ -193,17 +193,17 @@ const broken: [name: string, answer: Answer][] = [
   ],
 ];
 for (const [name, answer] of broken) {
-  test(`blames the engine for ${name}`, async (t) => {
+  test(`reports an engine error for ${name}`, async (t) => {
     assert.equal((await failure(t, answer)).blame, "engine");
   });
 }
 
-test("blames the engine when it is unreachable", async () => {
+test("reports an engine error when the engine is unreachable", async () => {
   const engine = engineAt(await deadAddress());
   await assert.rejects(engine.generate(chatJob("x"), new RecordingSink(), never), EngineError);
 });
 
-test("follows no redirect, so that prompts go only to the configured engine", async (t) => {
+test("does not follow redirects, so that prompts reach only the configured engine", async (t) => {
   const elsewhere = await stubServer(t, () => assert.fail("the prompt went elsewhere"));
   const error = await failure(t, (request, response) => {
     response.writeHead(307, { location: elsewhere + request.path }).end();
@@ -242,7 +242,7 @@ test("returns an answer in many chunks completely and in order, with whole or sp
   assert.equal(finish, "length");
 });
 
-test("sends the output of a read at once without streaming, before a failure, and per channel", async (t) => {
+test("combines the output of one read if the client does not stream, also before a failure, and per channel", async (t) => {
   const events = [
     { thinking: "a" },
     { thinking: "b" },
@@ -312,7 +312,7 @@ const embedJob = (input: string[]): EmbeddingJob => ({
 const embed = (engine: Engine, input: string[]): Promise<Float32Array[]> =>
   Array.fromAsync(engine.embed(embedJob(input), new RecordingSink(), never));
 
-test("embeddings: returns vectors in order over several calls, as floats or base64", async (t) => {
+test("embeddings: returns vectors in order over several calls, sent as floats or as base64", async (t) => {
   const url = await stubServer(t, (request, response) => {
     assert.equal(request.path, "/v1/embeddings");
     const { input, model } = JSON.parse(request.body) as { input: string[]; model: string };
@@ -334,7 +334,7 @@ test("embeddings: returns vectors in order over several calls, as floats or base
   );
 });
 
-test("blames the engine for embeddings that are missing, misnumbered or malformed", async (t) => {
+test("reports an engine error for embeddings that are missing, misnumbered or malformed", async (t) => {
   const answers = [
     { data: [{ index: 0, embedding: [1] }] },
     { data: [1, 1].map((index) => ({ index, embedding: [1] })) },
@@ -347,7 +347,7 @@ test("blames the engine for embeddings that are missing, misnumbered or malforme
   }
 });
 
-test("reduces the batch size of slow embeddings, and reports progress meanwhile", async (t) => {
+test("reduces the number of texts per call if embeddings are slow, and reports progress meanwhile", async (t) => {
   const clock = new ManualClock();
   const sizes: number[] = [];
   let arrived = Promise.withResolvers<() => void>();
@@ -375,7 +375,7 @@ test("reduces the batch size of slow embeddings, and reports progress meanwhile"
   assert.deepEqual(toldIn, [4, 4, 4, 4, 4]);
 });
 
-test("blames the prompt for a format that the engine refuses, and the engine for other failures", async (t) => {
+test("reports a prompt error for a format that the engine refuses, and an engine error for other failures", async (t) => {
   const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
   const refuse = async (status: number, message: string): Promise<unknown> => {
     const url = await stubServer(t, (_, response) => json(response, { error: { message } }, status));
@@ -390,7 +390,7 @@ test("blames the prompt for a format that the engine refuses, and the engine for
   assert.equal(await refuse(401, "no key"), "engine");
 });
 
-test("accepts an address with or without /v1, and with a path of its own", () => {
+test("accepts an address with or without /v1, or with a longer path", () => {
   for (const url of ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"])
     assert.equal(rootAddress(url), "http://h:1");
   assert.equal(rootAddress("https://h/engine/v1"), "https://h/engine");
@@ -411,7 +411,7 @@ test("fails the job when the engine stays overloaded", async (t) => {
       over = true;
     });
   while (!over) {
-    // The engine refuses new jobs for a second after each refusal, and retries after two at most.
+    // After each overload, new jobs are refused for one second. Retries wait two seconds at most.
     while (!over && !engine.refuses?.(chatJob("x"))) await turn(clock);
     clock.advance(2000);
     await turn(clock);
@@ -420,7 +420,7 @@ test("fails the job when the engine stays overloaded", async (t) => {
   assert.equal(posts, 6);
 });
 
-test("retries without loss when the server closed the connection between two jobs", async (t) => {
+test("retries a job without loss if the server closed the connection after the previous job", async (t) => {
   let posts = 0;
   const url = await stubServer(t, (_request, response) => {
     if (++posts === 1) response.socket?.destroy();
@@ -432,7 +432,7 @@ test("retries without loss when the server closed the connection between two job
   assert.equal(posts, 2);
 });
 
-test("reuses the connection of a response that ends soon after its last event, and cuts one that never ends", async (t) => {
+test("reuses the connection if the response ends soon after its last event, and closes it otherwise", async (t) => {
   const sockets = new Set<unknown>();
   let last: ServerResponse | undefined;
   const url = await stubServer(t, (request, response) => {
@@ -452,7 +452,7 @@ test("reuses the connection of a response that ends soon after its last event, a
     const response = await job();
     response.end();
     await once(response, "finish");
-    // The client gets a few turns to read the end.
+    // The client gets a few event-loop turns to read the end of the response.
     for (let turns = 0; turns < 10; turns++) await turn(clock);
   }
   assert.ok(sockets.size <= 3, `${sockets.size} connections for 20 jobs`);

@@ -1,5 +1,6 @@
 /**
- * An engine that serves over HTTP: Ollama, llama-server, LM Studio, vLLM, MLX, or any with the OpenAI API. profiles/ has the differences.
+ * Serves jobs with an engine over HTTP: Ollama, llama-server, LM Studio, vLLM, MLX, or any engine with the OpenAI API.
+ * The differences between engines are in profiles/.
  */
 import type { Clock } from "../clock.ts";
 import { countChat } from "./chat-count.ts";
@@ -20,15 +21,15 @@ interface OpenAiOptions {
   name: string;
   /** The URL, with or without `/v1`. */
   url: string;
-  /** Catalogue id → the engine's name for the model. */
+  /** The engine's model names by catalogue ID. */
   models: ReadonlyMap<string, string>;
   profile?: EngineProfile | undefined;
   apiKey?: string | undefined;
-  /** The host's own number of slots. */
+  /** The number of slots that the host set. */
   slots?: number | undefined;
   /** The number of slots that the engine reported when it was found. */
   slotsTold?: number | undefined;
-  /** The models it listed when it was found. */
+  /** The models that the engine listed when it was found. */
   listed?: readonly string[] | undefined;
   notes?: readonly string[] | undefined;
   probeMs?: number | undefined;
@@ -52,7 +53,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     works: (model) => jobs.works(model),
     clock,
   });
-  /** A failed job may mean that the engine is unreachable or broken; an error about a single request does not. */
+  /** A failed job may mean that the engine is unreachable or broken, unless the error concerns only that request. */
   const failed = (model: string, error: unknown): void => {
     if (!(error instanceof EngineError) || error.blame === "prompt") return;
     if (error instanceof EngineRefused && error.aboutRequest) return;
@@ -103,7 +104,10 @@ export function openAiEngine(options: OpenAiOptions): Engine {
   };
 }
 
-/** Excludes models with separated thinking, which precedes the answer: no HTTP engine accepts it as the beginning of the output. */
+/**
+ * Models with separated thinking cannot score. Thinking precedes the answer, and no HTTP engine accepts it as the
+ * beginning of the output.
+ */
 function scoringOf({
   http,
   profile,
@@ -120,7 +124,7 @@ function scoringOf({
   const score: NonNullable<Engine["score"]> = async (job, sink, signal) => {
     const name = names.get(job.model);
     if (name === undefined) throw new EngineError("engine", `the engine has no model for ${job.model}`);
-    // The answer comes in one piece; until then progress is sent.
+    // The scores arrive in one piece. Until then, progress is reported.
     const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(0));
     try {
       return await scoring.score(http, name, job, signal);

@@ -1,9 +1,10 @@
 /**
- * Detects an engine that ignores its cap. The gateway counts exactly; this only stops runaway output, without a tokenizer. The estimate is
- * the smaller of the number of events and an eighth of the characters, which is never above the true number of tokens.
+ * Detects an engine that ignores its output cap. The gateway counts tokens exactly; this check only stops runaway
+ * output, without a tokenizer. It estimates the tokens as the number of events or an eighth of the characters,
+ * whichever is smaller. The estimate never exceeds the true number.
  */
 const CHARS_PER_TOKEN = 8;
-/** Some engines sometimes send a token in two events. */
+/** A tolerance, because some engines send a token in two events. */
 const SLACK_TOKENS = 64;
 
 export class OutputBound {
@@ -17,13 +18,13 @@ export class OutputBound {
     this.#tokensMax = Math.min(outputTokensMax, contextTokens ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The engine reported the prompt's tokens, so the output is limited to the rest of the context. */
+  /** Limits the output to the rest of the context, once the engine has reported the length of the prompt. */
   promptIs(tokens: number): void {
     if (this.#contextTokens === undefined) return;
     this.#tokensMax = Math.min(this.#tokensMax, Math.max(0, this.#contextTokens - tokens));
   }
 
-  /** Counts one event's text, and returns whether the cap is exceeded. */
+  /** Counts the text of one event. Returns whether the cap is exceeded. */
   exceededBy(chars: number): boolean {
     this.#events++;
     this.#chars += chars;

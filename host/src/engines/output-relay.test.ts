@@ -9,7 +9,7 @@ function relay(rest: Partial<GenerationJob> = {}, contextTokens?: number) {
   return { sink, relay: new OutputRelay({ job: chatJob("x", rest), sink, contextTokens }) };
 }
 
-/** Passes an answer in pieces until it is cut, and returns the output. */
+/** Passes on an answer in pieces until it is cut, and returns the output. */
 function said(pieces: string[], rest: Partial<GenerationJob> = {}) {
   const { sink, relay: it } = relay(rest);
   for (const answer of pieces) it.take({ answer });
@@ -26,7 +26,7 @@ test("ends an answer before its stop string however it is split, and continues a
   assert.deepEqual(said(["a", "END", "b"]), ["aENDb", undefined]);
 });
 
-test("ignores stop strings within thinking, in its own channel or between markers", () => {
+test("ignores stop strings within thinking, on a separate channel or between markers", () => {
   const thinks = { model: "reason-32b", sampling: { stop: ["END"] } };
   const { sink, relay: it } = relay(thinks);
   it.take({ thinking: "the END" });
@@ -43,7 +43,7 @@ test("ignores stop strings within thinking, in its own channel or between marker
   assert.deepEqual(said(["<think>END"], { sampling: thinks.sampling }), ["<think>", "stop"], "not for other models");
 });
 
-test("joins a character that the engine splits, and drops an incomplete one", () => {
+test("joins a character that the engine splits, and drops an incomplete character", () => {
   const [high = "", low = ""] = "😀".split("");
   const { sink, relay: it } = relay();
   it.take({ answer: `a${high}` });
@@ -55,13 +55,13 @@ test("joins a character that the engine splits, and drops an incomplete one", ()
   assert.deepEqual([sink.text("answer"), sink.text("reasoning")], ["a😀b", "😀c"]);
 });
 
-test("stops an engine that exceeds its cap, but allows much text in few events", () => {
+test("stops an engine that exceeds its output cap, but accepts much text in few events", () => {
   const { sink, relay: it } = relay({ outputTokensMax: 100 });
   let events = 0;
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });
   assert.equal(it.cut, "length");
   assert.equal(sink.deltas.length, 165, "the cap and a little room");
-  // A proxy that sends single characters, and an engine that sends a hundred tokens at once.
+  // A proxy may send single characters, and an engine may send a hundred tokens in one event.
   const letters = relay({ outputTokensMax: 100 });
   for (let i = 0; i < 400; i++) letters.relay.take({ answer: "x" });
   const chunks = relay({ outputTokensMax: 100 });
@@ -69,7 +69,7 @@ test("stops an engine that exceeds its cap, but allows much text in few events",
   assert.deepEqual([letters.relay.cut, chunks.relay.cut], [undefined, undefined]);
 });
 
-test("limits output to the rest of the context by the prompt length that the engine reports", () => {
+test("limits the output to the context that the prompt leaves, if the engine reports the prompt's length", () => {
   const { relay: it } = relay({ outputTokensMax: 8192 }, 8192);
   it.take({ promptTokens: 8100 });
   for (let i = 0; i < 156; i++) it.take({ thinking: "thinking it over " });

@@ -1,5 +1,6 @@
 /**
- * Passes an engine's stream to the sink: ends it at stop strings, limits its length, and never splits a character. Later output is ignored.
+ * Passes an engine's stream to the sink. It ends the stream at stop strings, limits its length, and never splits a
+ * character. Output after the end is ignored.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
@@ -12,7 +13,7 @@ import { ThinkingInText } from "./thinking-in-text.ts";
 interface RelayOptions {
   job: GenerationJob;
   sink: Pick<Sink, "delta">;
-  /** The model's context in the catalogue, if known. */
+  /** The model's context limit in the catalogue, if known. */
   contextTokens: number | undefined;
 }
 
@@ -23,7 +24,7 @@ export class OutputRelay {
   readonly #bound: OutputBound;
   readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
   readonly #gathers: boolean;
-  /** Output of the current read that is not sent yet. */
+  /** Output of the current read that has not been sent yet. */
   #gathered: { channel: Channel; text: string } | undefined;
   #cut: Finish | undefined;
 
@@ -35,7 +36,7 @@ export class OutputRelay {
     this.#bound = new OutputBound(job.outputTokensMax, contextTokens);
   }
 
-  /** Set once the answer is over, whatever else the engine sends. */
+  /** The finish reason once the answer is over. The engine may still send more, which is ignored. */
   get cut(): Finish | undefined {
     return this.#cut;
   }
@@ -52,17 +53,17 @@ export class OutputRelay {
     }
   }
 
-  /** The engine finished: held-back text belongs to the answer. */
+  /** Called when the engine has finished. Held-back text then belongs to the answer. */
   end(): void {
     if (this.#cut !== undefined) return;
     const rest = this.#thinking?.end() ?? "";
     const { text, stopped } = this.#stops.push(rest);
     this.#say("answer", stopped ? text : text + this.#stops.end());
     if (stopped) this.#cut = "stop";
-    // An incomplete character is dropped.
+    // An incomplete character at the end is dropped.
   }
 
-  /** Sends the output of a read. */
+  /** Sends the output of the current read. */
   flush(): void {
     const gathered = this.#gathered;
     if (gathered === undefined) return;
@@ -82,7 +83,7 @@ export class OutputRelay {
     if (stopped) this.#cut = "stop";
   }
 
-  /** Engines may split a surrogate pair; neither half alone is text. */
+  /** Sends text. Engines may split a surrogate pair, so a half is kept until the other half arrives. */
   #say(channel: Channel, said: string): void {
     if (said === "") return;
     const text = this.#halves[channel] + said;

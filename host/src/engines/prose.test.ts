@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shortProse, unitVector } from "./prose.ts";
 
-test("prose depends on its key alone", () => {
+test("the same key always gives the same prose", () => {
   assert.equal([...shortProse("a")].join(""), [...shortProse("a")].join(""));
   assert.notEqual([...shortProse("a")].join(""), [...shortProse("b")].join(""));
 });
 
-test("an unscripted answer has about a hundred units and ends with a sentence", () => {
+test("a short prose text has about a hundred units and ends with a sentence", () => {
   for (const key of ["a", "b", "c", "d", "e"]) {
     const units = [...shortProse(key)];
     assert.ok(units.length >= 95 && units.length <= 110, `${units.length} units`);
@@ -15,7 +15,7 @@ test("an unscripted answer has about a hundred units and ends with a sentence", 
   }
 });
 
-test("a unit vector depends on its text alone, and differs between texts", () => {
+test("a unit vector depends only on its text, and differs between texts", () => {
   const vector = unitVector("hello", 1024);
   assert.equal(vector.length, 1024);
   assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5);

@@ -1,6 +1,6 @@
 /**
- * Generates text and vectors that depend only on a key. Every unit of the text (a word with its space, or a full stop) is one token in the
- * catalogue's vocabularies, so `n` units are `n` tokens.
+ * Generates text and vectors that depend only on a key. Each unit of the text (a word with its space, or a full stop)
+ * is one token in the catalogue's vocabularies, so `n` units are `n` tokens.
  */
 import { createHash } from "node:crypto";
 
@@ -37,7 +37,7 @@ const VERBS = ["follows", "keeps", "finds", "holds", "moves", "leaves", "brings"
 const LINKS = ["near", "under", "behind", "beside", "before", "with", "over", "without"];
 const ARTICLES = ["the", "a", "another", "each", "this"];
 
-/** Endless text; the same key gives the same units. */
+/** Generates text without end. The same key gives the same units. */
 export function* prose(key: string): Generator<string, never> {
   const random = randomFrom(key);
   const pick = (words: readonly string[]): string => words[Math.floor(random() * words.length)] as string;
@@ -53,7 +53,7 @@ export function* prose(key: string): Generator<string, never> {
   }
 }
 
-/** Whole sentences of about 100 units. */
+/** Generates whole sentences, about 100 units in total. */
 export function* shortProse(key: string): Generator<string> {
   let count = 0;
   for (const unit of prose(key)) {
@@ -77,7 +77,7 @@ export function normalise(values: Float32Array): Float32Array {
   return length === 0 ? values : values.map((value) => value / length);
 }
 
-/** Numbers from 0 to 1 that a key determines: xoshiro128**, seeded by a hash. */
+/** Pseudorandom numbers from 0 to 1 that depend only on the key: xoshiro128**, seeded by a hash. */
 function randomFrom(key: string): () => number {
   const seed = createHash("sha256").update(key).digest();
   let [a, b, c, d] = [seed.readInt32LE(0), seed.readInt32LE(4), seed.readInt32LE(8), seed.readInt32LE(12)];

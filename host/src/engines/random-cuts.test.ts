@@ -1,4 +1,7 @@
-/** No dialect loses or repeats a character, wherever the engine splits its answer into deltas and the network splits those. */
+/**
+ * The engine may split its answer into deltas anywhere, and the network may split the bytes anywhere. No character may
+ * be lost or repeated, in any engine's API.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -41,7 +44,7 @@ const PARTS = [
   "\ufffd",
 ];
 
-/** Splits into pieces of these lengths, repeatedly. */
+/** Splits into pieces of these lengths, starting over after the last length. */
 function pieces<T extends string | Uint8Array>(whole: T, lengths: readonly number[]): T[] {
   const cut: T[] = [];
   for (let at = 0, i = 0; at < whole.length; i++) {
@@ -80,7 +83,7 @@ const CASES: [profile: EngineProfile, name: string, say: Say, end: string][] = [
   [ollama, "chat", lines, `${JSON.stringify({ message: { content: "" }, done: true, done_reason: "stop" })}\n`],
 ];
 
-/** The output for the bytes of a stream in these pieces. */
+/** Returns the output for a stream that arrives in these pieces. */
 function heard(dialect: Dialect, bytes: Uint8Array[], job: GenerationJob) {
   const sink = new RecordingSink();
   const relay = new OutputRelay({ job, sink, contextTokens: undefined });

@@ -1,5 +1,6 @@
 /**
- * The agent cannot import the gateway, so it contains token counts of a few texts and a chat. These tests compare them with the gateway's.
+ * The agent cannot import the gateway, so it contains the expected token counts of a few texts and a chat. These tests
+ * compare them with the gateway's counts.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -20,7 +21,7 @@ const catalogue: Catalogue = JSON.parse(
 );
 const LIMIT = 1e6;
 
-test("the agent and the gateway count the same tokens in the texts that distinguish tokenizers", async () => {
+test("the agent's reference counts equal the gateway's token counts for the texts that distinguish tokenizers", async () => {
   for (const name of TOKENIZER_NAMES) {
     const prompts = openPromptCounter(TOKENIZERS[name], await loadTables(name));
     for (const reference of TOKENIZER_REFERENCES) {
@@ -30,7 +31,7 @@ test("the agent and the gateway count the same tokens in the texts that distingu
   }
 });
 
-test("the agent and the gateway count the same tokens in the reference chat, for every active chat model", async () => {
+test("the agent's reference counts equal the gateway's token counts for the test chat of every active chat model", async () => {
   const active = catalogue.models.filter(({ status }) => status === "active");
   assert.deepEqual(active.map(({ id }) => id).toSorted(), ACTIVE_MODELS.toSorted());
   for (const { id, build } of active) {
@@ -43,10 +44,10 @@ test("the agent and the gateway count the same tokens in the reference chat, for
   }
 });
 
-/** Represents a special token that the catalogue's tokenizer lacks: `<think>` and DeepSeek's marks. */
+/** Stands for a special token that the catalogue's tokenizer lacks: `<think>` and DeepSeek's marks. */
 const MARK = "\u0000";
 
-test("the agent's counts for harmless variants of templates equal those of the published templates", async () => {
+test("the agent's reference counts for harmless variants of chat templates equal those of the published templates", async () => {
   const [system = "", question = "", answer = "", next = ""] = TEMPLATE_CHAT.map(({ content }) => content);
   const llama = (start: string): string => {
     const turn = (role: string, text: string): string => `<|start_header_id|>${role}<|end_header_id|>\n\n${text}`;

@@ -1,7 +1,7 @@
 /**
- * The JSON Schema keywords that each kind of engine enforces, by their announced names (`KeywordUse.needs` in protocol/src/json-schema.ts),
- * taken from the engines' sources or documentation. A schema with other keywords goes to other nodes or is refused; no engine ignores them
- * silently.
+ * The JSON Schema keywords that each kind of engine enforces, taken from the engines' sources or documentation. Their
+ * names are those that a node announces (`KeywordUse.needs` in protocol/src/json-schema.ts). A schema with other
+ * keywords is sent to other nodes or refused, so no keyword is silently ignored.
  */
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 
@@ -14,13 +14,16 @@ const INTEGER_RANGES = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaxi
 const TIMES = ["format:date", "format:time", "format:date-time"];
 
 export const SCHEMA_KEYWORDS = {
-  /** Our own grammars (llama-cpp/schema-grammar.ts). */
+  /** The llama.cpp engine in this process, with our own grammars (llama-cpp/schema-grammar.ts). */
   inProcess: [...COMMON, ...INTEGER_RANGES, ...TIMES],
-  /** llama.cpp's `json-schema-to-grammar`, which Ollama uses too. It ignores ranges of fractions and refuses many patterns. */
+  /**
+   * llama.cpp's `json-schema-to-grammar`, which Ollama also uses. It ignores ranges of fractional numbers and refuses
+   * many patterns.
+   */
   llamaCpp: [...COMMON, ...INTEGER_RANGES, ...TIMES, "format:uuid", "prefixItems"],
-  /** XGrammar, with llguidance or Outlines for what it lacks. */
+  /** XGrammar, and llguidance or Outlines for keywords that XGrammar lacks. */
   vllm: [...COMMON, ...INTEGER_RANGES, ...TIMES, "pattern", "pattern:part"],
-  /** llama.cpp for GGUF files, Outlines for MLX. */
+  /** LM Studio uses llama.cpp for GGUF files and Outlines for MLX. */
   lmStudio: COMMON,
   scripted: [
     ...[...PROVEN_KEYWORDS, "const", "anyOf", "oneOf", "items", "minItems", "maxItems", "minLength", "maxLength"],

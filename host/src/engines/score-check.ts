@@ -1,4 +1,4 @@
-/** Tests whether an engine can score an answer that it did not write, with a short one. */
+/** Tests with a short answer whether an engine can score an answer that it did not write. */
 import type { ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError, type ScoringJob } from "./engine.ts";
@@ -6,10 +6,12 @@ import { EMBEDDING_MODELS } from "./models.ts";
 
 const ANSWER = "The sky is blue because the air scatters short waves of light more than long ones.";
 const CUTS = [0, 7, 27, 43];
-/** An engine may have to load the model first. */
+/** The engine may have to load the model first. */
 const CHECK_MS_MAX = 120_000;
 
-/** Undefined if it cannot. Rejects with EngineError if the engine does not answer. */
+/**
+ * The way in which the engine scores. Undefined if it cannot. Rejects with EngineError if the engine does not answer.
+ */
 export async function scoresAs(
   kind: ScoringKind,
   score: NonNullable<Engine["score"]>,
@@ -25,7 +27,7 @@ export async function scoresAs(
     // An engine that ignores the field returns nothing, or the same value for every token.
     return isEnough && new Set(logprobs).size > 1 ? kind : undefined;
   } catch (error) {
-    // The engine knows the request but refuses it, which is a clear no.
+    // The engine knows the request but refuses it, so it cannot score.
     if (error instanceof EngineError && error.blame === "prompt") return undefined;
     throw error;
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Parses the script of the scripted engine: `#script {…}` as the last user message or as the prompt. Without a script the answer is plain
- * prose.
+ * Parses the script of the scripted engine: `#script {…}` as the last user message or as the prompt. Without a script,
+ * the answer is generated prose.
  */
 import { z } from "zod";
 import { EngineError, type GenerationJob } from "./engine.ts";
@@ -36,20 +36,20 @@ const Script = z.strictObject({
 });
 type Script = z.infer<typeof Script>;
 
-/** A fault, and after how many deltas it happens. */
+/** A fault, and the number of deltas before it. */
 interface Fault {
   kind: "fail" | "stall" | "drop" | "garbage";
   after: number;
 }
 
-/** The engine's behaviour for one job. */
+/** The engine's planned behavior for one job. */
 export interface ScriptPlan {
   reasoning: Iterable<string>;
   answer: Iterable<string>;
   ttftMs: number;
   deltaMs: number;
   busy: boolean;
-  /** Sends only `done`. */
+  /** If true, the engine sends no output and ends the job. */
   empty: boolean;
   overrun: boolean;
   ignoreStop: boolean;
@@ -64,7 +64,7 @@ export function planOf(job: GenerationJob): ScriptPlan {
   const formed = job.format && jsonWords(job.format, [...shortProse(key)].join(""));
   if (script === undefined)
     return { ...wellBehaved, reasoning: [], answer: formed ?? shortProse(key), ttftMs: 0, deltaMs: 0 };
-  // A script's literal text is sent even if it violates the requested format.
+  // The text given in a script is sent unchanged, even if it violates the requested format.
   const answer = script.text === undefined ? (formed ?? take(prose(key), script.tokens)) : wordsOf(script.text);
   const faults = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
   return {
@@ -102,7 +102,7 @@ function scriptOf(job: GenerationJob): Script | undefined {
       ? job.input.prompt
       : (job.input.messages.findLast((message) => message.role === "user")?.content ?? "");
   if (!prompt.startsWith(MARK)) return undefined;
-  // A script is prompt text, so an error names the field and quotes nothing.
+  // A script is part of the prompt, so an error names the field but quotes nothing.
   let json: unknown;
   try {
     json = JSON.parse(prompt.slice(MARK.length));
@@ -125,7 +125,7 @@ function* take(units: Iterable<string>, count: number): Generator<string> {
   }
 }
 
-/** Words with their leading spaces; joined they are the text again. */
+/** Splits a text into words with their leading spaces. Joined, they are the text again. */
 export function wordsOf(text: string): string[] {
   const words = text.match(/\s*\S+(?:\s+$)?/g);
   if (words !== null) return words;

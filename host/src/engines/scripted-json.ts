@@ -1,18 +1,24 @@
-/** The scripted engine's answer for an output format: the smallest JSON that fits. */
+/** Makes the scripted engine's answer for an output format: the smallest JSON value that matches. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 
-/** Limits lengths that a schema may ask for. */
+/** The maximum length, whatever minimum a schema requires. */
 const LENGTH_MAX = 1_000;
 
 type Schema = Record<string, unknown>;
 
-/** `say`: the content of an object without a schema. Returns pieces as short as tokens, which join to the JSON. */
+/**
+ * `say`: the content of an object if there is no schema. Returns pieces as short as tokens, which join to the JSON
+ * text.
+ */
 export function jsonWords(format: OutputFormat, say: string): string[] {
   const value = format.type === "json_object" ? { answer: say } : fitting(format.schema);
   return JSON.stringify(value).match(/\s*(?:[^\s{}[\]:,"]+|[{}[\]:,"])/g) ?? [];
 }
 
-/** Supports types, bounds, enum, const, required and the first of several alternatives; ignores other keywords. */
+/**
+ * The smallest value for a schema. Supports types, bounds, enum, const, required and the first of several alternatives;
+ * ignores other keywords.
+ */
 function fitting(schema: unknown): unknown {
   if (!isSchema(schema)) return null;
   if ("const" in schema) return schema.const;

@@ -17,7 +17,7 @@ async function play(job: GenerationJob): Promise<{ sink: RecordingSink; finish: 
   return { sink, finish };
 }
 
-test("returns prose that depends on prompt and seed without a script", async () => {
+test("a job without a script returns prose that depends on prompt and seed", async () => {
   const [first, again, otherPrompt, seeded, otherSeed] = await Promise.all([
     play(chatJob("hello")),
     play(chatJob("hello")),
@@ -69,7 +69,7 @@ for (const [name, schema, answer] of [
   });
 }
 
-test("returns an object that depends on the prompt for any format, in pieces that count towards the cap", async () => {
+test("a format without a schema returns an object that depends on the prompt, in pieces that count towards the cap", async () => {
   const format = { type: "json_object" } as const;
   const { sink } = await play(chatJob("hi", { format }));
   assert.equal(JSON.parse(sink.text("answer")).answer, (await play(chatJob("hi"))).sink.text("answer"));
@@ -79,14 +79,14 @@ test("returns an object that depends on the prompt for any format, in pieces tha
   assert.ok(sink.text("answer").startsWith(cut.sink.text("answer")));
 });
 
-test("returns a script's own text for any format, and follows its other directives", async () => {
+test("a script's own text is returned even if a format is requested, and other directives of the script apply", async () => {
   const format = { type: "json_schema", name: "x", schema: { type: "boolean" } } as const;
   assert.equal((await play(scripted({ text: "no" }, { format }))).sink.text("answer"), "no");
   const { sink } = await play(scripted({ reasoning: "hm" }, { format }));
   assert.deepEqual([sink.text("reasoning"), sink.text("answer")], ["hm", "true"]);
 });
 
-test("answers a retry of a request with the same text", async () => {
+test("a retry of a request gets the same text", async () => {
   const first = await play(scripted({ tokens: 20 }));
   const second = await play(scripted({ tokens: 20 }, { attempt: 2 }));
   assert.equal(second.sink.text("answer"), first.sink.text("answer"));
@@ -94,29 +94,35 @@ test("answers a retry of a request with the same text", async () => {
 
 const answers: [name: string, job: GenerationJob, text: string, deltas: number, finish: string][] = [
   ["text is the exact answer", scripted({ text: " one two\n\nthree " }), " one two\n\nthree ", 3, "stop"],
-  ["an empty text is an empty answer", scripted({ text: "" }), "", 0, "stop"],
+  ["an empty text gives an empty answer", scripted({ text: "" }), "", 0, "stop"],
   ["a text of spaces is one delta", scripted({ text: "  " }), "  ", 1, "stop"],
-  ["text wins over tokens", scripted({ text: "hi", tokens: 9 }), "hi", 1, "stop"],
-  ["the cap ends it", scripted({ text: "a b c d" }, { outputTokensMax: 2 }), "a b", 2, "length"],
-  ["an answer as long as the cap is whole", scripted({ text: "a b" }, { outputTokensMax: 2 }), "a b", 2, "stop"],
+  ["text overrides tokens", scripted({ text: "hi", tokens: 9 }), "hi", 1, "stop"],
+  ["the output cap ends the answer", scripted({ text: "a b c d" }, { outputTokensMax: 2 }), "a b", 2, "length"],
+  ["an answer as long as the cap is complete", scripted({ text: "a b" }, { outputTokensMax: 2 }), "a b", 2, "stop"],
   ["overrun ignores the cap", scripted({ text: "a b c", overrun: true }, { outputTokensMax: 1 }), "a b c", 3, "stop"],
-  ["a stop string ends it", scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }), "a b ", 3, "stop"],
   [
-    "ignore_stop goes on after it",
+    "a stop string ends the answer",
+    scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }),
+    "a b ",
+    3,
+    "stop",
+  ],
+  [
+    "ignore_stop continues after a stop string",
     scripted({ text: "a END c", ignore_stop: true }, { sampling: { stop: ["END"] } }),
     "a END c",
     3,
     "stop",
   ],
   [
-    "a stop string across words",
+    "a stop string that spans words ends the answer",
     scripted({ text: "one two three four" }, { sampling: { stop: ["two three"] } }),
     "one ",
     2,
     "stop",
   ],
   [
-    "half a stop string is text",
+    "a part of a stop string is sent as text",
     scripted({ text: "so two" }, { sampling: { stop: ["two three"] } }),
     "so two",
     3,
@@ -130,7 +136,7 @@ const answers: [name: string, job: GenerationJob, text: string, deltas: number, 
     "stop",
   ],
   [
-    "the last user message counts, not the last message",
+    "the script is read from the last user message, not from the last message",
     chatJob("", {
       input: {
         messages: [
@@ -154,13 +160,13 @@ for (const [name, job, text, deltas, finish] of answers) {
   });
 }
 
-test("tokens sets the number of words, a hundred by default", async () => {
+test("tokens sets the number of words; the default is a hundred", async () => {
   assert.equal((await play(scripted({ tokens: 7 }))).sink.deltas.length, 7);
   assert.equal((await play(scripted({ tokens: 0 }))).sink.deltas.length, 0);
   assert.equal((await play(scripted({}))).sink.deltas.length, 100);
 });
 
-test("reasoning comes first, on its channel, and counts towards the cap", async () => {
+test("reasoning text is sent first, on its own channel, and counts towards the cap", async () => {
   const { sink, finish } = await play(scripted({ reasoning: "let me see", text: "a b c" }, { outputTokensMax: 5 }));
   assert.deepEqual(
     sink.deltas.map(({ channel }) => channel),
@@ -177,7 +183,7 @@ test("stop strings do not end the thinking", async () => {
   assert.equal(sink.text("answer"), "c");
 });
 
-test("ttft_ms and delta_ms set the pace", async () => {
+test("ttft_ms and delta_ms set the time to the first delta and between deltas", async () => {
   const clock = new ManualClock();
   const paced = scriptedEngine({ models: [], clock });
   const sink = new RecordingSink();
@@ -205,7 +211,7 @@ test("ttft_ms and delta_ms set the pace", async () => {
 });
 
 for (const after of [0, 2, 4]) {
-  test(`fail_after ${after} fails the engine after that many deltas`, async () => {
+  test(`fail_after ${after} fails the job as an engine error after that many deltas`, async () => {
     const sink = new RecordingSink();
     await assert.rejects(
       engine.generate(scripted({ text: "a b c d", fail_after: after }), sink, new AbortController().signal),
@@ -215,11 +221,11 @@ for (const after of [0, 2, 4]) {
   });
 }
 
-test("a fault after the end of the answer never happens", async () => {
+test("a fault that would come after the end of the answer never happens", async () => {
   assert.equal((await play(scripted({ text: "a b", fail_after: 3 }))).finish, "stop");
 });
 
-test("stall_after sends nothing more until the job is cancelled", async () => {
+test("stall_after stops the output until the job is cancelled", async () => {
   const controller = new AbortController();
   const sink = new RecordingSink();
   sink.heard = () => {
@@ -229,7 +235,7 @@ test("stall_after sends nothing more until the job is cancelled", async () => {
   assert.equal(sink.deltas.length, 2);
 });
 
-test("a stall without cancellation ends as a failure", async () => {
+test("a stall that is not cancelled ends as a failure", async () => {
   const clock = new ManualClock();
   const sink = new RecordingSink();
   const playing = scriptedEngine({ models: [], clock }).generate(
@@ -242,20 +248,20 @@ test("a stall without cancellation ends as a failure", async () => {
   await assert.rejects(playing, EngineError);
 });
 
-test("only_attempt leaves other attempts unaffected", async () => {
+test("only_attempt limits a fault to one attempt of the request", async () => {
   const script = { text: "a b c", fail_after: 1, only_attempt: 1 };
   await assert.rejects(play(scripted(script)), EngineError);
   assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b c");
 });
 
-test("busy refuses the job, only on its attempt", () => {
+test("busy refuses the job, only on the given attempt", () => {
   assert.equal(engine.refuses?.(scripted({ busy: true })), true);
   assert.equal(engine.refuses?.(scripted({ busy: true, only_attempt: 1 }, { attempt: 2 })), false);
   assert.equal(engine.refuses?.(scripted({})), false);
   assert.equal(engine.refuses?.(chatJob("#script {")), false);
 });
 
-test("empty returns no output, only on its attempt", async () => {
+test("empty returns no output, only on the given attempt", async () => {
   const script = { text: "a b", empty: true, only_attempt: 1 };
   const { sink, finish } = await play(scripted(script));
   assert.deepEqual([sink.deltas, finish], [[], "stop"]);
@@ -275,7 +281,7 @@ const malformed = [
   '#script {"delta_ms":1e9}',
 ];
 for (const prompt of malformed) {
-  test(`a malformed script is blamed on the prompt: ${prompt.slice(0, 30)}`, async () => {
+  test(`a malformed script is reported as a prompt error: ${prompt.slice(0, 30)}`, async () => {
     await assert.rejects(play(chatJob(prompt)), (error) => {
       assert.ok(error instanceof EngineError && error.blame === "prompt");
       assert.doesNotMatch(error.message, /secret|many|xxx/);
@@ -309,6 +315,6 @@ test("embeddings: returns one unit vector of width 1,024 per text", async () => 
   assert.notDeepEqual(vectors[0], vectors[1]);
 });
 
-test("the joined words equal the text", () => {
+test("wordsOf returns words that join to the same text", () => {
   for (const text of ["", " ", "a", " a  b ", "a\n\nb\t", "\u00a0x"]) assert.equal(wordsOf(text).join(""), text);
 });

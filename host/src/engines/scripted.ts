@@ -1,6 +1,6 @@
 /**
- * A scripted engine for tests and load runs. Each word is one delta, and the cap counts words. script.ts parses scripts; wire-faults.ts
- * implements faults on the wire.
+ * A scripted engine for tests and load tests: the prompt contains the behavior to simulate. Each word is one delta, and
+ * the output cap counts words. Scripts are parsed in script.ts; wire-faults.ts adds faults to the network messages.
  */
 
 import type { Channel } from "@tollgate/protocol/frames.ts";
@@ -26,22 +26,23 @@ import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
 const SLOTS = 64;
-/** The number of words written without a pause. Then the event loop runs other jobs and cancellations. */
+/** The number of words written without a pause. In a pause, the event loop runs other jobs and cancellations. */
 const WORDS_PER_TURN = 32;
-/** A stall ends when the gateway cancels the job, or after this time, so that the slot is not lost. */
+/** A stall ends when the gateway cancels the job, or after this time at the latest, so that the slot is freed. */
 const STALL_MS_MAX = 60_000;
 
 interface ScriptedOptions {
   models: string[];
   clock: Clock;
   slots?: number | undefined;
-  /** Injects a script's wire faults into the node's plane; without it they have no effect. */
+  /** Injects a script's network faults into the node's connection. Without it, these faults have no effect. */
   faults?: WireFaults | undefined;
 }
 
 export function scriptedEngine(options: ScriptedOptions): Engine {
   const { clock, faults = new WireFaults() } = options;
-  // The agent sends `done` at the end of the turn in which the engine returned, and a fault may change that frame.
+  // The agent sends `done` at the end of the event-loop turn in which the engine returned. A fault may still change
+  // that frame, so the fault ends only after it.
   const end = ({ id }: EngineJob): void => clock.soon(() => clock.soon(() => faults.end(id)));
   return {
     name: "scripted",
@@ -70,7 +71,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
   };
 }
 
-/** The engine's own words are likely, all others are not. */
+/** Scores the words of the engine's own answer as likely and all others as unlikely. */
 function scriptedScore(job: ScoringJob): Logprobs {
   const plan = planOf(job);
   const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));
@@ -106,7 +107,7 @@ interface Run {
   faults: WireFaults;
 }
 
-/** Answers one job by its plan. */
+/** Answers one job as its plan says. */
 class ScriptedAnswer {
   readonly #plan: ScriptPlan;
   readonly #run: Run;
@@ -136,7 +137,7 @@ class ScriptedAnswer {
     return { finish: finish ?? "stop" };
   }
 
-  /** Undefined if everything was written; otherwise why it ended early. */
+  /** Writes words. Undefined if all were written; otherwise the finish reason. */
   async #write(channel: Channel, words: Iterable<string>): Promise<Finish | undefined> {
     for (const word of words) {
       await this.#faultIfDue();
@@ -145,7 +146,7 @@ class ScriptedAnswer {
       await this.#pace();
       if (this.#run.signal.aborted) return "stop";
       this.#words++;
-      // A stop string ends the answer; thinking is not searched for it.
+      // A stop string only ends the answer; thinking is not searched for stop strings.
       const cut = channel === "answer" ? this.#stops.push(word) : { text: word, stopped: false };
       this.#emit(channel, cut.text);
       if (cut.stopped) return "stop";
@@ -159,7 +160,7 @@ class ScriptedAnswer {
     this.#run.sink.delta(channel, text);
   }
 
-  /** Deltas are due at fixed times after the first, so that a late timer does not slow the whole answer. */
+  /** Deltas are due at fixed times after the first one, so a late timer does not delay the whole answer. */
   async #pace(): Promise<void> {
     const { clock, signal } = this.#run;
     if (this.#plan.deltaMs > 0 && this.#words > 0) {

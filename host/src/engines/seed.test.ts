@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { engineSeed } from "./seed.ts";
 
-test("small seeds are kept, and large and negative ones map to the same 31 bits each time", () => {
+test("small seeds stay unchanged, and large or negative seeds always map to the same 31-bit value", () => {
   for (const seed of [0, 1, 42, 2 ** 31 - 1]) assert.equal(engineSeed(seed), seed);
   fc.assert(
     fc.property(fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }), (seed) => {

@@ -1,6 +1,6 @@
 /**
- * Converts a request's seed, a whole number within ±2^53, to 31 bits that every engine accepts: never negative, and never llama.cpp's value
- * for "random". Small seeds stay unchanged.
+ * Converts a request's seed, a whole number within ±2^53, to 31 bits that every engine accepts. The result is never
+ * negative, and never the value that means "random" in llama.cpp. Small seeds stay unchanged.
  */
 export function engineSeed(seed: number): number {
   const wide = BigInt.asUintN(64, BigInt(seed));

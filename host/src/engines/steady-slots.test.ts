@@ -13,7 +13,7 @@ const state = (more: Partial<SteadySlots>): SteadySlots => ({
   ...more,
 });
 
-test("halves concurrent prompts after a wide gap, and removes slots after a wider one", () => {
+test("halves the prompts read at once after a wide gap between tokens, and removes slots after a wider one", () => {
   const table: [what: string, gap: { ms: number; reading: number; running?: number }, before: object, after: object][] =
     [
       ["a narrow gap", { ms: 499, reading: 8 }, {}, { readers: 8, slots: 64, readersSince: 0 }],
@@ -49,7 +49,7 @@ test("halves concurrent prompts after a wide gap, and removes slots after a wide
     assert.partialDeepStrictEqual(afterGap(state(before), { ms, running, reading, now: NOW }), after, what);
 });
 
-test("raises the limits gradually after narrow gaps while more is requested", () => {
+test("raises the limits gradually after narrow gaps while there is demand", () => {
   const table: [what: string, calm: object, before: object, after: object][] = [
     ["a prompt waits", { waits: true }, {}, { readers: 10, readersSince: NOW }],
     ["a prompt waits, and no gap was wide yet", { waits: true }, { isNew: true }, { readers: 16, isNew: true }],
@@ -70,7 +70,7 @@ test("raises the limits gradually after narrow gaps while more is requested", ()
   }
 });
 
-test("keeps what it has learnt when the engine's slots change", () => {
+test("keeps the learned limits when the engine's own number of slots changes", () => {
   const table: [before: number, slotsMax: number, had: object, has: object][] = [
     [64, 128, { slots: 64 }, { slots: 128, readers: 8 }],
     [64, 128, { slots: 20 }, { slots: 20 }],

@@ -6,7 +6,7 @@ import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import type { Availability, Engine, GenerationJob, Sink } from "./engine.ts";
 import { steadyEngine } from "./steady.ts";
 
-/** An engine whose words and endings the test triggers. */
+/** An engine whose words and job endings the test triggers. */
 class HandMovedEngine {
   readonly jobs: { job: GenerationJob; sink: Sink; end: () => void }[] = [];
   changed: (now: Availability) => void = () => {};
@@ -53,7 +53,7 @@ function open(slots: number) {
   return { clock, inner, engine, told, start, sinks, stop };
 }
 
-test("admits sixteen prompts at once, and another one whenever one has its first token", async () => {
+test("admits sixteen prompts at once, and another one whenever one of them has its first token", async () => {
   const { clock, inner, start, sinks } = open(64);
   const answers = start(28);
   await turn();
@@ -62,7 +62,7 @@ test("admits sixteen prompts at once, and another one whenever one has its first
   inner.speak(0, 3);
   await turn();
   assert.equal(inner.jobs.length, 19);
-  // The gateway gets progress of waiting jobs.
+  // The gateway gets progress reports for jobs that wait.
   clock.advance(1_000);
   assert.deepEqual(sinks[27]?.fractions, [0]);
   inner.speak();
@@ -77,7 +77,7 @@ test("admits sixteen prompts at once, and another one whenever one has its first
   assert.equal((await Promise.all(answers)).length, 28);
 });
 
-test("admits only one prompt while a job waits for its next token", async () => {
+test("admits only one prompt while a job waits long for its next token", async () => {
   const { clock, inner, start } = open(64);
   start(4);
   await turn();
@@ -107,7 +107,7 @@ test("delays a prompt for four seconds at most", async () => {
   assert.deepEqual(sinks[17]?.fractions, [0, 0, 0, 0]);
 });
 
-test("frees the room of a job that is cancelled while it waits or runs", async () => {
+test("admits the next prompt when a job is cancelled while it waits or runs", async () => {
   const { inner, start } = open(64);
   start(16);
   await turn();
@@ -123,7 +123,7 @@ test("frees the room of a job that is cancelled while it waits or runs", async (
   await Promise.all(last);
 });
 
-/** All jobs get a word every 100 ms for two seconds, so no prompt is being read. */
+/** Lets every job output a word every 100 ms for two seconds, so that no prompt is being read. */
 async function settle({ clock, inner }: { clock: ManualClock; inner: HandMovedEngine }): Promise<void> {
   for (let ms = 0; ms < 2_000; ms += 100) {
     clock.advance(100);
@@ -132,7 +132,7 @@ async function settle({ clock, inner }: { clock: ManualClock; inner: HandMovedEn
   }
 }
 
-test("announces fewer slots when tokens are far apart without a prompt, and more after five calm seconds", async () => {
+test("announces fewer slots for wide gaps while no prompt is read, and more after five seconds of narrow gaps", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();
@@ -140,7 +140,7 @@ test("announces fewer slots when tokens are far apart without a prompt, and more
   assert.equal(inner.jobs.length, 16);
   clock.advance(900);
   assert.deepEqual(told, []);
-  // An open gap counts before its word arrives.
+  // A gap counts while it lasts, before the next word arrives.
   clock.advance(100);
   assert.deepEqual(told, [{ models: ["tiny-3b"], slots: 12, slotsMax: 16 }]);
   inner.speak();
@@ -157,7 +157,7 @@ test("announces fewer slots when tokens are far apart without a prompt, and more
   assert.deepEqual(told.at(-1), { models: ["tiny-3b"], slots: 15, slotsMax: 16 });
 });
 
-test("restores the limits of an engine that returns", async () => {
+test("restores the limits when its engine returns after an outage", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();
@@ -171,10 +171,12 @@ test("restores the limits of an engine that returns", async () => {
   ]);
 });
 
-test("prevents gaps of two seconds with an engine that otherwise reads 64 prompts for three seconds", async () => {
+test("prevents gaps of two seconds on an engine that would otherwise read 64 prompts at once for three seconds", async () => {
   const READ_MS = 45;
   const STEP_MS = 15;
-  /** A step of an engine that reads all waiting prompts before it writes the next words. */
+  /**
+   * Simulates an engine whose step reads all waiting prompts before it outputs the next words. Returns the widest gap.
+   */
   const widestGap = async (isSteady: boolean): Promise<number> => {
     const clock = new ManualClock();
     const inner = new HandMovedEngine(64);
@@ -202,7 +204,7 @@ test("prevents gaps of two seconds with an engine that otherwise reads 64 prompt
         const words = (said.get(job) ?? 0) + 1;
         said.set(job, words);
         job.sink.delta("answer", " word");
-        // Answers of several lengths, so that jobs begin at different times.
+        // Answers have several lengths, so that new jobs begin at different times.
         if (words < 20 + (jobs.indexOf(job) % 5)) continue;
         inner.jobs.splice(inner.jobs.indexOf(job), 1);
         job.end();

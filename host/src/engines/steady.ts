@@ -1,22 +1,24 @@
 /**
- * Wraps an engine and limits its load (steady-slots.ts has the rule). Watches the gaps between the tokens of each job. Prompts wait here
- * while the engine reads enough of them; the gateway gets progress meanwhile. If that does not suffice, the agent announces fewer slots.
+ * Wraps an engine and limits its load by the rule in steady-slots.ts. It measures the gaps between the tokens of each
+ * job. Prompts wait here while the engine reads enough others, and the gateway gets progress reports meanwhile. If that
+ * does not suffice, the agent announces fewer slots.
  */
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, Finish, GenerationJob, Sink } from "./engine.ts";
 import { afterCalm, afterGap, afterResize, firstSlots, GAP_NARROW_MS, type SteadySlots } from "./steady-slots.ts";
 
 const LOOK_EVERY_MS = 250;
-/** The number of remembered load samples, which cover the longest gap that a gateway allows. */
+/** The number of stored load samples. Together they cover the longest gap that a gateway allows. */
 const PAST_LOOKS = 12;
 const TELL_EVERY_MS = 1_000;
 /**
- * A gateway gives up a prompt that is not read for 10 s. After this time it goes to the engine anyway, and wide gaps then reduce the slots.
+ * A gateway ends a job whose prompt is not read for 10 s. After this shorter time, a waiting prompt is passed to the
+ * engine anyway. Resulting wide gaps then reduce the slots.
  */
 const WAIT_MS_MAX = 4_000;
 
 interface Run {
-  /** The time of its last token; undefined while its prompt is read. */
+  /** The time of the job's last token. Undefined while its prompt is being read. */
   heardAt: number | undefined;
 }
 
@@ -39,9 +41,9 @@ class Steady {
   readonly #clock: Clock;
   readonly #listeners = new Set<(now: Availability) => void>();
   readonly #runs = new Set<Run>();
-  /** Prompts that wait to be read, with the start of their wait. */
+  /** Prompts that wait to be read, with the time since which they wait. */
   readonly #waiting = new Map<() => void, number>();
-  /** The highest load in each of the latest intervals; the last one is current. */
+  /** The highest load in each of the latest intervals. The last entry is the current interval. */
   #past: Load[] = [{ running: 0, reading: 0 }];
   #reading = 0;
   #inner: Availability;
@@ -63,7 +65,7 @@ class Steady {
   watch(changed: (now: Availability) => void): () => void {
     this.#listeners.add(changed);
     const stop = this.#engine.watch?.((now) => {
-      // An unreachable engine has no slots, which says nothing about its capacity.
+      // An unreachable engine has no slots. That does not change its capacity, so the limits stay.
       if (now.slots > 0) {
         this.#state = afterResize(this.#state, this.#slotsMax, now.slots);
         this.#slotsMax = now.slots;
@@ -102,13 +104,13 @@ class Steady {
     return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };
   }
 
-  /** At least one prompt is always read, so that no prompt waits for a job that hangs. */
+  /** One prompt may always be read, so that a job that hangs does not block all prompts. */
   #hasRoom(): boolean {
     if (this.#reading === 0) return true;
     return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < GAP_NARROW_MS;
   }
 
-  /** Waits for its turn. Returns false if the job was cancelled before. */
+  /** Waits until the prompt may be read. Returns false if the job was cancelled first. */
   async #room(sink: Sink, signal: AbortSignal): Promise<boolean> {
     let take = (): void => {};
     let leave = take;
@@ -128,7 +130,7 @@ class Steady {
     return hasTurn && !signal.aborted;
   }
 
-  /** Admits waiting prompts in order while there is room. Each counts from now. */
+  /** Admits waiting prompts in order while the limits allow it. Each counts as being read from then on. */
   #letIn(): void {
     if (this.#waiting.size === 0) return;
     const isNarrow = this.#openGapMs() < GAP_NARROW_MS;
@@ -174,7 +176,7 @@ class Steady {
     const openMs = this.#openGapMs();
     if (openMs >= GAP_NARROW_MS) this.#notice(openMs, now);
     const { slots } = this.#state;
-    // If no job waits for its next token, gaps are unknown.
+    // If no job waits for its next token, there are no gaps to judge by.
     const hasGaps = this.#runs.size > this.#reading;
     this.#state = afterCalm(this.#state, {
       slotsMax: this.#slotsMax,
@@ -195,7 +197,7 @@ class Steady {
     this.#tell();
   }
 
-  /** The longest current wait of a job for its next token. */
+  /** The longest time for which a job has been waiting for its next token. */
   #openGapMs(): number {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { heardAt } of this.#runs) if (heardAt !== undefined && heardAt < oldest) oldest = heardAt;

@@ -4,7 +4,7 @@ import { systemClock } from "../clock.ts";
 import type { Engine, GenerationJob } from "./engine.ts";
 import { checkStops } from "./stop-check.ts";
 
-/** An engine that always writes the same pieces, and handles a stop string as given. */
+/** An engine that always writes the same pieces and handles stop strings as the test defines. */
 const engine = (pieces: string[], cut: (text: string, stop: string) => string): Pick<Engine, "generate"> => ({
   async generate(job: GenerationJob, sink) {
     const [stop] = job.sampling.stop ?? [];
@@ -15,7 +15,7 @@ const engine = (pieces: string[], cut: (text: string, stop: string) => string): 
 const COUNT = ["One", ", two", ", three", ", four", ", five"];
 const before = (text: string, stop: string): string => text.slice(0, text.indexOf(stop));
 
-test("recognises engines that stop correctly, and every kind that does not", async () => {
+test("recognizes engines that handle stop strings correctly, and every kind of wrong handling", async () => {
   const check = (cut: (text: string, stop: string) => string) => checkStops(engine(COUNT, cut), "tiny-3b", systemClock);
   assert.equal(await check(before), "stops");
   assert.equal(await check((text, stop) => before(text, stop) + stop), "differs", "keeps the string");
@@ -23,7 +23,7 @@ test("recognises engines that stop correctly, and every kind that does not", asy
   assert.equal(await check((text) => text), "differs", "does not know stop strings");
 });
 
-test("gives no result for an answer in one piece, or for answers that differ each time", async () => {
+test("reports unknown for an answer in one piece, or for answers that differ each time", async () => {
   assert.equal(await checkStops(engine(["One, two"], before), "tiny-3b", systemClock), "unknown");
   let times = 0;
   const fickle: Pick<Engine, "generate"> = {

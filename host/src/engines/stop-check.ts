@@ -1,6 +1,7 @@
 /**
- * Tests whether a model's answers end correctly at a stop string: all text before it is there, and neither the string nor later text. The
- * string is taken from the model's own answer, across two of its pieces, where engines fail first.
+ * Tests whether a model's answers end correctly at a stop string: all text before the string is returned, and neither
+ * the string nor later text. The string is taken from the model's own answer, across two of its pieces, where mistakes
+ * are most likely.
  */
 import type { Clock } from "../clock.ts";
 import type { Engine, Finish, GenerationJob, Sink } from "./engine.ts";
@@ -66,7 +67,7 @@ function jobWith(model: string, stop: string | undefined): GenerationJob {
   };
 }
 
-/** A few characters across the border of two pieces, not at the very beginning. */
+/** Returns a few characters across the border of two pieces, not at the very beginning. */
 function acrossPieces(pieces: readonly string[]): string | undefined {
   const text = pieces.join("");
   let border = 0;

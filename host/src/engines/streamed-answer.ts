@@ -1,4 +1,4 @@
-/** Processes one generation's HTTP response: bytes to events to output. */
+/** Converts the HTTP response of one generation: from bytes to events to output. */
 import type { Finish } from "./engine.ts";
 import { EngineAway } from "./engine-http.ts";
 import { EventReader } from "./event-reader.ts";
@@ -14,7 +14,7 @@ export class StreamedAnswer {
   readonly #frames: SseReader | NdjsonReader;
   readonly #events: EventReader;
   #finish: Finish | undefined;
-  /** The engine announced the end. */
+  /** Whether the engine announced the end of the answer. */
   #over = false;
 
   constructor(dialect: Dialect, relay: OutputRelay, watchdog: Watchdog) {
@@ -33,12 +33,12 @@ export class StreamedAnswer {
       }
       return this.#over ? "enough" : "more";
     } finally {
-      // Also before a failure, because output sent so far is billed.
+      // Output is sent even before a failure, because it is billed.
       this.#relay.flush();
     }
   }
 
-  /** The response is over, or enough has arrived. Throws if it broke off. */
+  /** Called when the response is over or enough has arrived. Throws if the response broke off. */
   finish(end: "enough" | "cut" | "over" | "broken"): Finish {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
     if (end === "broken") throw new EngineAway("engine", "the connection to the engine was lost");

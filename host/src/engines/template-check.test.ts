@@ -26,7 +26,7 @@ const engineAt = (url: string, profile: EngineProfile): Engine =>
     clock: systemClock,
   });
 
-/** An engine that reports this many tokens for every chat, in its own format. */
+/** An engine that reports this many tokens for every chat, in the format of its own API. */
 async function counting(t: TestContext, tokens: number, profile: EngineProfile = ollama): Promise<Engine> {
   const answer: Answer = (_request, response) =>
     profile === ollama
@@ -38,7 +38,7 @@ async function counting(t: TestContext, tokens: number, profile: EngineProfile =
 const verdictOf = async (t: TestContext, model: string, tokens: number): Promise<string> =>
   (await engineTemplate(await counting(t, tokens), model, systemClock)).verdict;
 
-test("accepts the billed count, harmless differences of published templates, and a missing or repeated BOS", async (t) => {
+test("accepts the billed token count, harmless differences of published templates, and a missing or repeated BOS token", async (t) => {
   const cases: Record<string, number[]> = {
     "tiny-3b": [64, 63, 65, 54, 53, 55, 44, 43, 45],
     "small-8b": [64, 44],
@@ -50,7 +50,7 @@ test("accepts the billed count, harmless differences of published templates, and
     for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "matches", `${model} ${tokens}`);
 });
 
-test("treats every other count as another template or a missing one", async (t) => {
+test("reports another template or a missing one for every other token count", async (t) => {
   const cases: Record<string, number[]> = {
     "tiny-3b": [8, 14, 42, 46, 52, 56, 62, 66, 90],
     "small-7b-alt": [14, 25, 41, 44, 64],
@@ -60,7 +60,7 @@ test("treats every other count as another template or a missing one", async (t) 
     for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "differs", `${model} ${tokens}`);
 });
 
-test("explains a missing template, its cost, and how to add it", async (t) => {
+test("explains the cost of a missing template, and how to add the template", async (t) => {
   const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
     templateTrouble(none),
@@ -78,7 +78,7 @@ test("explains a missing template, its cost, and how to add it", async (t) => {
   assert.equal(templateTrouble({ verdict: "unknown" }), undefined);
 });
 
-test("sends the chat as a job of one token", async (t) => {
+test("sends the test chat as a job of one token", async (t) => {
   const bodies: { path: string; body: Record<string, unknown> }[] = [];
   const take: Answer = (request, response) => {
     bodies.push({ path: request.path, body: JSON.parse(request.body) });
@@ -96,7 +96,7 @@ test("sends the chat as a job of one token", async (t) => {
   assert.deepEqual([options?.num_predict, options?.num_ctx, openAi?.body.max_tokens], [1, 8192, 1]);
 });
 
-test("reads the usage of an OpenAI-compatible engine, and asks the engine that has the model", async (t) => {
+test("reads the token count of an OpenAI-compatible engine, and asks the engine that has the model", async (t) => {
   const one = await counting(t, 42, generic);
   assert.equal((await engineTemplate(one, "mid-14b", systemClock)).verdict, "matches");
   const both = compositeEngine([scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), one]);
@@ -104,7 +104,7 @@ test("reads the usage of an OpenAI-compatible engine, and asks the engine that h
   assert.equal((await engineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
 });
 
-test("reports a failure when the engine refuses the chat, and unknown on a timeout or without chats or counts", async (t) => {
+test("reports a failure if the engine refuses the chat, and unknown on a timeout or without chats or token counts", async (t) => {
   const refuses = engineAt(await stubServer(t, (_request, response) => json(response, { error: "no" }, 500)), ollama);
   assert.deepEqual(await engineTemplate(refuses, "tiny-3b", systemClock), {
     verdict: "fails",
@@ -122,7 +122,7 @@ test("reports a failure when the engine refuses the chat, and unknown on a timeo
   assert.deepEqual(await engineTemplate(scripted, "tiny-3b", systemClock), unknown);
 });
 
-test("counts with the template of a file in this process, and does not check the demo model", async (t) => {
+test("checks the template of a file in this process, and does not check the demo model", async (t) => {
   const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
   const models = ["tiny-3b"];
   const own = await llamaCppEngine({ name: "x", file, models, slots: 1, gpu: false, clock: systemClock });

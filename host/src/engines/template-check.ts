@@ -1,13 +1,16 @@
 /**
- * Tests whether an engine builds the same prompt from a chat as the gateway bills. A model without its chat template reads bare text: it
- * answers badly, and builders pay for tokens that it never saw.
+ * Tests whether an engine builds the same prompt from a chat as the gateway bills. Without its chat template, a model
+ * reads only the bare text: it answers badly, and builders pay for tokens that it never read.
  */
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 import { TOKENIZER_OF, type TokenizerName } from "./tokenizer-check.ts";
 
-/** Contains a system message, so that no template adds its own; such additions are harmless. */
+/**
+ * The test chat. It contains a system message, because some templates add their own if there is none, which is
+ * harmless.
+ */
 export const TEMPLATE_CHAT = [
   { role: "system", content: "You are a helpful assistant." },
   { role: "user", content: "What is the capital of France?" },
@@ -15,18 +18,21 @@ export const TEMPLATE_CHAT = [
   { role: "user", content: "And of Italy?" },
 ];
 
-/** A possible prompt for that chat. */
+/** A prompt that a template builds from the test chat. */
 interface Rendering {
   by: string;
   tokens: number;
-  /** Begins with a BOS token, which engines may omit or repeat without harm. */
+  /** Whether the prompt begins with a BOS token. Engines may omit or repeat it without harm. */
   begins: boolean;
 }
 
 interface ChatFamily {
   /** The model family's display name. */
   name: string;
-  /** The first is what the gateway bills; the others are published templates with harmless differences. */
+  /**
+   * The first prompt is the one that the gateway bills. The others come from published templates with harmless
+   * differences.
+   */
   renderings: readonly [Rendering, ...Rendering[]];
 }
 
@@ -54,21 +60,24 @@ export const CHAT_FAMILIES = {
   },
 } as const satisfies Record<string, ChatFamily>;
 
-/** The tokens of the chat's texts alone, in either tokenizer. */
+/** The number of tokens of the chat's texts alone. It is the same for both tokenizers. */
 export const TEMPLATE_TEXT_TOKENS = 19;
 
 export type TemplateVerdict =
   | { verdict: "unknown" }
-  /** `by`: the family whose template matches. */
+  /** `by`: the template that matches, with the model family's name. */
   | { verdict: "matches"; by: string }
   | { verdict: "differs"; family: string; tokens: number; billed: number; isMissing: boolean }
-  /** The engine fails to answer the chat. */
+  /** The engine fails to answer the test chat. */
   | { verdict: "fails"; reason: string };
 
-/** An engine that loads models on demand may take this long for the first chat. */
+/** The timeout of the test. An engine that loads models on demand may need this long for the first chat. */
 const CHAT_MS_MAX = 120_000;
 
-/** `unknown`: the engine does not report counts or not in time, or the model has no chats or is of an unknown family. */
+/**
+ * Runs the test. `unknown`: the engine does not report token counts in time, or the model has no chats or belongs to an
+ * unknown family.
+ */
 export async function engineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
   const family = familyOf(model);
   if (family === undefined || engine.chatTokens === undefined) return { verdict: "unknown" };

@@ -1,13 +1,13 @@
 /**
- * Distinguishes thinking from the answer in a text that contains both (`<think>…</think>`), because stop strings apply to the answer only.
- * Nothing is removed; the gateway separates them. Marks may come in pieces.
+ * Tells thinking from the answer in a text that contains both (`<think>…</think>`), because stop strings apply only to
+ * the answer. No text is removed, because the gateway separates the two. Marks may arrive in pieces.
  */
 const OPEN = "<think>";
 const CLOSE = "</think>";
 
 export class ThinkingInText {
   #state: "unknown" | "thinking" | "answer" = "unknown";
-  /** The beginning, while it may still become the opening mark; later the end of the thinking, where the closing mark may be incomplete. */
+  /** Text held back because it may be an incomplete mark: at first the opening mark, later the closing one. */
   #held = "";
 
   push(said: string): { thinking: string; answer: string } {
@@ -25,7 +25,7 @@ export class ThinkingInText {
     return this.#think(text);
   }
 
-  /** The text still held back. */
+  /** Returns the text that is still held back. */
   end(): string {
     const text = this.#state === "unknown" ? this.#held : "";
     this.#held = "";

@@ -21,7 +21,7 @@ import { engineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName }
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({ name: "x", url, profile, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
 
-/** An engine with the reference tokenizer: its `/tokenize` returns as many tokens as the reference. */
+/** An engine whose `/tokenize` returns as many tokens as the reference tokenizer. */
 async function withTokenizer(t: TestContext, name: TokenizerName, profile: EngineProfile): Promise<Engine> {
   const answer: Answer = (request, response) => {
     const { content, prompt } = JSON.parse(request.body) as { content?: string; prompt?: string };
@@ -31,7 +31,7 @@ async function withTokenizer(t: TestContext, name: TokenizerName, profile: Engin
   return engineAt(await stubServer(t, answer), profile);
 }
 
-test("each model matches its own tokenizer and differs from the others", async (t) => {
+test("reports a match for each model's own tokenizer, and a difference for all others", async (t) => {
   const expected: Record<string, TokenizerName> = {
     "tiny-3b": "llama3",
     "small-7b-alt": "qwen2.5",
@@ -47,7 +47,7 @@ test("each model matches its own tokenizer and differs from the others", async (
   }
 });
 
-test("an engine with another tokenizer differs: stubs that count words, and this repository's model", async (t) => {
+test("reports a difference for stubs that count words, and for this repository's demo model", async (t) => {
   for (const [stub, profile] of [
     [llamaServerStub, llamaServer],
     [vllmStub, vllm],
@@ -68,7 +68,7 @@ test("an engine with another tokenizer differs: stubs that count words, and this
   assert.equal(await engineTokenizer(real, "tiny-3b"), "differs");
 });
 
-test("reports unknown for an engine that does not tokenise or is unreachable, and for an unknown model", async (t) => {
+test("reports unknown for an engine that does not tokenize or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await deadAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);

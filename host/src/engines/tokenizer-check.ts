@@ -1,6 +1,6 @@
 /**
- * Tests whether an engine tokenises text as the gateway counts it. A model with another tokenizer is a different model, whatever its name,
- * and its host would be paid for other counts than the engine shows.
+ * Tests whether an engine and the gateway count the same tokens. A model with another tokenizer is a different model,
+ * whatever its name. Its host would be paid for other token counts than the engine shows.
  */
 import type { Engine } from "./engine.ts";
 
@@ -22,8 +22,8 @@ export const TOKENIZER_OF: Readonly<Record<string, TokenizerName>> = {
 };
 
 /**
- * Token counts of short texts by the reference implementations of the catalogue's tokenizers, without added tokens. Each text except the
- * plain one distinguishes at least two tokenizers.
+ * The expected token counts of short texts, without added tokens, from the reference implementations of the catalogue's
+ * tokenizers. Each text except the plain one distinguishes at least two tokenizers.
  */
 export const TOKENIZER_REFERENCES: readonly TokenizerReference[] = [
   { text: "Is time if two see asynchronous down and the littl", llama3: 11, "qwen2.5": 11, "xlm-roberta": 14 },
@@ -46,8 +46,8 @@ export const TOKENIZER_REFERENCES: readonly TokenizerReference[] = [
 ];
 
 /**
- * `unknown`: the engine does not tokenise or did not answer, or no references exist for its tokenizer. `tokenizer`: the catalogue's name,
- * if known.
+ * Runs the test. `unknown`: the engine does not tokenize or did not answer, or there are no expected counts for its
+ * tokenizer. `tokenizer`: the catalogue's name for the tokenizer, if known.
  */
 export async function engineTokenizer(
   engine: Engine,

@@ -20,7 +20,7 @@ function harness(liveness: Liveness) {
   return { watchdog, told, pass, state };
 }
 
-test("reports progress every second while the engine's server responds, until it has output", async () => {
+test("reports progress every second until the first output, while the engine's server responds", async () => {
   const { watchdog, told, pass } = harness("answers");
   await pass(10);
   assert.equal(told.length, 10);
@@ -30,7 +30,7 @@ test("reports progress every second while the engine's server responds, until it
   watchdog.end();
 });
 
-test("stops reporting progress within seconds for a frozen engine", async () => {
+test("stops reporting progress within seconds when the engine freezes", async () => {
   const { watchdog, told, pass, state } = harness("answers");
   await pass(3);
   state.liveness = "slow";
@@ -43,7 +43,7 @@ test("stops reporting progress within seconds for a frozen engine", async () => 
   watchdog.end();
 });
 
-test("gives up a server that responds while its model hangs after a minute", async () => {
+test("fails the job after a minute when the server responds but the model hangs", async () => {
   const { watchdog, pass } = harness("answers");
   await pass(59);
   assert.equal(watchdog.signal.aborted, false);
@@ -63,7 +63,7 @@ test("passes on the engine's own progress immediately, and repeats it until it c
   watchdog.end();
 });
 
-test("gives up an engine that becomes silent during its answer", async () => {
+test("fails the job when the engine stops sending output during its answer", async () => {
   const { watchdog, pass } = harness("answers");
   watchdog.output();
   await pass(61);

@@ -1,22 +1,22 @@
 /**
- * Watches a job while its engine is silent, and sends progress to the gateway until the first output. Some engines report how far they have
- * read the prompt; for others it is only known that the server answers and the request is open, so progress is sent every second while the
- * server answers. A frozen engine stops answering, so the gateway sees a stall within seconds. If the server answers while its model hangs,
- * the job fails after a minute, both at the gateway and here.
+ * Watches a job while its engine sends nothing, and reports progress to the gateway until the first output. Some
+ * engines report how much of the prompt they have read. For others, progress is reported every second while the server
+ * answers health requests. A frozen engine stops answering, so the gateway detects a stall within seconds. If the
+ * server answers but its model hangs, the gateway and this watchdog end the job after a minute.
  */
 import type { Clock } from "../clock.ts";
 import { EngineError } from "./engine.ts";
 import type { Liveness } from "./engine-http.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** A server without an answer for this long counts as frozen. */
+/** A server that has not answered for this long counts as frozen. */
 const ALIVE_MS_MAX = 5_000;
-/** Without output or progress for this long the job fails. */
+/** A job without output or progress for this long fails. */
 const SILENCE_MS_MAX = 60_000;
 
 interface WatchdogOptions {
   clock: Clock;
-  /** Sends progress to the gateway. */
+  /** Reports progress to the gateway. */
   tell: (promptRead: number) => void;
   /** Checks whether the engine's server answers. */
   probe: () => Promise<Liveness>;
@@ -38,12 +38,12 @@ export class Watchdog {
     this.#stop = options.clock.every(TELL_EVERY_MS, () => this.#check());
   }
 
-  /** Aborts when the engine has been silent for too long, with the error to report. */
+  /** Aborts when the engine has sent nothing for too long. The reason is the error to report. */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** The engine reported how much of the prompt it has read. */
+  /** Called when the engine has reported how much of the prompt it has read. */
   read(fraction: number): void {
     this.#heardAt = this.#options.clock.monotonic();
     this.#aliveAt = this.#heardAt;
@@ -51,7 +51,7 @@ export class Watchdog {
     if (!this.#hasOutput) this.#options.tell(fraction);
   }
 
-  /** The engine wrote output. */
+  /** Called when the engine has written output. */
   output(): void {
     this.#hasOutput = true;
     this.#heardAt = this.#options.clock.monotonic();

@@ -1,4 +1,4 @@
-/** The scripted engine's wire faults as a gateway sees them, with a whole agent. */
+/** Tests the network faults of the scripted engine with a complete agent, from a gateway's point of view. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
@@ -9,7 +9,7 @@ import { JOB_ID } from "../testing/recording-sink.ts";
 import { SEED, stubNats } from "../testing/stub-nats.ts";
 import { malformedFrames, WireFaults } from "./wire-faults.ts";
 
-/** Waits until queued output is sent. */
+/** Waits until the queued output has been sent. */
 async function letOut(harness: AgentHarness): Promise<void> {
   for (let i = 0; i < 5; i++) {
     await turn(harness.clock);
@@ -20,12 +20,12 @@ async function letOut(harness: AgentHarness): Promise<void> {
 const malformedIn = (harness: AgentHarness): number =>
   harness.plane.heard.filter(({ frame }) => frame === undefined).length;
 
-test("malformed frames are refused by every reader", () => {
+test("every decoder refuses malformed frames", () => {
   assert.ok(malformedFrames(JOB_ID).length > 5);
   for (const bytes of malformedFrames(JOB_ID)) assert.throws(() => decode(bytes), FrameError);
 });
 
-test("claim_tokens adds a token count to done, and garbage precedes the answer", async () => {
+test("claim_tokens adds a token count to done, and garbage_after sends malformed frames before the answer", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a", claim_tokens: 123456, garbage: true });
@@ -46,7 +46,7 @@ for (const [after, text] of [
   [0, ""],
   [2, "a b"],
 ] as const) {
-  test(`garbage_after ${after} sends malformed frames after that much output, then nothing`, async () => {
+  test(`garbage_after ${after} sends malformed frames after that much output, and no output afterwards`, async () => {
     const harness = new AgentHarness();
     await harness.online();
     const job = harness.script({ text: "a b c", garbage_after: after });
@@ -79,7 +79,7 @@ for (const [after, text] of [
   });
 }
 
-test("output is sent before the fault for a client that does not stream", async () => {
+test("output for a client that does not stream is still sent before the fault", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a b c d", delta_ms: 10, garbage_after: 3 }, { stream: false });
@@ -92,7 +92,7 @@ test("output is sent before the fault for a client that does not stream", async 
   await harness.agent.stop();
 });
 
-test("other jobs, other attempts and later jobs are unaffected by a fault", async () => {
+test("a fault does not affect other jobs, other attempts and later jobs", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const faulty = harness.script({ text: "a b", claim_tokens: 7, garbage_after: 2 });
@@ -111,7 +111,7 @@ test("other jobs, other attempts and later jobs are unaffected by a fault", asyn
   await harness.agent.stop();
 });
 
-test("output is published before the connection is cut, on a real connection too", async (t) => {
+test("output is published before the connection is cut, also on a real connection", async (t) => {
   const nats = await stubNats(t);
   const faults = new WireFaults();
   const connection = await faults.decorate(dialNats)(

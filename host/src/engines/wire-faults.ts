@@ -1,22 +1,26 @@
 /**
- * Deliberate faults on the wire: decorates the plane of a node with the scripted engine, and changes frames as they leave. The engine
- * decides the fault and after how much output it happens, so neither the engine port nor the agent knows of broken frames.
+ * Injects faults into a node's network messages: wraps the node's connection and changes frames as they leave. The
+ * scripted engine chooses the fault and the amount of output before it. The engine port and the agent thus need no code
+ * for broken frames.
  */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import type { Dial, PlaneConnection } from "../agent/plane.ts";
 
-/** Frames are decoded only while a job with faults runs; otherwise only their kind is read. */
+/**
+ * The byte that marks an `accepted` frame. Frames are only decoded while a job with faults runs; otherwise only their
+ * kind is read.
+ */
 const ACCEPTED = encode({ kind: "accepted", job: `${"0".repeat(26)}-01` })[1];
 
 interface Fault {
-  /** The UTF-16 units of output before the fault. */
+  /** The amount of output before the fault, in UTF-16 code units. */
   afterChars: number;
   commit: (connection: PlaneConnection, subject: string) => void;
 }
 
 interface FaultyJob {
-  /** The subject of its frames; undefined until its `accepted` is sent. */
+  /** The subject of the job's frames. Undefined until its `accepted` frame is sent. */
   subject: string | undefined;
   charsSent: number;
   faults: Fault[];
@@ -24,13 +28,13 @@ interface FaultyJob {
 }
 
 export class WireFaults {
-  /** The subject of each running job's frames, from its `accepted` on. */
+  /** The subject of each running job's frames, known from its `accepted` frame. */
   readonly #subjects = new Map<string, string>();
   readonly #faulty = new Map<string, FaultyJob>();
   /** The connection used for the latest frame. */
   #connection: PlaneConnection | undefined;
 
-  /** Adds the faults to a plane. */
+  /** Wraps the function that connects to the plane. */
   decorate(dial: Dial): Dial {
     return async (credentials, name) => {
       const connection = await dial(credentials, name);
@@ -44,7 +48,7 @@ export class WireFaults {
     };
   }
 
-  /** Starts to count the output of a job. No effect if no decorated plane carries the job. */
+  /** Starts counting the output of a job. No effect if the job does not use a wrapped connection. */
   begin(job: string): void {
     const subject = this.#subjects.get(job);
     this.#faulty.set(job, { subject, charsSent: 0, faults: [], tokensClaimed: undefined });
@@ -63,7 +67,7 @@ export class WireFaults {
     this.#add(job, { afterChars, commit });
   }
 
-  /** Cuts the node's connection without notice; the agent reconnects. */
+  /** Cuts the node's connection without notice. The agent then reconnects. */
   drop(job: string, afterChars: number): void {
     const commit = (connection: PlaneConnection): void => {
       const cut = (): Promise<void> => connection.close();
@@ -77,7 +81,7 @@ export class WireFaults {
     this.#add(job, { afterChars, commit });
   }
 
-  /** Adds a token count to the job's `done`, which the protocol does not allow. */
+  /** Adds a token count to the job's `done` frame, which the protocol does not allow. */
   claim(job: string, tokens: number): void {
     const faulty = this.#faulty.get(job);
     if (faulty !== undefined) faulty.tokensClaimed = tokens;
@@ -137,7 +141,7 @@ export class WireFaults {
   }
 }
 
-/** Invalid frames: too short, of another version, truncated, not text, not JSON, not matching the schema. */
+/** Invalid frames: too short, of another version, truncated, not text, not JSON, or not matching the schema. */
 export function malformedFrames(job: string): Uint8Array[] {
   const delta = encode({ kind: "deltas", deltas: [{ job, seq: 0, channel: "answer", text: "??" }] });
   const done = encode({ kind: "done", job, seq: 0, finish: "stop" });

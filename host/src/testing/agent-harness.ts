@@ -1,4 +1,4 @@
-/** Test helper: an agent on a plane in memory, driven like by a gateway. */
+/** Test helper: an agent on an in-memory plane, with functions that act as its gateway. */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { JobBody, JobHeader, NodeState } from "@tollgate/protocol/frames.ts";
 import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
@@ -21,18 +21,18 @@ export class AgentHarness {
   readonly statuses: AgentStatus[] = [];
   readonly agent: Agent;
   readonly engine: Engine;
-  /** The number of credential requests; the n-th credentials contain `jwt-n`. */
+  /** The number of credential requests so far. The n-th credentials contain `jwt-n`. */
   issued = 0;
   /** The plane's address in credentials. */
   planeUrl = "nats://plane";
-  /** Errors for the next credential requests. */
+  /** Errors that the next credential requests fail with. */
   readonly credentialFailures: Error[] = [];
-  /** The log output. */
+  /** Everything that the agent has logged. */
   logged = "";
   readonly #statusChanged = Promise.withResolvers<void>();
   #jobs = 0;
 
-  /** `clock`: the real one for an engine that does real work. */
+  /** `clock`: pass the real clock for an engine that does real work. */
   constructor(options: { slots?: number; models?: string[]; engine?: Engine; clock?: Clock } = {}) {
     const models = options.models ?? ["tiny-3b", "embed-m3"];
     const faults = new WireFaults();

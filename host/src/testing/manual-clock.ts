@@ -1,4 +1,4 @@
-/** Test helper: a clock for the agent that the test moves. */
+/** Test helper: a clock for the agent that only moves when the test advances it. */
 import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
 
 const START_MS = 1_000_000;

@@ -1,4 +1,4 @@
-/** A plane in memory for tests of the agent: records the node's messages and lets the test act as the gateways. */
+/** Test helper: an in-memory plane. It records the node's messages, and the test acts as the gateways. */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
@@ -54,7 +54,7 @@ class MemoryConnection implements PlaneConnection {
     this.lose(undefined);
   }
 
-  /** The broker or the network ends the connection. */
+  /** Ends the connection as the broker or the network would. */
   lose(reason: Error | undefined): void {
     this.isOpen = false;
     this.#end(reason);
@@ -65,9 +65,9 @@ export class MemoryPlane {
   readonly connections: MemoryConnection[] = [];
   readonly heard: Heard[] = [];
   readonly #waiting = new Set<() => void>();
-  /** Errors for the next connection attempts. */
+  /** Errors that the next connection attempts fail with. */
   readonly refusals: Error[] = [];
-  /** The plane's only address. Undefined: any address works. */
+  /** The only address that accepts connections. Undefined: any address does. */
   url: string | undefined;
   dials = 0;
 
@@ -98,7 +98,7 @@ export class MemoryPlane {
     for (const frame of cutJob(header, body)) this.send(subject, encode(frame));
   }
 
-  /** Resolves when `found` returns a value; called again after every event. */
+  /** Resolves with the first truthy value of `found`, which runs after every event. */
   until<T>(found: () => T | undefined | false): Promise<T> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -112,7 +112,7 @@ export class MemoryPlane {
     });
   }
 
-  /** The frames of one job so far. */
+  /** Returns the frames of one job so far. */
   of(job: string): Frame[] {
     return this.heard.flatMap(({ frame }): Frame[] => {
       if (frame === undefined || frame.kind === "unknown" || frame.kind === "state") return [];

@@ -5,7 +5,7 @@ import type { GenerationJob, Sink } from "../engines/engine.ts";
 export class RecordingSink implements Sink {
   readonly deltas: { channel: Channel; text: string }[] = [];
   readonly fractions: number[] = [];
-  /** Called at every delta. */
+  /** Runs at every delta. */
   heard: () => void = () => {};
 
   delta(channel: Channel, text: string): void {

@@ -12,16 +12,16 @@ export interface StubRequest {
 
 export type Answer = (request: StubRequest, response: ServerResponse) => void;
 
-/** Serves until the test ends. Returns its address. */
+/** Starts a server that stops when the test ends. Returns its address. */
 export async function stubServer(t: TestContext, answer: Answer): Promise<string> {
   return (await restartableServer(t, answer)).url;
 }
 
 interface RestartableServer {
   url: string;
-  /** Stops like a killed process: every connection breaks. */
+  /** Breaks every connection, as if the process was killed. */
   stop(): Promise<void>;
-  /** Serves again at the same address. */
+  /** Starts again at the same address. */
   start(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export function json(
   response.end(JSON.stringify(value));
 }
 
-/** An address without a server. */
+/** Returns an address at which no server listens. */
 export async function deadAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,9 +1,9 @@
-/** Test helper: the part of a NATS server that one client needs. It identifies clients by their JWT. */
+/** Test helper: the part of a NATS server that one client needs. It distinguishes clients by their JWT. */
 
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A user seed in the right form; the stub does not check signatures. */
+/** A user seed (private key) in the right format. The stub does not check signatures. */
 export const SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
 
 export interface StubNats {
@@ -11,7 +11,7 @@ export interface StubNats {
   published: { subject: string; text: string }[];
   clients: Set<Socket>;
   names: string[];
-  /** JWTs to refuse. */
+  /** The JWTs that the stub refuses. */
   refused: Set<string>;
   deliver(subject: string, payload: string): void;
   /** Runs after every client operation. */

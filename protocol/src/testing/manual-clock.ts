@@ -1,4 +1,4 @@
-/** Test helper: a clock that the test moves. `soon` is the event loop's own. */
+/** Test helper: a clock that only moves when the test advances it. `soon` still uses the event loop. */
 import type { Clock } from "../clock.ts";
 
 interface Timer {
@@ -7,7 +7,7 @@ interface Timer {
   periodMs: number | undefined;
 }
 
-/** The methods do not use `this`, so that a test can pass or replace a single one. */
+/** Methods do not use `this`, so that a test can pass on or replace a single method. */
 export class HandMovedClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<Timer>();
@@ -22,7 +22,7 @@ export class HandMovedClock implements Clock {
   readonly every = (periodMs: number, task: () => void): (() => void) => this.#add(periodMs, task, periodMs);
   readonly soon = (task: () => void): void => void setImmediate(task);
 
-  /** Moves time on and runs what falls due, in order. */
+  /** Advances the time and runs due timers in order. */
   readonly advance = (ms: number): void => {
     const untilMs = this.#nowMs + ms;
     for (let timer = this.#next(untilMs); timer !== undefined; timer = this.#next(untilMs)) {
@@ -34,13 +34,13 @@ export class HandMovedClock implements Clock {
     this.#nowMs = untilMs;
   };
 
-  /** Simulates a stopped process: time passes and nothing runs; then everything due runs late. */
+  /** Simulates a suspended process: time passes without running timers, and then all due timers run late. */
   readonly freeze = (ms: number): void => {
     this.#nowMs += ms;
     this.advance(0);
   };
 
-  /** Milliseconds until the next timer. */
+  /** The milliseconds until the next timer is due. */
   get nextInMs(): number | undefined {
     const next = this.#next(Number.POSITIVE_INFINITY);
     return next === undefined ? undefined : next.dueMs - this.#nowMs;
@@ -54,7 +54,7 @@ export class HandMovedClock implements Clock {
     };
   }
 
-  /** The next due timer; of several due at the same time, the one set first. */
+  /** The next due timer. Of several timers due at the same time, the one that was set first. */
   #next(untilMs: number): Timer | undefined {
     let next: Timer | undefined;
     for (const timer of this.#timers)

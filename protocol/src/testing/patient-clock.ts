@@ -1,10 +1,16 @@
-/** The machine's time without deadlines, for tests of whatever does not end by a timeout: a slow machine lets none of them pass. */
+/**
+ * A clock on which no timeout ever fires, for tests that do not test timeouts. A slow test machine cannot make them
+ * fail.
+ */
 import { type Clock, wallClock } from "../clock.ts";
 
-/** Shorter timers are pauses between tries, which have to end. */
+/** Timers shorter than this are pauses between tries, so they do fire. */
 const DEADLINE_MS_MIN = 1_000;
 
-/** Timeouts of a second or more never fire, nothing is repeated, no time passes for caches. */
+/**
+ * Timers of a second or more never fire, periodic tasks never run, and monotonic time stands still, so caches do not
+ * expire.
+ */
 export const patientClock: Clock = {
   ...wallClock,
   monotonic: () => 0,

@@ -1,7 +1,7 @@
 /**
- * The ledger model in memory answers as the database does: random histories of operations are sent by the real ledger
- * to a real PostgreSQL and to the simulated database, step by step. Every answer must be the same, and so must every
- * account, record and entry. The seed is printed on failure; TEST_SEED repeats it.
+ * Compares the ledger model in memory with the database. The real ledger sends random histories of operations to a real
+ * PostgreSQL and to the simulated database, step by step. Every answer must be the same, and so must every account,
+ * record and entry. The seed is printed on failure; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -43,7 +43,7 @@ interface Parties {
   checkouts: { id: Uuid; session: string }[];
 }
 
-/** A ledger with the database that it uses. */
+/** The ledger's code with one of the two databases. */
 interface Kept {
   ledger: Ledger;
   pool: pg.Pool;
@@ -56,13 +56,13 @@ describe("the simulated database compared with PostgreSQL", () => {
   });
   after(() => db.close());
 
-  test("returns the same answers and the same ledger for every history", async () => {
+  test("returns the same answers and keeps the same ledger for random histories", async () => {
     const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) await play(new Chance(`${seed} ${i}`), `TEST_SEED=${seed}, history ${i}`);
   });
 
   const play = async (chance: Chance, name: string): Promise<void> => {
-    // Both count budgets per day, so the test must not run across midnight.
+    // Budgets count per day in both databases, so the test must not run across midnight.
     await pastMidnight();
     const ledgerModel = new LedgerModel(() => systemClock.now());
     const payouts = new PayoutModel({ ledgerModel, newId, now: () => systemClock.now() });
@@ -84,7 +84,8 @@ describe("the simulated database compared with PostgreSQL", () => {
     const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
-    // Leases do not expire while no one has swept for a while, so both are swept first.
+    // If no gateway has swept expired leases for a while, the next sweep expires none, so both databases are swept
+    // first.
     await Promise.all([real.expire(), simulated.expire()]);
     const parties = await populate(tables);
     const history = new History(chance, parties);
@@ -112,7 +113,7 @@ describe("the simulated database compared with PostgreSQL", () => {
         `${name}, step ${step}: ${act.name}`,
       );
     }
-    // A payout batch includes all hosts, so those of this history are excluded from the next.
+    // A payout batch includes all hosts, so this history's hosts are excluded from batches of later histories.
     await db.pool.query("update account set suspended_at = now() where id = any ($1)", [parties.hosts]);
     assert.deepEqual(recordsIn(ledgerModel), await recordsOf(parties), `${name}: records`);
     assert.deepEqual(entriesIn(ledgerModel, parties), await entriesOf(parties), `${name}: entries`);
@@ -217,7 +218,7 @@ function entriesIn(ledgerModel: LedgerModel, { builders, hosts }: Parties): unkn
   return inOrder(ledgerModel.entries.filter(({ account }) => ids.has(account)));
 }
 
-/** The IDs of a batch's operations are made by each database itself. */
+/** Returns entries without the IDs of a batch's operations, which each database creates itself. */
 const inOrder = (entries: Pick<LedgerEntry, "operation" | "kind" | "amount">[]): unknown[] =>
   entries
     .map(({ operation, kind, amount }) => {
@@ -229,13 +230,13 @@ const inOrder = (entries: Pick<LedgerEntry, "operation" | "kind" | "amount">[]):
 interface Act {
   name: string;
   on: (kept: Kept) => Promise<unknown>;
-  /** Holds whose leases expire after this step. */
+  /** Holds whose leases are made to expire after this step. */
   runsOut: Uuid[];
 }
 
 /**
- * The operations tried so far, so that later steps can repeat them: both databases get the same IDs, among them known,
- * ended and unknown ones.
+ * The operations sent so far, so that later steps can repeat them. Both databases get the same IDs, including IDs that
+ * are known, ended or unknown.
  */
 class History {
   readonly #chance: Chance;
@@ -277,7 +278,7 @@ class History {
       this.#orders.push(order);
       return order;
     });
-    // Each batch contains an ID once, as a gateway would send it.
+    // A batch contains each ID only once, as a gateway would send it.
     const batch = [...new Map(orders.map((order) => [order.id, order])).values()];
     return act(`hold ${batch.length}`, async ({ ledger }) => {
       const outcomes = await Promise.all(batch.map((order) => ledger.hold(order)));
@@ -316,7 +317,7 @@ class History {
     return act(transfer.kind, ({ ledger }) => ledger.transfer(transfer));
   }
 
-  /** Provider events about any checkout, in any order, some of them repeated. */
+  /** Returns a step with the payment provider's events about any checkout, in any order, some of them repeated. */
   #news(): Act {
     const chance = this.#chance;
     const { id, session } = chance.pick(this.#parties.checkouts);
@@ -367,7 +368,7 @@ class History {
     });
   }
 
-  /** Some holds that were tried before, each once, and sometimes one that neither database knows. */
+  /** Returns some of the earlier holds, each once, and sometimes one that neither database contains. */
   #some(): HoldOrder[] {
     const chance = this.#chance;
     const { builders } = this.#parties;

@@ -1,6 +1,6 @@
 /**
- * The ledger's semantics in memory, written after the SQL functions (gateway/sql/functions/ledger_*.sql) and compared
- * with them by differential.test.ts. Sums that the database stores (used budgets, held credit) are computed each time.
+ * The ledger's semantics in memory, following the SQL functions (gateway/sql/functions/ledger_*.sql);
+ * differential.test.ts compares both. Sums that the database stores (used budgets, held credit) are computed each time.
  */
 import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 
@@ -15,7 +15,7 @@ interface Account {
   balance: bigint;
   held: bigint;
   overdrawn: boolean;
-  /** Granted credit that is not spent, capped at the balance when it is read. */
+  /** Granted credit that is not spent yet, capped at the balance when it is read. */
   granted: bigint;
 }
 
@@ -39,7 +39,7 @@ export interface EndedRequest {
   id: Uuid;
   account: Uuid;
   host: Uuid | null;
-  /** The host whose share is withheld, and the reason. */
+  /** The host whose share is withheld, and the reason; null if no share is withheld. */
   withheld: { host: Uuid; reason: string } | null;
   node: Uuid | null;
   charge: bigint;
@@ -55,7 +55,7 @@ export interface RequestRecord extends EndedRequest, HoldTerms {
   /** The part of the charge that was paid with credit granted to the host's own owner. */
   granted: bigint;
   short: bigint;
-  /** How often the request was entered in the ledger: a late settlement is the second time. */
+  /** How often the request was entered in the ledger: a late settlement is a second entry. */
   entries: number;
 }
 
@@ -71,7 +71,7 @@ interface Budget {
   monthMax: bigint | null;
 }
 
-/** A statement that the database refuses, with its SQLSTATE. */
+/** The error of a statement that the database refuses, with its SQLSTATE. */
 class Refused extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -87,7 +87,7 @@ export class LedgerModel {
   readonly entries: LedgerEntry[] = [];
   readonly transfers = new Set<Uuid>();
   readonly budgets = new Map<Uuid, Budget>();
-  /** Whether the builder's account and the host's account have the same owner. */
+  /** Returns whether the builder's account and the host's account have the same owner. */
   isOwn: (builder: Uuid, host: Uuid) => boolean = () => false;
   readonly #now: () => number;
   #sweptMs: number;
@@ -131,7 +131,7 @@ export class LedgerModel {
       for (const party of [account, host])
         if (party !== null && !this.accounts.has(party))
           throw new Refused("P0001", "an account of this settlement does not exist");
-    // A batch is settled as a whole or not at all.
+    // Settles a batch completely or not at all.
     for (const { id, charge } of batch) {
       const hold = this.holds.get(id);
       if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "charge exceeds its hold");
@@ -150,7 +150,8 @@ export class LedgerModel {
       this.requests.set(ended.id, { ...hold, ...ended, account: hold.account, share, granted, short: 0n, entries: 1 });
       codes.set(ended, 1);
     };
-    // Requests that spend granted credit are settled before those that spend bought credit.
+    // Requests whose host's share is withheld, or whose host has the payer's owner, are settled first, so that they
+    // spend the granted credit.
     const isFirst = ({ account, host, withheld }: EndedRequest): boolean =>
       withheld !== null || (host !== null && this.isOwn(account, host));
     for (const ended of batch) if (isFirst(ended)) settle(ended);
@@ -238,7 +239,7 @@ export class LedgerModel {
     return 1;
   }
 
-  /** Pays a builder's debt from a host's balance. */
+  /** Deducts a builder's debt from a host's balance. */
   setOff(id: Uuid, { host, builder, amount }: { host: Uuid; builder: Uuid; amount: bigint }): void {
     const [payer, debtor] = [this.accounts.get(host) as Account, this.accounts.get(builder) as Account];
     this.transfers.add(id);
@@ -249,7 +250,7 @@ export class LedgerModel {
     this.entries.push({ operation: id, account: builder, kind: "setoff", amount });
   }
 
-  /** The host's shares that are in the reserve. */
+  /** Returns the sum of the host's shares that are in the reserve. */
   withheldFrom(host: Uuid): bigint {
     return this.entries
       .filter(({ account, kind, operation }) => {
@@ -259,7 +260,7 @@ export class LedgerModel {
       .reduce((sum, { amount }) => sum + amount, 0n);
   }
 
-  /** The sum of a key's charges and holds for requests made in that day or month. */
+  /** Returns the sum of a key's charges and holds for requests made in a day or month. */
   #used(key: Uuid, isIn: (id: Uuid) => boolean): bigint {
     let used = 0n;
     for (const request of this.requests.values()) if (request.key === key && isIn(request.id)) used += request.charge;
@@ -291,13 +292,13 @@ export class LedgerModel {
     (this.accounts.get(hold.account) as Account).held -= hold.amount;
   }
 
-  /** Clears the overdrawn mark once the balance covers the holds again. */
+  /** Clears the account's overdrawn mark once the balance covers the holds again. */
   #rearm(accountId: Uuid): void {
     const account = this.accounts.get(accountId) as Account;
     account.overdrawn = account.overdrawn && account.balance < account.held;
   }
 
-  /** Returns the host's share, and the part of the charge that earns none. */
+  /** Pays for a request. Returns the host's share, and the part of the charge of which the host gets no share. */
   #pay({ id, host, withheld }: EndedRequest, payer: Uuid, charge: bigint): { share: bigint; granted: bigint } {
     const served = host ?? withheld?.host ?? null;
     const granted = served !== null && this.isOwn(payer, served) ? this.#spendGranted(payer, charge) : 0n;

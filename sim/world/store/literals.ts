@@ -1,6 +1,6 @@
-/** Parses PostgreSQL array literals as the gateway writes them (gateway/src/db/arrays.ts). */
+/** Parses and writes PostgreSQL array literals in the gateway's format (gateway/src/db/arrays.ts). */
 
-/** Returns the elements as text; null for NULL. */
+/** Returns the array's elements as text; null for NULL. */
 export function readArray(literal: string): (string | null)[] {
   const elements: (string | null)[] = [];
   let at = 1;

@@ -1,4 +1,4 @@
-/** The simulated table of nodes answers as the database does: the real fleet runs each step on both. */
+/** Compares the simulated table of nodes with the database: the gateway's fleet code runs each step on both. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -19,7 +19,7 @@ const newId = newIds(systemClock, systemRandom());
 const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
 const { probationAnswers } = NODE_RULES;
 
-/** The fields of a node that both databases must agree on; times and the machine that wrote them differ. */
+/** Returns the fields of a node that both databases must agree on. Times and the machine that wrote them differ. */
 function known(node: Node | undefined): unknown {
   if (node === undefined) return undefined;
   const { id, accountId, hostSuspended, standing, models, probation, withheld, quarantine } = node;
@@ -47,7 +47,7 @@ describe("the simulated nodes table compared with PostgreSQL", () => {
   });
   after(() => db.close());
 
-  /** Asserts that both give the same answer, and returns it. */
+  /** Asserts that both databases give the same answer, and returns it. */
   async function same<T>(what: string, ask: (fleet: Fleet) => Promise<T>): Promise<T> {
     const [expected, found] = [await ask(fleets[0]), await ask(fleets[1])];
     assert.deepEqual(found, expected, what);
@@ -59,7 +59,7 @@ describe("the simulated nodes table compared with PostgreSQL", () => {
     (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const sinceLongAgo = (fleet: Fleet) => fleet.barredSince(new Date(0));
 
-  test("counts answers until probation ends, and resets the count and bars the node on quarantine", async () => {
+  test("counts answers until probation ends; a quarantine resets the count and bars the node", async () => {
     await look("a new node");
     assert.equal(await same("some answers", (fleet) => answered(fleet, probationAnswers - 1)), false);
     await look("on probation");

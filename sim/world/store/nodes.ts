@@ -1,4 +1,7 @@
-/** The table of nodes, as far as dispatch and trust use it, with the semantics of the statements in `fleet/fleet.ts`. */
+/**
+ * The simulated table of nodes, as far as dispatch and trust use it, with the semantics of the statements in
+ * `fleet/fleet.ts`.
+ */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import { EPOCH_MS } from "../process-life.ts";
 
@@ -14,7 +17,7 @@ type Row = Record<string, unknown>;
 
 export class NodeTable {
   readonly records: NodeRecord[] = [];
-  /** The current virtual time in milliseconds. */
+  /** Returns the current virtual time in milliseconds. */
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -25,7 +28,9 @@ export class NodeTable {
     return this.#of(id).map(rowOf);
   }
 
-  /** Here only a quarantine changes a node's standing. Returns no row if its standing is no longer `from`. */
+  /**
+   * Changes a node's standing, which here only a quarantine does. Returns no row if the standing is no longer `from`.
+   */
   move(id: Uuid, from: string, to: string, [reason, evidence, by]: [string, Record<string, unknown>, string]): Row[] {
     if (to !== "quarantined") throw new Error(`no simulated gateway makes a node ${to}`);
     const moved = this.#of(id).filter((record) => standingOf(record) === from);
@@ -36,7 +41,7 @@ export class NodeTable {
     return moved.map(() => ({ id }));
   }
 
-  /** Adds answers to the nodes' counts. Returns the nodes whose probation ended by that. */
+  /** Adds answers to the nodes' counts. Returns the nodes whose probation ends with these answers. */
   record(ids: Uuid[], answers: number[], needed: number): Row[] {
     return ids.flatMap((id, i) => {
       const more = Number(answers[i]);

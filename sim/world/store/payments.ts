@@ -1,7 +1,7 @@
 /**
  * The payments in the simulated database, and the statements of `payments/receive.ts`, which run in transactions. Each
  * transaction works on a copy that replaces the tables on commit, together with its transfers. Transactions run one at
- * a time: the real locks are finer and allow the same orders.
+ * a time: the real locks are finer, but lead to the same possible orders.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";
@@ -27,7 +27,7 @@ interface Reversal {
 /** The tables that each transaction copies. */
 export class PaymentTables {
   checkouts = new Map<Uuid, Checkout>();
-  /** The refunded sum of each payment, as the provider reported it. */
+  /** The refunded sum of each payment, as reported by the provider. */
   refunded = new Map<string, bigint>();
   reversals = new Map<string, Reversal>();
   moves: { checkout: Uuid; kind: string; amount: bigint }[] = [];
@@ -38,7 +38,7 @@ export class PaymentTables {
 type Values = readonly unknown[];
 type Rows = Record<string, unknown>[];
 
-/** The copy of the tables on which one transaction works. */
+/** One transaction's copy of the tables. */
 export class PaymentDraft {
   readonly #tables: PaymentTables;
   readonly #ledgerModel: LedgerModel;
@@ -65,7 +65,7 @@ export class PaymentDraft {
 
   commit(): void {
     const { checkouts, refunded, reversals, moves, events } = this.#draft;
-    // Keeps checkouts that were opened during the transaction.
+    // Keeps checkouts that others opened during the transaction.
     for (const [id, checkout] of checkouts) this.#tables.checkouts.set(id, checkout);
     Object.assign(this.#tables, { refunded, reversals, moves, events });
     for (const transfer of this.#transfers) this.#ledgerModel.transfer(...transfer);

@@ -1,7 +1,6 @@
 /**
- * Payout batches in memory, written after `payout_create` and `payout_paid` (gateway/sql/functions/payout_*.sql) and
- * compared with them by differential.test.ts. All earnings of a world are recent, so a hold-back period withholds all
- * of them.
+ * Payout batches in memory, following `payout_create` and `payout_paid` (gateway/sql/functions/payout_*.sql);
+ * differential.test.ts compares both. All earnings of a world are recent, so a hold-back period withholds all of them.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";
@@ -48,7 +47,7 @@ export class PayoutModel {
     this.#now = now;
   }
 
-  /** Returns the number of hosts that the batch pays. */
+  /** Creates a batch. Returns the number of hosts that it pays. */
   create(order: { id: Uuid; note: string; by: string; minimum: bigint; holdDays: number }): number {
     const { id, note, by } = order;
     const known = this.batches.get(id);
@@ -74,7 +73,10 @@ export class PayoutModel {
     return paid;
   }
 
-  /** Returns 1: paid. 2: paid before. 0: no such batch. 3: a host's balance is lower than the amount of its line. */
+  /**
+   * Marks a batch as paid. Returns 1: paid now. 2: paid before. 0: no such batch. 3: a host's balance is lower than its
+   * line's amount.
+   */
   pay(id: Uuid): number {
     const batch = this.batches.get(id);
     if (batch === undefined) return 0;
@@ -86,13 +88,13 @@ export class PayoutModel {
     return 1;
   }
 
-  /** The lines whose amounts exceed their hosts' balances. */
+  /** Returns the lines whose amounts exceed their hosts' balances. */
   short(id: Uuid): PayoutLine[] {
     const lines = this.batches.get(id)?.lines ?? [];
     return lines.filter(({ account, amount }) => this.#balance(account) < amount);
   }
 
-  /** The sum of the host's lines in unpaid batches. */
+  /** Returns the sum of the host's lines in unpaid batches. */
   promised(host: Uuid): bigint {
     let sum = 0n;
     for (const { paidMs, lines } of this.batches.values())

@@ -1,6 +1,7 @@
 /**
- * The statements that the request path sends to its database, recognised by the functions that they call, with the
- * answers of the ledger model. A statement that is missing here is a bug of the simulator and fails the run.
+ * The simulated database's answers to the statements that gateways send. Statements are recognised by the functions
+ * that they call, and answered by the ledger model. A statement that is missing here is a bug of the simulator and
+ * fails the run.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { EndedRequest, HoldTerms, LedgerModel } from "./ledger-model.ts";
@@ -15,18 +16,18 @@ export interface KeyRow {
   name: string;
   reference: string;
   hash: Buffer;
-  /** The time of revocation in virtual milliseconds. */
+  /** The time of revocation in virtual milliseconds; null if the key is valid. */
   revokedMs: number | null;
   inFlight: number | null;
   requestsPerMinute: number | null;
   tokensPerMinute: number | null;
 }
 
-/** Everything that the database holds. */
+/** The tables of the simulated database. */
 export interface DatabaseTables {
   ledgerModel: LedgerModel;
   keys: KeyRow[];
-  /** Requests that a limit refused, with their outcomes. */
+  /** Outcomes of the requests that a limit refused, by request ID. */
   refusals: Map<Uuid, string>;
   nodes: NodeTable;
   payments: PaymentTables;
@@ -38,7 +39,7 @@ type Answer = (tables: DatabaseTables, values: string[], given: unknown[]) => Ro
 
 const numbers = (literal: string): number[] => readArray(literal).map(Number);
 const ids = (literal: string): Uuid[] => readArray(literal) as Uuid[];
-/** Parses an interval such as `60000 milliseconds`. */
+/** Parses an interval of the form `60000 milliseconds`. */
 const milliseconds = (interval: string): number => Number.parseInt(interval, 10);
 
 function orders(values: string[]): HoldTerms[] {
@@ -143,7 +144,8 @@ const ANSWERS: [RegExp, Answer][] = [
   [/select ledger_settle\(/, ({ ledgerModel }, values) => [{ codes: writeArray(ledgerModel.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,
-    // Unlike ledger_settle_one it has no parameter for the request's time, so the withheld share comes one value earlier.
+    // ledger_settle_one has a parameter for the request's time that this function lacks, so the withheld share comes
+    // one value earlier here.
     ({ ledgerModel }, values) =>
       [ledgerModel.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
   ],
@@ -219,7 +221,7 @@ const ANSWERS: [RegExp, Answer][] = [
     ({ nodes }, _values, [ids, answers, , , , , needed]) =>
       nodes.record(ids as Uuid[], answers as number[], Number(needed)),
   ],
-  // Earlier failures of nodes are not recorded here: a simulated node has only its current connection.
+  // Returns no earlier failures of nodes: the simulator records only a node's current connection.
   [/from node n\s+join node m on/, () => [{ answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 }]],
   [/select id from node where state in/, ({ nodes }) => nodes.barred()],
   [
@@ -242,7 +244,7 @@ const ANSWERS: [RegExp, Answer][] = [
     /select p\.id from payout p join ledger_account/,
     ({ payouts }, [id]) => payouts.short(id as Uuid).map((line) => ({ id: line.id })),
   ],
-  // Statistics that no rule of the auditor checks.
+  // Statements for statistics that no rule of the auditor checks.
   [/insert into unfunded_hour|set last_used_at/, () => []],
 ];
 

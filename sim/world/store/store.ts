@@ -1,9 +1,11 @@
 /**
- * The database as gateways see it: an object that behaves like a connection pool. A statement takes effect at one
- * moment, as a whole or not at all. Its connection may be refused, or lost before or after that moment; the statement
- * or its answer may be slow. The database may be unreachable for everyone or for one machine: waiting statements then
- * fail, whether they took effect or not, and new ones are refused. It may crash, which fails waiting statements at
- * once, or fail over to a standby, which has everything that was answered and refuses writes at first.
+ * The simulated database as gateways see it: an object that behaves like a connection pool. A statement takes effect at
+ * one moment, as a whole or not at all. Its connection may be refused, or lost before or after that moment; the
+ * statement or its answer may be slow.
+ *
+ * The database may be unreachable for everyone or for one machine: waiting statements then fail, whether they took
+ * effect or not, and new ones are refused. It may crash, which fails waiting statements at once. It may fail over to a
+ * standby, which has everything that was answered and refuses writes at first.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -15,11 +17,11 @@ import type { Scheduler } from "../scheduler.ts";
 import { type DatabaseTables, executeStatement } from "./statements.ts";
 import { type Statement, Transactions } from "./transactions.ts";
 
-/** How long a gateway takes to notice that the database is unreachable. */
+/** The maximum time until a gateway notices that the database is unreachable, in milliseconds. */
 const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
 
-/** What took effect at one moment: a statement, or everything that a transaction committed. */
+/** The statements that took effect at one moment: a single statement, or all statements of a committed transaction. */
 export interface CommittedStatements {
   /** The moment in virtual milliseconds. */
   atMs: number;
@@ -27,7 +29,7 @@ export interface CommittedStatements {
   statements: Statement[];
 }
 
-/** Statements that a standby refuses. */
+/** Matches statements that a standby refuses. */
 const WRITES =
   /ledger_(hold|settle|void|renew|expire|transfer)|payout_(create|paid)|history_refuse|\b(begin|commit|insert|update|pg_notify)\b/;
 
@@ -49,30 +51,33 @@ export class Store {
   readonly #listeners = new Set<{ life: ProcessLife; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
-  /** The database crashed, and nothing listens on its port. */
+  /** Whether the database has crashed, so that nothing listens on its port. */
   #isDown = false;
-  /** The primary answers no one; its statements may or may not have reached its standby. */
+  /** Whether the primary answers no more; its statements may or may not reach its standby. */
   #isLosing = false;
-  /** A standby that does not accept writes yet has replaced the primary. */
+  /** Whether a standby that does not accept writes yet has replaced the primary. */
   #isStandby = false;
   /** Incremented when the server restarts: statements in flight to an earlier run are dropped. */
   #life = 0;
   readonly #ambushes: { machine: number; of: string; run: () => void }[] = [];
-  /** Machines that cannot reach the database, and whether they have noticed that. */
+  /** Machines that cannot reach the database, and whether their gateways have noticed. */
   readonly #unreached = new Map<number, { isKnown: boolean }>();
-  /** Periods in which a machine could not reach the database, in virtual milliseconds; the last may not be over. */
+  /**
+   * Periods in which a machine could not reach the database, in virtual milliseconds; the last period may still be in
+   * progress.
+   */
   readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
-  /** Callbacks that end waiting statements when the database is seen to be unreachable. */
+  /** Callbacks that fail waiting statements when the database is found to be unreachable. */
   readonly #waiting = new Map<(error: Error) => void, ProcessLife>();
   delayMsMax = 6;
-  /** How long an answer takes, if not as long as a statement. */
+  /** The maximum delay of an answer in milliseconds, if not the same as that of a statement. */
   replyMsMax: number | undefined;
-  /** How many statements of a hundred lose their connection. */
+  /** The percentage of statements that lose their connection. */
   lossPercent = 0;
-  /** How many statements of a hundred get no connection. */
+  /** The percentage of statements that get no connection. */
   refusalPercent = 0;
   statements = 0;
-  /** Called for everything that takes effect, in order. */
+  /** Called for each statement or transaction that takes effect, in order. */
   recorded: ((done: CommittedStatements) => void) | undefined;
 
   constructor(options: {
@@ -96,7 +101,7 @@ export class Store {
     });
   }
 
-  /** From now on no statement takes effect; gateways notice that soon. */
+  /** Makes the database unreachable: no statement takes effect any more, and gateways notice that soon. */
   goAway(): boolean {
     if (this.#isAway || this.#isStandby) return false;
     this.#isAway = true;
@@ -105,7 +110,7 @@ export class Store {
   }
 
   /**
-   * The database's processes die. Waiting statements fail now, whether they took effect or not, and new connections are
+   * Crashes the database. Waiting statements fail now, whether they took effect or not, and new connections are
    * refused.
    */
   crash(): boolean {
@@ -115,13 +120,13 @@ export class Store {
     return true;
   }
 
-  /** The primary answers no more commits, and its standby receives some of them. A call of `promote` must follow. */
+  /** Makes the primary answer no more commits; its standby receives some of them. A call of `promote` must follow. */
   losePrimary(): boolean {
     this.#isLosing = this.goAway();
     return this.#isLosing;
   }
 
-  /** The standby replaces the primary: it answers reads and refuses writes until `comeBack`. */
+  /** Replaces the primary with the standby, which answers reads and refuses writes until `comeBack`. */
   promote(): void {
     if (!this.#isLosing) return;
     this.#isLosing = false;
@@ -141,7 +146,7 @@ export class Store {
     this.#tellMissed((life) => !this.#unreached.has(life.machine));
   }
 
-  /** Calls `run` when this machine's next statement that contains `of` has taken effect, before its answer leaves. */
+  /** Calls `run` when this machine's next statement that contains `of` has taken effect, before its answer is sent. */
   ambush(machine: number, of: string, run: () => void): void {
     this.#ambushes.push({ machine, of, run });
   }
@@ -150,7 +155,7 @@ export class Store {
     this.#ambushes.length = 0;
   }
 
-  /** One machine loses its connection to the database, and notices that soon. */
+  /** Cuts one machine's connection to the database; its gateway notices that soon. */
   cut(machine: number): boolean {
     if (this.#unreached.has(machine)) return false;
     const cut = { isKnown: false };
@@ -301,7 +306,7 @@ export class Store {
     return this.#isAway || this.#unreached.has(life.machine);
   }
 
-  /** Notifications that were sent meanwhile were lost, so listeners are called once. */
+  /** Calls the listeners of notifications once, because notifications that were sent meanwhile were lost. */
   #tellMissed(isBack: (life: ProcessLife) => boolean): void {
     for (const { life, heard } of this.#listeners)
       if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);

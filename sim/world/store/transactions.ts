@@ -1,13 +1,14 @@
 /**
- * Connections on which transactions run. A connection that is lost, before or after a statement took effect, ends its
- * transaction; a commit is a single statement. One transaction is open at a time, and the others wait for it.
+ * Simulated connections for transactions. A connection that is lost, before or after a statement took effect, ends its
+ * transaction; a commit takes effect as a single statement. One transaction is open at a time, and the others wait for
+ * its end.
  */
 import type pg from "pg";
 import type { ProcessLife } from "../process-life.ts";
 import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
-/** One statement as a gateway sent it, with its answer: rows, or the SQLSTATE of a refusal. */
+/** One statement as sent by a gateway, with its answer: rows, or the SQLSTATE of a refusal. */
 export interface Statement {
   text: string;
   values: unknown[];
@@ -19,13 +20,13 @@ interface TransactionsOptions {
   payments: PaymentTables;
   /** Carries out one statement, with the delays and faults of the simulated database. */
   run: <T>(life: ProcessLife, text: string, what: () => T) => Promise<T>;
-  /** Called with the statements of each transaction that is committed. */
+  /** Called with the statements of each committed transaction. */
   committed?: (statements: Statement[]) => void;
 }
 
 export class Transactions {
   readonly #options: TransactionsOptions;
-  /** The connection whose transaction is open, and the connections that wait for its end. */
+  /** The connection whose transaction is open. Other connections wait for its end. */
   #owner: Connection | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -68,7 +69,7 @@ class Connection {
     if (this.#isLost) throw Object.assign(new Error("Connection terminated"), { code: "ECONNRESET" });
     if (text === "begin") {
       await this.#all.begin(this);
-      // The process died while it waited.
+      // Releases the connection at once if the process died while it waited.
       if (!this.#life.hears) this.release();
     }
     try {
@@ -86,10 +87,10 @@ class Connection {
     this.#all.end(this);
   }
 
-  /** Runs at the moment in which the statement takes effect. */
+  /** Carries out the statement at the moment in which it takes effect. */
   #do(text: string, values: unknown[]): unknown[] {
     const { payments, ledgerModel, committed } = this.#options;
-    // The transaction ended with its connection or its process.
+    // The transaction has ended with its connection or process, so the statement has no effect.
     if (this.#isLost) return [];
     if (text === "begin") {
       this.#draft = new PaymentDraft(payments, ledgerModel);

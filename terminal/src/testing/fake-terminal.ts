@@ -1,12 +1,12 @@
-/** A terminal that records output and gives scripted answers. */
+/** Test helper: a terminal that records output and gives scripted answers. */
 
 import type { Ask, Terminal } from "../terminal.ts";
 import { type Paint, PLAIN, paint } from "../text.ts";
 
 export interface FakeTerminalOptions {
-  /** Standard output is a terminal: colours, live screens. */
+  /** Whether standard output is a terminal, with colors and live screens. */
   watched?: boolean;
-  /** The user's answers, in order; absent: no user can be asked. */
+  /** The user's answers, in order. Absent if there is no terminal to ask on. */
   answers?: string[];
   /** The text on standard input. */
   input?: string;
@@ -69,7 +69,7 @@ export class FakeTerminal implements Terminal {
     return this.lines.join("\n");
   }
 
-  /** All output: results, remarks and questions. */
+  /** All output of the command: results, remarks and questions. */
   get everything(): string {
     return [...this.lines, ...this.remarks, ...this.questions.map(({ question }) => question)].join("\n");
   }

@@ -1,4 +1,6 @@
-/** Assertions that every table of commands must pass; each program's tests call them with its own table. */
+/**
+ * Test helper: assertions that every table of commands must pass. Each program's tests call them with their own table.
+ */
 import assert from "node:assert/strict";
 import type { ShapeTable } from "../command.ts";
 import { helpOf } from "../help.ts";
@@ -6,11 +8,11 @@ import { nextWords, readCommandLine } from "../read.ts";
 import { PLAIN } from "../text.ts";
 import type { FakeTerminal } from "./fake-terminal.ts";
 
-/** The words of a command's example, as a shell would split them, without a redirection. */
+/** The words of a command's example as a shell would split them, without redirections. */
 export const exampleWords = (example: string): string[] =>
   [...example.matchAll(/"([^"]*)"|(>.*)|(\S+)/g)].flatMap(([, quoted, , word]) => quoted ?? word ?? []);
 
-/** Asserts that every command has a help page with usage, flags and an example that the table itself accepts. */
+/** Asserts that every command has a help page with usage, flags and an example that the table's parser accepts. */
 export function assertHelped(table: ShapeTable): void {
   for (const [name, { example, help }] of Object.entries(table.commands)) {
     assert.ok(example !== undefined, `${name} has no example`);
@@ -31,13 +33,13 @@ export function assertHelped(table: ShapeTable): void {
   }
 }
 
-/** Asserts that every command has `--json`, except those in `without`, which gives the reasons. */
+/** Asserts that every command has `--json`, except those in `without`, which contains the reasons. */
 export function assertJson(table: ShapeTable, without: Record<string, string>): void {
   const lacking = Object.entries(table.commands).filter(([, { flags = {} }]) => flags.json === undefined);
   assert.deepEqual(lacking.map(([name]) => name).sort(), Object.keys(without).sort());
 }
 
-/** Asserts that the output is one line that says what happened and what to do next, without a stack. */
+/** Asserts that the output is one line with what happened and what to do next, without a stack trace. */
 export function assertFailure(terminal: FakeTerminal, code: number, what: string): void {
   const said = `${what}: ${terminal.everything}`;
   assert.notEqual(code, 0, `${what} went through`);

@@ -19,7 +19,7 @@ export function curlCommand(endpoint: Endpoint, { credential }: Calling): string
   return lines.join(" \\\n  ");
 }
 
-/** The first example of an operation's request body. */
+/** Returns the first example of an operation's request body. */
 export function bodyOf({ operation }: Endpoint): object | undefined {
   const [sample] = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {});
   return sample?.value as object | undefined;

@@ -1,9 +1,9 @@
-/** Lists a schema's fields for readers: one line per field, nested ones by their path, each with its type in words. */
+/** Lists a schema's fields for readers: one line per field, with nested fields by their path, and the type in words. */
 import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
 import { resolved } from "@tollgate/api/openapi/openapi.ts";
 
 interface Field {
-  /** For example `choices[].message.content`. */
+  /** The field's path, for example `choices[].message.content`. */
   path: string;
   type: string;
   required: boolean;
@@ -25,7 +25,7 @@ export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""):
   });
 }
 
-/** The fields inside a field: of an object, of a list's elements, or of every alternative. */
+/** Returns the fields inside a field: those of an object, of a list's elements, or of every alternative. */
 function within(document: Document, schema: Schema, path: string): Field[] {
   const whole = resolved(document, schema);
   const alternatives = alternativesOf(whole);
@@ -36,7 +36,7 @@ function within(document: Document, schema: Schema, path: string): Field[] {
 
 const alternativesOf = ({ anyOf, oneOf }: Schema): Schema[] | undefined => (anyOf ?? oneOf) as Schema[] | undefined;
 
-/** Joins the fields of alternatives: one line per field, which is required if all alternatives require it. */
+/** Merges the fields of alternative schemas: one line per field, which is required if all alternatives require it. */
 function joined(alternatives: Field[][]): Field[] {
   const byPath = Map.groupBy(alternatives.flat(), ({ path }) => path);
   return [...byPath.values()].map((same) => ({

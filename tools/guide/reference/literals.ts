@@ -1,17 +1,17 @@
-/** Formats JSON values in other languages' syntax, over several lines if one is too short. */
+/** Formats JSON values in the syntax of Python and JavaScript, over several lines if one would be too long. */
 
 const LINE_CHARS_MAX = 80;
 
 type Write = (value: unknown, indent?: string) => string;
 
-/** For example `{"a": True, "b": [1, None]}`. */
+/** Formats a value for Python, for example `{"a": True, "b": [1, None]}`. */
 export const pythonLiteral: Write = (value, indent = "") => {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   return compound(value, { indent, step: "    ", key: (name) => JSON.stringify(name), write: pythonLiteral });
 };
 
-/** For example `{ a: true, b: [1, null] }`. */
+/** Formats a value for JavaScript, for example `{ a: true, b: [1, null] }`. */
 export const scriptLiteral: Write = (value, indent = "") =>
   compound(value, {
     indent,

@@ -1,4 +1,4 @@
-/** Renders one operation: its route, an example, its input and its responses. */
+/** Renders the section of one API operation: its route, an example, its input and its responses. */
 
 import {
   type Document,
@@ -90,7 +90,7 @@ function shownExample({ summary, value }: Example): Html {
   return html`<details>\n<summary>${title}</summary>\n${block(title, highlight(language, text), captionOf(language))}\n</details>\n`;
 }
 
-/** A single sample is shown as an ordinary code block, several as tabs. */
+/** Renders samples: a single one as an ordinary code block, several as tabs. */
 function example(label: string, samples: Sample[]): Html {
   const [only, second] = samples;
   return only !== undefined && second === undefined
@@ -98,7 +98,7 @@ function example(label: string, samples: Sample[]): Html {
     : samplesBlock(label, samples, highlight);
 }
 
-/** A heading that links to itself. */
+/** Renders a heading that links to itself. */
 export const heading = (id: string, text: string): Html => html`<h2 id="${id}"><a href="#${id}">${text}</a></h2>`;
 
 const subheading = (id: string, text: string): Html => html`<h3 id="${id}"><a href="#${id}">${text}</a></h3>`;

@@ -40,7 +40,7 @@ for (const api of DOCUMENTS) {
       }
     });
 
-    test("links to its document and to the other APIs, with internal ones listed last", () => {
+    test("links to its API document and to the other APIs, with internal ones listed last", () => {
       assert.ok(page.includes(`<a href="${api.url}">`));
       const [tabs = ""] = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(page) ?? [];
       assert.deepEqual(tabs.match(/href="[^"]*"/g), ['href="/docs/guide"', 'href="/docs"']);
@@ -58,7 +58,7 @@ for (const api of DOCUMENTS) {
       for (const [, id] of page.matchAll(/(?:href="#|aria-labelledby=")([^"]+)"/g)) assert.ok(ids.includes(id), id);
     });
 
-    test("has every code in the table of errors", () => {
+    test("lists every error code in the table of errors", () => {
       const table = page.slice(page.indexOf("<table>"), page.indexOf("</table>")).replaceAll("<wbr>", "");
       const envelope = document.components.schemas.Error as unknown as Envelope;
       const codes = envelope.properties.error.properties.code.enum;
@@ -66,13 +66,13 @@ for (const api of DOCUMENTS) {
       for (const code of codes) assert.ok(table.includes(`<code>${code}</code>`), code);
     });
 
-    test("has no inline scripts or styles and loads nothing from other hosts", () => {
+    test("contains no inline scripts or styles and loads nothing from other hosts", () => {
       assert.deepEqual(page.match(/<script[^>]*>/g), ['<script src="/docs/reference.js">']);
       assert.doesNotMatch(page, /<style|\sstyle=|\son[a-z]+=/);
       assert.doesNotMatch(page, /(?:href|src)="(?:https?:|\/\/)/);
     });
 
-    test("closes elements in the order they were opened", () => {
+    test("closes HTML elements in the order they were opened", () => {
       const open: string[] = [];
       const empty = new Set(["meta", "link", "wbr", "input"]);
       for (const [, slash, name] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
@@ -85,7 +85,7 @@ for (const api of DOCUMENTS) {
   });
 }
 
-/** The text of highlighted code. */
+/** Returns the text of highlighted code. */
 const textOf = (code: string): string =>
   code
     .replaceAll(/<[^>]*>/g, "")
@@ -96,7 +96,7 @@ interface Envelope {
   properties: { error: { properties: { code: { enum: string[] } } } };
 }
 
-describe("curl", () => {
+describe("curl commands", () => {
   const lineOf = (name: string, id: string): string => {
     const api = DOCUMENTS.find((one) => one.name === name);
     const endpoint = operationsOf(documentOf((api as ApiDocument).api)).find(
@@ -105,7 +105,7 @@ describe("curl", () => {
     return curlCommand(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
   };
 
-  test("sends the credential only where one is needed", () => {
+  test("send the credential only where the operation needs one", () => {
     assert.equal(
       lineOf("Public API", "listModels"),
       'curl "$TOLLGATE_BASE_URL/v1/models" -H "Authorization: Bearer $TOLLGATE_API_KEY"',
@@ -117,7 +117,7 @@ describe("curl", () => {
     );
   });
 
-  test("keeps the console's session cookie, and sends an Origin header", () => {
+  test("keep the console's session cookie, and send an Origin header", () => {
     const cookies = "-b tollgate-cookies -c tollgate-cookies";
     const origin = '-H "Origin: $TOLLGATE_BASE_URL"';
     const json = '-H "content-type: application/json"';
@@ -133,7 +133,7 @@ describe("curl", () => {
   });
 });
 
-test("text in a template cannot become markup", () => {
+test("text inserted into an HTML template cannot become markup", () => {
   assert.equal(
     html`<p title="${'"><b>'}">${["<i>", html`<b>&amp;</b>`, 1]}</p>`.text,
     '<p title="&#34;&#62;&#60;b&#62;">&#60;i&#62;<b>&amp;</b>1</p>',

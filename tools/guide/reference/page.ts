@@ -1,4 +1,7 @@
-/** Renders the API reference as one page per API: built once from the API documents, as plain HTML with one style sheet. */
+/**
+ * Renders the API reference as one page per API, from the API documents, as plain HTML with one style sheet. Built
+ * once, not for each request.
+ */
 
 import {
   type Document,
@@ -48,7 +51,7 @@ ${headers(document)}
   return framed({ title: `${title} reference`, nav: navigationTabs("reference"), body, hasStatus: options.hasStatus });
 }
 
-/** Says on a page of an internal API that builders do not need it. */
+/** Renders a note on the page of an internal API that builders do not need the API. */
 function internalNote({ pageUrl }: ApiDocument): Html | string {
   if (pageUrl === REFERENCE_URL) return "";
   return html`
@@ -104,7 +107,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
       const examples = resolved<Response>(document, found).content?.["application/json"]?.examples ?? {};
       for (const [name, example] of Object.entries(examples)) {
         const { code, message } = errorOf(example);
-        // A code is listed once per message; errors without a code are listed once.
+        // Lists an error code once for each of its messages, and errors without a code once.
         rows.set(`${status} ${name} ${code === undefined ? "" : message}`, { status, name, example });
       }
     }
@@ -131,7 +134,7 @@ ${inside.map((one, i) => html`<tr>${i === 0 ? html`<th scope="rowgroup" rowspan=
 
 const errorOf = ({ value }: Example) => (value as { error: { message: string; code?: string } }).error;
 
-/** Error codes are long: on a narrow screen they break between words. */
+/** Allows line breaks between the words of a long error code, for narrow screens. */
 function breakable(name: string): Html {
   const words = name.split("_");
   return html`${words.map((word, i) => (i < words.length - 1 ? html`${word}_<wbr>` : word))}`;

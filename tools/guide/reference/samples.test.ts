@@ -15,7 +15,7 @@ const find = (id: string, language: string, name = "Public API"): string =>
     .find(({ one, endpoint }) => one.name === name && endpoint.operation.operationId === id)
     ?.made.find((sample) => sample.language === language)?.text ?? "";
 
-test("samples call operations that the openai libraries support through these libraries", () => {
+test("samples use the openai libraries for operations that the libraries support", () => {
   assert.equal(
     find("createChatCompletion", "python"),
     `import os
@@ -41,7 +41,7 @@ print(completion.choices[0].message.content)`,
   assert.match(find("retrieveModel", "typescript"), /client\.models\.retrieve\("small-8b"\)/);
 });
 
-test("samples call operations that the openai libraries lack by plain HTTP, with a credential where one is needed", () => {
+test("samples use plain HTTP where the openai libraries lack an operation, with a credential if needed", () => {
   assert.equal(
     find("listRates", "typescript"),
     'const answer = await fetch(process.env.TOLLGATE_BASE_URL + "/v1/catalog/rates");\nconsole.log(await answer.json());',
@@ -61,7 +61,7 @@ test("samples call operations that the openai libraries lack by plain HTTP, with
   assert.deepEqual(languages("Console API"), ["curl"]);
 });
 
-test("the first example has the base URL and is complete", () => {
+test("the first example for a new builder has the base URL and is complete", () => {
   const chat = samples.find(({ endpoint }) => endpoint.operation.operationId === "createChatCompletion")?.endpoint;
   assert.ok(chat !== undefined);
   for (const { text } of firstCall(chat, { baseUrl: "https://gateway.example", key: "tsk_live_your_key" })) {
@@ -78,7 +78,7 @@ test("Node can parse every TypeScript example", () => {
   assert.equal(status, 0, String(stderr));
 });
 
-test("JSON values are written in each language's syntax", () => {
+test("JSON values are written in the syntax of each language", () => {
   const value = { stream: true, stop: null, "x-y": [1, "a"], long: ["x".repeat(50), "y".repeat(50)] };
   assert.equal(
     pythonLiteral(value),

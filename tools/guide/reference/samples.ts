@@ -1,6 +1,6 @@
 /**
- * Sample code for an operation in several languages. Operations that the `openai` libraries support are called through
- * them, the rest by plain HTTP. The address and the key come from the environment, as in the curl commands.
+ * Creates sample code for an operation in several languages. Operations that the `openai` libraries support are called
+ * through them, the others by plain HTTP. The address and the key come from the environment, as in the curl commands.
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
@@ -9,9 +9,9 @@ import { bodyOf, curlCommand } from "./curl.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 
 interface SdkCall {
-  /** The method in both libraries, for example `chat.completions.create`. */
+  /** The name of the method in both libraries, for example `chat.completions.create`. */
   method: string;
-  /** The name of the variable for the answer, and the part of it to print. */
+  /** The name of the variable for the response, and the expression that the sample prints. */
   answer: string;
   print: { python: string; typescript: string };
 }
@@ -36,15 +36,15 @@ function call(method: string, answer: string, part: string): SdkCall {
   return { method, answer, print: { python: answer + part, typescript: answer + part } };
 }
 
-/** The API's URL and the key as expressions of each language. */
+/** The API's URL and the key, as expressions in the sample's language. */
 interface Access {
   python: { url: string; key: string };
   typescript: { url: string; key: string };
 }
 
 /**
- * An expression that reads an environment variable in Node. Written in parts, because this file itself reads no
- * environment.
+ * Returns an expression that reads an environment variable in Node. Written in parts, so that the check for files that
+ * read the environment does not report this file.
  */
 const variable = (name: string): string => `${"process"}.env.${name}`;
 
@@ -61,7 +61,7 @@ export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
   return [line, ...sdkSamples(known, endpoint, ENVIRONMENT)];
 }
 
-/** The first call of a new builder: complete code that runs as it is, except for the key. */
+/** Returns the first call of a new builder: complete code that runs without changes, except for the key. */
 export function firstCall(endpoint: Endpoint, { baseUrl, key }: { baseUrl: string; key: string }): Sample[] {
   const known = SDK_CALLS[endpoint.operation.operationId] as SdkCall;
   const own = { url: JSON.stringify(`${baseUrl}/v1`), key: JSON.stringify(key) };
@@ -111,7 +111,7 @@ console.log(${print.typescript});`,
   ];
 }
 
-/** Example values for the parts of the path that the library takes as arguments. */
+/** Returns example values for the path parameters, which the library takes as arguments. */
 const namedIn = ({ path }: Endpoint): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(() => "small-8b");
 
 function plainSamples(endpoint: Endpoint, { variables }: Calling): Sample[] {

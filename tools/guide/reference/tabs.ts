@@ -1,4 +1,4 @@
-/** Renders the links between guide and reference, and to the internal APIs. */
+/** Renders the links between the guide and the API reference, and to the internal APIs. */
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { GUIDE_URL } from "../../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../../gateway/src/site/reference/html.ts";
@@ -7,7 +7,7 @@ const [PUBLIC, ...INTERNAL] = DOCUMENTS;
 export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";
 export const INTERNAL_APIS = "Internal APIs";
 
-/** `part`: the part that this page belongs to. */
+/** Renders the tabs Guide and API reference. `part`: the tab of the current page. */
 export function navigationTabs(part: "guide" | "reference" | undefined): Html {
   const links = [
     { name: "Guide", url: GUIDE_URL, isHere: part === "guide" },
@@ -18,7 +18,7 @@ export function navigationTabs(part: "guide" | "reference" | undefined): Html {
   return html`<nav class="tabs" aria-label="Docs">\n<ul>\n${links}</ul>\n</nav>`;
 }
 
-/** Links for operators and authors of agents, which builders do not need. */
+/** Renders links to the APIs for operators and authors of agents, which builders do not need. */
 export function internalApis(hereUrl = ""): Html {
   const links = INTERNAL.map(({ name, pageUrl }) => {
     const current = pageUrl === hereUrl ? html` aria-current="true"` : "";

@@ -1,4 +1,4 @@
-/** Builds the search index: the guide by heading, and every API operation. */
+/** Builds the search index: an entry for each heading of the guide, and one for every API operation. */
 import { type Document, operationsOf, type Schema } from "@tollgate/api/openapi/openapi.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { ADDRESS } from "../../../gateway/src/site/reference/frame.ts";
@@ -9,14 +9,17 @@ import type { GuidePage } from "../pages.ts";
 import { fieldsOf } from "../reference/fields-list.ts";
 import type { Entry } from "./query.ts";
 
-/** How many characters of an example file are indexed besides its path. Whole files would make up half of the index. */
+/**
+ * How many characters of an example file are indexed in addition to its path. Whole files would make up half of the
+ * index.
+ */
 const SOURCE_CHARS = 300;
 const HEADING = /<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/;
 
 export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
   const isSource = !page.file.endsWith(".md");
   const isMinor = isSource || page.file === "CHANGELOG.md";
-  // Splitting by an expression with two groups gives groups of three: anchor, heading, text.
+  // Splitting by a pattern with two groups yields repeated groups of three: anchor, heading, text.
   const [, ...parts] = body.text.split(HEADING);
   return Array.from({ length: parts.length / 3 }, (_, i) => {
     const [anchor = "", heading = "", text = ""] = parts.slice(3 * i, 3 * i + 3);
@@ -51,7 +54,7 @@ export function entriesOfApi(api: ApiDocument, document: Document): Entry[] {
 
 const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
-/** The text of the guide's HTML. A tag ends a word only at the end of a line or a cell. */
+/** Returns the text of the guide's HTML. A tag counts as a space only at the end of a line or a cell. */
 function plain(text: string): string {
   const bare = text.replaceAll(/<\/(p|li|td|th|tr|pre|div|h\d)>|<br>/g, " ").replaceAll(/<[^>]*>/g, "");
   const decoded = bare.replaceAll(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (whole, decimal, hex, name) => {

@@ -1,14 +1,14 @@
-/** Searches `search.json`, in the browser and in tests. */
+/** Searches the index `search.json`, in the browser and in tests. */
 import MiniSearch from "minisearch";
 
-/** A part of a page below one heading, or one operation of an API. */
+/** A search result: the part of a page below one heading, or one operation of an API. */
 export interface Entry {
   url: string;
   heading: string;
-  /** Where the entry is in the navigation: `Operators / NATS`. */
+  /** The entry's position in the navigation, such as `Operators / NATS`. */
   place: string;
   text: string;
-  /** Ranked after other entries: internal APIs, sources of examples, the changelog. */
+  /** Ranked lower than other entries: internal APIs, sources of examples, the changelog. */
   minor?: true;
 }
 
@@ -16,7 +16,7 @@ interface Found {
   url: string;
   heading: string;
   place: string;
-  /** The text around the first match, divided into pieces. */
+  /** The text around the first match, split into matching and other pieces. */
   snippet: Piece[];
 }
 
@@ -28,7 +28,7 @@ interface Piece {
 const RESULTS_MAX = 10;
 const SNIPPET_CHARS = 140;
 const MINOR_WEIGHT = 0.2;
-/** Shorter words are not matched with typos, because one letter makes them another word. */
+/** Shorter words must match without typos, because one changed letter makes them another word. */
 const FUZZY_CHARS_MIN = 5;
 
 export function openSearch(entries: Entry[]): (words: string) => Found[] {
@@ -54,9 +54,9 @@ export function openSearch(entries: Entry[]): (words: string) => Found[] {
   };
 }
 
-/** Starts at a word a little before the first match. */
+/** Returns the text around the first match, starting at a word a little before it. */
 export function snippetOf(text: string, terms: string[]): Piece[] {
-  // Prefers the longer of two terms with the same beginning.
+  // If one term begins with another, the longer one must be tried first.
   const longest = terms.toSorted((a, b) => b.length - a.length).map((term) => RegExp.escape(term));
   const matches = new RegExp(`(${longest.join("|")})`, "iu");
   const first = text.search(matches);

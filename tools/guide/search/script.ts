@@ -1,8 +1,8 @@
-/** Bundles the search script for browsers, with MiniSearch. */
+/** Bundles the search script and MiniSearch for browsers. */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Vite's own bundler, found as the release finds it (tools/release/compile.ts). */
+/** Vite's own bundler, found in the same way as in tools/release/compile.ts. */
 const BUNDLER = createRequire(import.meta.resolve("vite")).resolve("rolldown");
 
 export async function searchScript(): Promise<string> {

@@ -13,7 +13,7 @@ const BODY = new Html(
     '<figure class="code"><figcaption><span>Shell</span></figcaption><pre><code>curl https://address.invalid/v1</code></pre></figure>\n',
 );
 
-test("indexes each heading of a page with its text", () => {
+test("the index has an entry for each heading of a page with its text", () => {
   assert.deepEqual(entriesOfPage(page, BODY), [
     {
       url: "/docs/guide/builders",
@@ -30,7 +30,7 @@ test("indexes each heading of a page with its text", () => {
   ]);
 });
 
-test("indexes every operation with its path and fields, and ranks internal APIs lower", () => {
+test("the index has every operation with its path and fields, and ranks internal APIs lower", () => {
   const entries = DOCUMENTS.map((api) => entriesOfApi(api, documentOf(api.api)));
   const chat = entries[0]?.find(({ url }) => url === "/docs#createChatCompletion");
   assert.equal(chat?.place, "API reference / POST /v1/chat/completions");
@@ -46,7 +46,7 @@ const entry = (heading: string, text: string, more: Partial<Entry> = {}): Entry 
   ...more,
 });
 
-test("finds by prefix and despite a typo, with headings first", () => {
+test("search finds entries by the beginning of a word and despite a typo, and ranks matching headings first", () => {
   const search = openSearch([
     entry("Errors", "A refund is paid when the upstream fails."),
     entry("Refunds", "The rest of a hold."),
@@ -62,7 +62,7 @@ test("finds by prefix and despite a typo, with headings first", () => {
   assert.deepEqual(found("zebra"), []);
 });
 
-test("shows the first match highlighted, with some text before it", () => {
+test("a result shows the first match highlighted, with some text before it", () => {
   assert.deepEqual(snippetOf("A hold. Holds end.", ["hold"]), [
     { text: "A ", isMatch: false },
     { text: "hold", isMatch: true },

@@ -19,7 +19,7 @@ const ALL = [
 ];
 const found = (typed: string): string[] => matching(ALL, typed).map(({ label }) => label);
 
-test("finds all words in any order and case, with matches at the start first", () => {
+test("finds entries with all words in any order and case, and lists matches at the start first", () => {
   assert.deepEqual(
     found(""),
     ALL.map(({ label }) => label),
@@ -38,8 +38,8 @@ test("finds pages by the beginnings of synonyms, after matches of their names", 
   assert.deepEqual(labels("voices"), []);
 });
 
-test("every page of the navigation has synonyms, and every synonym has a page", () => {
-  // Read as text, because the module imports icons that Node cannot load.
+test("has synonyms for every page of the navigation, and a page for every synonym", () => {
+  // Reads navigation.ts as text, because the module imports icons that Node cannot load.
   const navigation = readFileSync(new URL("../navigation.ts", import.meta.url), "utf8");
   const pages = [...navigation.matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path);
   const own = ["/accounts", "/notifications", "/settings"];
@@ -60,12 +60,12 @@ test("lists entries whose heading begins with the query before entries that only
   );
 });
 
-test("groups related entries", () => {
+test("groups entries with the same heading", () => {
   const groups = matching([entry("a", "x"), entry("b", "xx"), entry("a", "yx")], "x").map(({ group }) => group);
   assert.deepEqual(groups, ["a", "a", "b"]);
 });
 
-test("opens a request only by its ID", () => {
+test("offers a request only for a complete request ID", () => {
   assert.deepEqual(
     requestEntry(" REQ_01m7fb0r62f9aajmpvfeyyxtaf ", { builds: true, operates: true }).map(({ to }) => to),
     ["/requests", "/operator/requests"].map((path) => ({
@@ -77,7 +77,7 @@ test("opens a request only by its ID", () => {
     assert.deepEqual(requestEntry(text, { builds: true, operates: true }), []);
 });
 
-test("opens a thing's own page if it has one, otherwise its list", () => {
+test("opens an object's own page if there is one, otherwise the list with the object", () => {
   assert.deepEqual(placeOf(["/models", "/models/$id"], "/models", "model", "tiny 3b"), { path: "/models/tiny%203b" });
   assert.deepEqual(placeOf(["/keys"], "/keys", "key", "key_1"), { path: "/keys", search: { key: "key_1" } });
 });

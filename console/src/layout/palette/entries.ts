@@ -1,17 +1,17 @@
-/** The entries of the command palette: pages and objects by words, and a request by its ID. Pure. */
+/** The command palette's entries: pages and objects, found by words, and requests, found by ID. Pure. */
 import { requestIdOf } from "../../requests/request-id.ts";
 
 export interface Entry {
-  /** The entry's key. */
+  /** The React key of the entry. */
   id: string;
   /** The heading above the entry. */
   group: string;
   label: string;
-  /** Shown beside the label: what the entry is, or where it leads. */
+  /** Text beside the label: the kind of the entry, or its destination. */
   hint?: string;
   /** Synonyms, which are not shown. */
   also?: string | undefined;
-  /** The path below /console that it leads to, or the action that it runs. */
+  /** The destination below /console. An entry without one runs an action. */
   to?: { path: string; search?: Record<string, string> };
   act?: () => void;
 }
@@ -19,9 +19,8 @@ export interface Entry {
 const SHOWN_MAX = 40;
 
 /**
- * Finds entries whose label, hint, heading or synonyms contain all words in any order. First come entries whose label
- * or heading begins with the text, then other matches of shown words, then matches of synonyms by the beginning of a
- * word.
+ * Finds entries whose label, hint, heading or synonyms contain all typed words in any order. Order: label or heading
+ * begins with the text, then other matches in visible words, then synonyms that begin with a word.
  */
 export function matching(entries: Entry[], typed: string): Entry[] {
   const text = typed.trim().toLowerCase();
@@ -31,7 +30,7 @@ export function matching(entries: Entry[], typed: string): Entry[] {
   return grouped(found.map(({ entry }) => entry)).slice(0, SHOWN_MAX);
 }
 
-/** 0 is the best rank; undefined if the entry does not match. */
+/** Returns the rank of a match, 0 being the best; undefined if the entry does not match. */
 function rankOf({ label, hint = "", group, also = "" }: Entry, text: string, words: string[]): number | undefined {
   const says = `${label} ${hint} ${group}`.toLowerCase();
   if (words.every((word) => says.includes(word))) {
@@ -40,12 +39,12 @@ function rankOf({ label, hint = "", group, also = "" }: Entry, text: string, wor
   return words.every((word) => says.includes(word) || ` ${also}`.includes(` ${word}`)) ? 2 : undefined;
 }
 
-/** Puts entries with the same heading together, in the order in which headings first appear. */
+/** Groups entries with the same heading, in the order in which headings first appear. */
 function grouped(entries: Entry[]): Entry[] {
   return [...Map.groupBy(entries, ({ group }) => group).values()].flat();
 }
 
-/** Opens a request by its ID or its answer's, pasted from logs and errors. */
+/** An entry that opens a request by its request ID or by the ID in its response, as pasted from logs and errors. */
 export function requestEntry(typed: string, { builds, operates }: { builds: boolean; operates: boolean }): Entry[] {
   const id = requestIdOf(typed);
   if (id === undefined) return [];
@@ -62,7 +61,7 @@ export function requestEntry(typed: string, { builds, operates }: { builds: bool
   ];
 }
 
-/** The object's own page if there is one (`/models/$id`), otherwise the list with the object in its address. */
+/** The path of the object's own page if there is one (`/models/$id`), otherwise its list with the ID as a parameter. */
 export function placeOf(paths: string[], list: string, name: string, id: string): NonNullable<Entry["to"]> {
   const own = paths.find((path) => new RegExp(`^${list}/\\$\\w+$`).test(path));
   if (own === undefined) return { path: list, search: { [name]: id } };

@@ -27,7 +27,7 @@ export function usePalette(): { open: boolean; setOpen: (open: boolean) => void 
   return { open, setOpen };
 }
 
-/** A wide button with its shortcut, or an icon if there is little room. */
+/** A wide button that shows the shortcut, or only an icon on narrow screens. */
 export function PaletteButton({ onOpen, narrow = false }: { onOpen: () => void; narrow?: boolean }) {
   if (narrow) {
     return (

@@ -1,4 +1,4 @@
-/** All destinations and actions of the command palette. Pages are those of the navigation. */
+/** All destinations and actions of the command palette. Its pages are those of the navigation. */
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { actingAccount } from "../../api/acting.ts";
@@ -60,7 +60,7 @@ function pagesOf(me: Me): Entry[] {
   return [...pages, ...own].map((page) => ({ ...page, also: SYNONYMS[page.id] }));
 }
 
-/** The accounts that are not selected. */
+/** Entries that switch to one of the person's other accounts. */
 function accountsOf({ accounts }: Me): Entry[] {
   return accounts
     .filter((account) => !account.suspended && actingAccount(account.kind, accounts)?.id !== account.id)

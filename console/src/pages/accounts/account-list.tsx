@@ -1,4 +1,4 @@
-/** A person's own accounts with their actions; a suspended one has none. */
+/** A person's accounts with their actions. A suspended account has no actions. */
 import type { ReactNode } from "react";
 import type { Account } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";

@@ -1,4 +1,4 @@
-/** Creates a builder or host account, and switches between existing ones. */
+/** The page that creates builder and host accounts, and switches between existing ones. */
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,7 @@
-/** Confirms the code of `tollgate login`: shows who asks for a session, and its access. */
+/**
+ * The page that confirms the code of `tollgate login`. It shows which machine requests a session, and the access that
+ * the session would have.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { sentenceOf } from "../../api/fault.ts";
@@ -17,7 +20,7 @@ export function AuthorizePage() {
   return code === undefined ? <EnterCode /> : <Asked key={code} code={code} />;
 }
 
-/** For users who opened the page without a code. */
+/** The form for users who opened the page without a code. */
 function EnterCode() {
   const navigate = useNavigate();
   return (

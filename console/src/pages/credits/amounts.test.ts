@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PURCHASE_BOUNDS, readAmount, THRESHOLD_BOUNDS, typedAmount } from "./amounts.ts";
 
-test("accepts whole cents within the limits, and otherwise states the limits", () => {
+test("accepts whole cents within the limits, and names the limits otherwise", () => {
   assert.deepEqual(readAmount("5", PURCHASE_BOUNDS), { micro: "5000000" });
   assert.deepEqual(readAmount("$1,234.50", PURCHASE_BOUNDS), { micro: "1234500000" });
   assert.deepEqual(readAmount("0.01", THRESHOLD_BOUNDS), { micro: "10000" });

@@ -1,4 +1,4 @@
-/** Reads typed dollar amounts and checks the API's limits before they are sent. */
+/** Parses typed dollar amounts, and checks the API's limits before sending them. */
 import { exactDollars, parseMicro, typedDollars, wholeMicro } from "../../money.ts";
 import { readDollars } from "../../typed-dollars.ts";
 
@@ -13,11 +13,11 @@ const dollars = (amount: number): bigint => BigInt(amount) * 100n * PICO_PER_CEN
 
 /** The limits of one purchase. */
 export const PURCHASE_BOUNDS: Bounds = { least: dollars(5), most: dollars(5_000) };
-/** The limits of the threshold for alerts and top-ups. */
+/** The limits of the thresholds for alerts and automatic top-up. */
 export const THRESHOLD_BOUNDS: Bounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
 export const MONTHLY_BOUNDS: Bounds = { least: PURCHASE_BOUNDS.least, most: THRESHOLD_BOUNDS.most };
 
-/** Returns microdollars for the API, or what is wrong with the text. */
+/** Returns microdollars for the API, or a message about the invalid text. */
 export function readAmount(text: string, { least, most }: Bounds): { micro: string } | { wrong: string } {
   const read = readDollars(text);
   if ("pico" in read) {
@@ -27,5 +27,5 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
   return { wrong: `Enter an amount from ${exactDollars(least)} to ${exactDollars(most)}, in whole cents.` };
 }
 
-/** For example "5.00", as it is typed. */
+/** The value of an input field, for example "5.00". */
 export const typedAmount = (micro: string): string => typedDollars(parseMicro(micro));

@@ -1,4 +1,4 @@
-/** The requests of a day of the statement. */
+/** The requests behind one day's row of the statement. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { RequestRecord } from "../../api/types.ts";
@@ -53,7 +53,7 @@ export function DayRequests({ day }: { day: string }) {
   );
 }
 
-/** The history is deleted by whole months, so a day is stored completely or not at all. */
+/** The history is deleted by whole months, so a day's requests are either all stored or all deleted. */
 const isGone = (day: string, keptFrom: number | null): boolean =>
   keptFrom !== null && Date.parse(day) < keptFrom * 1000;
 

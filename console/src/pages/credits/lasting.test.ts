@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lastingText } from "./lasting.ts";
 
-test("shows how long the credit lasts, rounded down", () => {
+test("shows the time until the credit runs out, rounded down", () => {
   const day = 86_400;
   for (const [seconds, text] of [
     [null, "Nothing spent yet"],

@@ -1,7 +1,7 @@
-/** Describes how long the credit lasts. */
+/** Describes in words when the credit will run out. */
 const [HOUR_S, DAY_S] = [3_600, 86_400];
 
-/** `lastsS`: the API's estimate; null if nothing was spent recently. */
+/** `lastsS`: the API's estimate in seconds; null without recent spending. */
 export function lastingText(lastsS: number | null): string {
   if (lastsS === null) return "Nothing spent yet";
   if (lastsS === 0) return "Used up";

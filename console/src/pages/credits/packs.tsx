@@ -1,4 +1,4 @@
-/** Packs of credit and custom amounts. The payment provider's page takes the payment. */
+/** Sells packs of credit and custom amounts. The user pays on the payment provider's page. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { CheckoutRequest } from "../../api/types.ts";

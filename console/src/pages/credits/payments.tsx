@@ -15,7 +15,7 @@ import { toast, toastError } from "../../ui/toast.tsx";
 
 export function PaymentsCard() {
   const payments = useInfiniteQuery(paymentsQuery);
-  // If purchases are disabled, this card shows nothing, because the card above says so.
+  // If purchases are disabled, this card is hidden, because the card above says so.
   if (isBillingDisabled(payments.error)) return null;
   return (
     <Card title="Payments" flush>
@@ -52,7 +52,7 @@ const STATES: Record<Payment["state"], { tone: Tone; word: string }> = {
   lost: { tone: "bad", word: "lost" },
 };
 
-/** For a dispute that the platform won, the money is back in the account; for a lost one, the card holder has it. */
+/** A dispute that the platform won returned the money to the account. A lost one returned it to the card holder. */
 const DISPUTES: Partial<typeof STATES> = {
   open: { tone: "warn", word: "open" },
   won: { tone: "neutral", word: "closed, credit returned" },

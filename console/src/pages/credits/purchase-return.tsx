@@ -1,4 +1,7 @@
-/** The return from the payment provider: waits for the credit or the saved card, or says that nothing was charged. */
+/**
+ * Shown after the return from the payment provider: waits for the credit or the saved card, or says that nothing was
+ * charged.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { creditsQuery, newestLinesQuery, readMoneyAgain } from "../../data/credits.ts";

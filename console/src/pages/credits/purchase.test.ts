@@ -14,7 +14,7 @@ const line = (kind: LedgerEntry["kind"], reason: string | null): LedgerEntry => 
   at: 1,
 });
 
-test("finds the credit of a checkout by its name, and ignores refunds", () => {
+test("finds the credit of a checkout by the checkout's ID, and ignores refunds", () => {
   const credit = line("purchase", "pack_20 bought (pay_a)");
   const lines = [line("charge", null), line("refund", "refund of pay_a"), credit];
   assert.equal(creditOf(lines, "pay_a"), credit);

@@ -1,4 +1,7 @@
-/** The card for automatic purchases: saved on the payment provider's page, shown by its last digits. */
+/**
+ * The payment card for automatic purchases. It was saved on the payment provider's page, and only its last digits are
+ * shown.
+ */
 
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";

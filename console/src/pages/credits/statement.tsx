@@ -1,4 +1,7 @@
-/** The statement: a row for each day of usage, which expands into its requests, and one for each transfer; newest first. */
+/**
+ * The statement, newest first: a row for each day of usage, which expands into the day's requests, and a row for each
+ * transfer.
+ */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
@@ -61,7 +64,7 @@ const KINDS: Record<StatementRow["kind"], Tone> = {
   dispute: "bad",
   payout: "neutral",
   setoff: "good",
-  // Kinds of host accounts only.
+  // Transfers that only host accounts have.
   withhold: "bad",
   release: "good",
   verification: "good",

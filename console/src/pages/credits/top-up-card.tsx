@@ -1,4 +1,4 @@
-/** Automatic top-up: the saved card, its rule, and why it was disabled. */
+/** Automatic top-up: the saved payment card, the rule, and why top-up was turned off. */
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
 import { TOP_UP_FAILURES } from "../../credits/top-up-failures.ts";

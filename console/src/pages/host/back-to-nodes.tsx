@@ -1,4 +1,4 @@
-/** The link back from a page about one node. */
+/** The link from a node's page back to the list of nodes. */
 import { Link } from "@tanstack/react-router";
 import { ArrowLeft } from "../../ui/icons.tsx";
 

@@ -1,4 +1,4 @@
-/** Accepts an invitation from its link, after signing in if necessary. */
+/** The page behind an invitation's link: accepts the invitation, after signing in if necessary. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -53,7 +53,7 @@ const SignInFirst = () => (
 
 function Invited({ me, token }: { me: Me; token: string }) {
   const accept = useAccept();
-  // Not requested again once accepted, because the invitation no longer exists.
+  // An accepted invitation no longer exists, so it is not requested again.
   const invitation = useQuery({ ...invitationQuery(token), enabled: !accept.isSuccess });
   if (invitation.data !== undefined) return <Offer {...{ me, token, accept }} offer={invitation.data} />;
   if (invitation.error !== null) return <Refusal me={me} token={token} error={invitation.error} />;
@@ -106,7 +106,7 @@ function Offer({ me, token, offer, accept }: OfferProps) {
 
 function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) {
   const isForOther = error instanceof ApiFault && error.code === "invitation_not_yours";
-  /** The link stays valid for the invited person. */
+  /** Signs out, so that the invited person can sign in and use the same link. */
   const signInAsOther = async (): Promise<void> => {
     await call("POST /console/api/auth/sign-out");
     location.hash = new URLSearchParams({ token }).toString();
@@ -129,7 +129,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
   );
 }
 
-/** The dialog shows the error itself. */
+/** An error handler that does nothing, because the dialog shows the error. */
 const showsItself = (): void => {};
 
 const NotNow = ({ me, children }: { me: Me; children: string }) => (

@@ -1,4 +1,4 @@
-/** Creates a key: only a name is needed, settings are optional. Its secret is shown once. */
+/** A dialog that creates a key. Only a name is required. The secret is shown once. */
 
 import { useState } from "react";
 import { useCreateKey } from "../../data/keys.ts";

@@ -1,4 +1,4 @@
-/** Changes a key's name and settings. Only changes are sent. */
+/** A dialog that changes a key's name and settings. Only changed fields are sent. */
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { useChangeKey } from "../../data/keys.ts";
@@ -11,7 +11,7 @@ import { SettingsFields, shownParams } from "./settings-fields.tsx";
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const change = useChangeKey(apiKey.id);
-  // The settings when the dialog opened, so that a refresh changes nothing that the user is typing.
+  // The settings when the dialog opened. A background refresh must not overwrite what the user types.
   const [begin] = useState(() => formOf(apiKey));
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {

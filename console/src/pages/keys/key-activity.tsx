@@ -1,4 +1,4 @@
-/** A key's activity: spending by day and model, outcomes and speed of its requests, and the latest ones. */
+/** A key's activity: spending by day and model, outcomes and speed, and the latest requests. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -80,7 +80,7 @@ export function KeySpend({ id }: { id: string }) {
   );
 }
 
-/** Excludes requests refused by a limit, which are in the list of outcomes. */
+/** The figures exclude requests refused by a limit; the list of outcomes shows those. */
 function KeyPerformance({ id }: { id: string }) {
   const performance = useQuery(performanceQuery({ range: RANGE, key: id }));
   return (

@@ -1,4 +1,4 @@
-/** One key: budgets, spending, outcomes of its requests, settings and actions. */
+/** The details of one key: budgets, spending, outcomes of its requests, settings and actions. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
@@ -20,7 +20,7 @@ import { RotateKeyDialog } from "./rotate-key.tsx";
 interface Props {
   id: string | undefined;
   onClose: () => void;
-  /** Without the permission, the drawer has no buttons. */
+  /** What the person may change. Without permissions, the drawer has no buttons. */
   may: MayChange;
 }
 
@@ -97,7 +97,7 @@ interface LimitProps {
   apiKey: ApiKey;
 }
 
-/** The limit in force, and the maximum that the owner may set. */
+/** The effective limit, and the maximum that the builder may set. */
 function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
   return (
     <Fact name={name}>

@@ -17,7 +17,7 @@ const KEY = {
 } as ApiKey;
 
 describe("the form of a key", () => {
-  test("starts with the key's settings, and changes nothing if left alone", () => {
+  test("starts with the key's settings, and sends nothing if no field changes", () => {
     const form = formOf(KEY);
     assert.deepEqual(form, {
       name: "production",
@@ -35,7 +35,7 @@ describe("the form of a key", () => {
     assert.deepEqual(changeIn(form, form), { change: {} });
   });
 
-  test("sends only changes, and removes emptied settings", () => {
+  test("sends only changed fields, and removes the settings of emptied fields", () => {
     const before = formOf(KEY);
     const form = { ...before, budget_month_micro: "$1,200.25", models: null, requests_per_minute: "", in_flight: "4" };
     assert.deepEqual(changeIn(form, before), {

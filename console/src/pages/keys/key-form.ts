@@ -1,4 +1,7 @@
-/** A key's settings as form fields, and the changes made to them. Fields have the API's names. An empty field removes the setting. Pure. */
+/**
+ * A key's settings as form fields, and the changes that a user made to them. Fields are named as in the API. An empty
+ * field removes its setting. Pure.
+ */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
 import { momentOfZone, zoneAheadMs } from "../../locale.ts";
 import { parseMicro, typedDollars, wholeMicro } from "../../money.ts";
@@ -13,9 +16,9 @@ export interface KeyForm {
   name: string;
   budget_day_micro: string;
   budget_month_micro: string;
-  /** As `datetime-local` formats it, in the reader's time zone: `2026-12-01T09:30`. */
+  /** The value of a `datetime-local` input, in the reader's time zone: `2026-12-01T09:30`. */
   expires_at: string;
-  /** null: all models. */
+  /** The allowed models; null means all. */
   models: string[] | null;
   spot_checks: boolean;
   labels: boolean;
@@ -79,7 +82,7 @@ interface Problem {
   text: string;
 }
 
-/** Returns the changed settings for the API, or the field that cannot be parsed. The API checks everything else. */
+/** Returns the changed settings for the API, or the field that cannot be parsed. The API checks all other rules. */
 export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
   const change: KeyChange = {};
   if (form.name !== before.name) change.name = form.name;

@@ -1,4 +1,4 @@
-/** A builder's API keys with spending, budget, expiry and creator. A row opens a drawer. */
+/** A builder's API keys with spending, budget, expiry and creator. A click on a row opens the key's details. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ApiKey } from "../../api/types.ts";
@@ -40,7 +40,7 @@ export function KeysPage() {
   );
 }
 
-/** Shown below the name on narrow screens, instead of separate columns. */
+/** The details below the name on narrow screens, which have no columns for them. */
 const Below = (key: ApiKey) => (
   <>
     <span className="mt-1 flex flex-wrap gap-1 empty:hidden">

@@ -1,4 +1,4 @@
-/** Rotates a key's secret. The old one works for a chosen time, so that clients can be changed over. */
+/** A dialog that rotates a key's secret. The old secret keeps working for a chosen time, so that clients can switch. */
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { useRotateKey } from "../../data/keys.ts";

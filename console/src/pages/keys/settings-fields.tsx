@@ -1,4 +1,4 @@
-/** The form fields of a key's settings, for creating and editing. */
+/** The form fields of a key's settings, for the dialogs that create and edit a key. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiFault } from "../../api/fault.ts";
@@ -15,14 +15,14 @@ const LIMIT_LABELS = {
   in_flight: "Concurrent requests",
 } as const;
 
-/** The fields that show their own errors. */
+/** The names of fields that show their own errors. */
 export const shownParams = (error: unknown): string[] => [
   "name",
   "budget_day_micro",
   "budget_month_micro",
   "expires_at",
   ...LIMITS.map((name) => `limits.${name}`),
-  // The API names the refused entry of the list: `models[2]`.
+  // For a refused model, the API names the list entry: `models[2]`.
   ...(error instanceof ApiFault && isOfModels(error.param) ? [error.param ?? ""] : []),
 ];
 
@@ -110,11 +110,11 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
 const modelsError = (error: unknown): string | undefined =>
   error instanceof ApiFault && isOfModels(error.param) ? error.message : undefined;
 
-/** All models, including future ones, or only the ticked ones. */
+/** Chooses all models, including future ones, or only the ticked ones. */
 function ModelChoice({ begin, problem }: { begin: string[] | null; problem: string | undefined }) {
   const [some, setSome] = useState(begin !== null);
   const { data: rates } = useQuery(ratesQuery);
-  // A key's model stays in the list even if the catalogue no longer has it.
+  // A model that the key allows stays in the list even after it was removed from the catalog.
   const ids = [...new Set([...(rates?.data.map(({ sku_id }) => sku_id) ?? []), ...(begin ?? [])])];
   return (
     <fieldset className="flex flex-col gap-2">

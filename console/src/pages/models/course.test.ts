@@ -27,7 +27,7 @@ test("never rounds availability up to 100 %", () => {
   assert.equal(percentText(null), "–");
 });
 
-test("shows gaps in lines where nothing was measured", () => {
+test("shows gaps in lines for slots without measurements", () => {
   const { series, rows, format } = firstTokenLines(performance);
   assert.deepEqual(
     series.map(({ name }) => name),
@@ -41,7 +41,7 @@ test("shows gaps in lines where nothing was measured", () => {
   assert.equal(speedLines(performance).format(41.5), "41.5 tokens/s");
 });
 
-test("colours availability bars by level, and leaves out unmeasured ones", () => {
+test("colors availability bars by level, and omits slots without samples", () => {
   const { series, rows } = availabilityBars(performance);
   assert.deepEqual(
     series.map(({ name }) => name),

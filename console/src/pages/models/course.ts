@@ -1,4 +1,4 @@
-/** Formats a model's history as chart data and text. Pure. */
+/** Converts a model's past performance to chart data and text. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
 import { decimalText, minuteText, monthDayText, shareText, utcMonthDayText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
@@ -8,14 +8,14 @@ type Point = ModelPerformance["points"][number];
 type Lines = Pick<ChartProps, "series" | "rows" | "format" | "unit">;
 type Bars = Lines & Pick<ChartProps, "adds">;
 
-/** For example "99.98 %"; a value below 100 % is never rounded up to it. */
+/** For example "99.98 %". A share below 100 % is never rounded up to 100 %. */
 export function percentText(share: number | null, places = 2): string {
   if (share === null) return "–";
   const factor = 10 ** places;
   return shareText(Math.floor(share * 100 * factor + 1e-6) / factor / 100);
 }
 
-/** Hours are in the reader's time zone; days are in UTC. */
+/** The label of a time slot. Hours are in the reader's time zone, days are in UTC. */
 function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string {
   const ms = at * 1000;
   return slotSeconds < 86_400 ? `${monthDayText(ms)}, ${minuteText(ms)}` : utcMonthDayText(ms);
@@ -33,7 +33,7 @@ export const speedLines = (performance: ModelPerformance): Lines =>
     performance,
     { Speed: ({ tokens_per_second }) => tokens_per_second },
     {
-      // Values on the axis need no unit.
+      // The axis has a title with the unit, so its marks show only numbers.
       format: (speed, step) => (step === undefined ? `${decimalText(speed)} tokens/s` : decimalText(speed)),
       unit: "tokens/s",
     },
@@ -67,11 +67,11 @@ const LEVELS = [
   { name: "Below 95 %", colour: 6, from: 0 },
 ];
 
-/** A bar for each hour or day, in the colour of its availability level; none without samples. */
+/** One bar for each hour or day, in the color of its availability level. A slot without samples has no bar. */
 export function availabilityBars({ points, slot_seconds }: ModelPerformance): Bars {
   const seen = points.filter(({ availability }) => availability !== null);
   return {
-    // Only the levels that occur in the bars, so that an always available model has no worse level in its legend.
+    // The legend lists only levels that occur in the bars.
     series: LEVELS.filter((level, place) => place === 0 || seen.some((point) => levelOf(point.availability) === level)),
     format: (share, step) => percentText(share, step === undefined ? 2 : 0),
     unit: "share",

@@ -1,4 +1,4 @@
-/** Computes a workload's exact cost on a model: tokens times prices. */
+/** Computes the exact cost of a workload on a model: tokens times prices. */
 import { costOfTokens } from "../../money.ts";
 
 export const DAYS_A_MONTH = 30;
@@ -21,7 +21,7 @@ export interface Estimate {
   month: bigint;
 }
 
-/** Undefined for a model without a price. */
+/** Returns undefined for a model without a price. */
 export function estimate({ price_in_micro_1m, price_out_micro_1m }: Prices, work: Workload): Estimate | undefined {
   if (price_in_micro_1m === null) return undefined;
   const request =

@@ -1,4 +1,4 @@
-/** A workload's cost on every model side by side. */
+/** Compares the cost of one workload on all models. */
 import { useState } from "react";
 import type { LiveModel } from "../../api/types.ts";
 import { Card } from "../../ui/card.tsx";
@@ -11,7 +11,7 @@ import { DAYS_A_MONTH, type Estimate, estimate, type Workload } from "./estimate
 
 interface Row extends Estimate {
   model: LiveModel;
-  /** The cost relative to the most expensive model: the width of its bar. */
+  /** The cost divided by that of the most expensive model, for the width of its bar. */
   share: number;
 }
 

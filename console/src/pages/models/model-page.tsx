@@ -1,4 +1,4 @@
-/** One model: its properties, prices, current and past state, and sample code. */
+/** The page of one model: properties, prices, current and past performance, and sample code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { actingAccount } from "../../api/acting.ts";

@@ -1,4 +1,4 @@
-/** The models, one per row. */
+/** The table of models. */
 import { Link } from "@tanstack/react-router";
 import { actingAccount } from "../../api/acting.ts";
 import type { LiveModel } from "../../api/types.ts";
@@ -68,7 +68,7 @@ const COLUMNS: Column<LiveModel>[] = [
     title: "First token",
     from: "lg",
     align: "right",
-    // An embedding arrives as a whole, so it has no first token.
+    // Time to first token does not apply to embeddings, which arrive as a whole.
     cell: ({ kind, ttft_p50_ms }) =>
       ttft_p50_ms === null || kind === "embedding" ? <None /> : <Span ms={ttft_p50_ms} />,
   },
@@ -93,7 +93,7 @@ const TRY: Column<LiveModel> = {
   hideTitle: true,
   align: "right",
   from: "sm",
-  // Requests for a model without nodes would fail, so it has no link.
+  // The playground link is omitted for models without connected nodes, because requests would fail.
   cell: ({ id, nodes, kind }) =>
     nodes > 0 && kind === "generation" ? (
       <Link

@@ -1,4 +1,4 @@
-/** A model's availability, time to first token and speed over the chosen time. */
+/** Charts of a model's availability, time to first token and speed over the chosen range. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ModelPerformance } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** The addresses of an account's webhooks, each with its test button. */
+/** The addresses of an account's webhooks and emails, each with a button that sends a test. */
 import { type ReactNode, useState } from "react";
 import type { Account, NotificationSettings } from "../../api/types.ts";
 import { useReplaceSecret, useSendTest, useSetNotifications } from "../../data/notifications.ts";
@@ -27,7 +27,7 @@ export function Addresses({ account, settings, mayChange }: Props) {
     <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
       <Card title="Webhook">
         <p className="mb-4 text-ink-soft">
-          A POST of JSON, signed with a secret of this account. The{" "}
+          A POST request with JSON, signed with this account's webhook secret. The{" "}
           <a href="/docs/guide/notifications" className="text-accent underline">
             guide
           </a>{" "}
@@ -77,7 +77,8 @@ export function Addresses({ account, settings, mayChange }: Props) {
           })
         }
       >
-        Every webhook is signed with the new secret from now on. Your receiver refuses them until it has it.
+        All webhooks are signed with the new secret immediately. Your receiver rejects them until you store the new
+        secret there.
       </Confirm>
     </div>
   );
@@ -105,7 +106,7 @@ interface AddressProps {
   field: "webhook_url" | "slack_url";
   label: string;
   url: string | null;
-  /** The full address is a secret: only its beginning is shown. */
+  /** Whether to show only the beginning of the address, because the full address is a secret. */
   hidden?: boolean;
   onSecret?: (secret: string | null) => void;
   children: ReactNode;

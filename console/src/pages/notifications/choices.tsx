@@ -1,4 +1,4 @@
-/** Which kinds of notifications go to which channels. Each checkbox is saved when it is clicked. */
+/** A table of notification kinds and channels. Each checkbox is saved when it is clicked. */
 import type { Account, NotificationSettings } from "../../api/types.ts";
 import { useSetNotifications } from "../../data/notifications.ts";
 import { toastError } from "../../ui/toast.tsx";

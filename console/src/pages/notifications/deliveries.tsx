@@ -1,4 +1,4 @@
-/** The latest emails and webhooks with their results. */
+/** The latest emails and webhook calls with their results. */
 import { useQuery } from "@tanstack/react-query";
 import type { Account, Delivery } from "../../api/types.ts";
 import { deliveriesQuery } from "../../data/notifications.ts";

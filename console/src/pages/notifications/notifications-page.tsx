@@ -1,4 +1,4 @@
-/** An account's notifications, channels and deliveries. */
+/** The page of an account's notifications, channels and deliveries. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Account } from "../../api/types.ts";

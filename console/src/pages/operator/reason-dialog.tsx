@@ -1,4 +1,4 @@
-/** Asks an operator for a reason before an action that affects others. */
+/** A dialog that asks an operator for a reason before an action that affects others. */
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";

@@ -1,4 +1,7 @@
-/** The steps to the first request: a key and sample code. Hidden on later visits after a request has arrived. */
+/**
+ * The steps to a builder's first request: a key and sample code. Once a request has arrived, later visits do not show
+ * them.
+ */
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -21,7 +24,7 @@ import { Secret } from "../../ui/secret.tsx";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
-/** `none`: the history has no requests. */
+/** `none`: whether the request history is empty. */
 export function FirstCall({ none }: { none: boolean }) {
   const [waited, setWaited] = useState(false);
   useEffect(() => {
@@ -42,7 +45,7 @@ function HowTo() {
   const broke = balance !== undefined && parseMicro(balance.available_micro) <= 0n;
   const hasKey = keys?.data.some(({ revoked_at }) => revoked_at === null) === true;
   const callable = models?.data.filter(({ status, kind }) => status === "active" && kind === "generation") ?? [];
-  // A model with a connected node, so that the pasted sample works.
+  // Prefers a model with a connected node, so that the pasted sample works.
   const model = callable.find(({ nodes }) => nodes > 0) ?? callable[0];
   const snippets = snippetsOf({
     baseUrl: `${location.origin}/v1`,
@@ -68,9 +71,9 @@ function HowTo() {
           <p className="font-medium">1. Create an API key</p>
           <p className="mt-1 mb-3 text-ink-soft">
             {secret !== undefined
-              ? "Your new key is in the example until the first request arrives. Copy it: it is not shown again."
+              ? "Your new key is in the example until the first request arrives. Copy the key: it is not shown again."
               : hasKey
-                ? "You already have a key. Put it in place of the placeholder, or create another."
+                ? "You already have a key. Replace the placeholder in the example with it, or create another key."
                 : "The key's secret is shown once and filled into the example."}
           </p>
           {secret !== undefined && (

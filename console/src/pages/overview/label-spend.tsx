@@ -1,4 +1,4 @@
-/** Spending by request label. Hidden without labels. */
+/** Spending by request label. Hidden if no request has a label. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";

@@ -1,4 +1,4 @@
-/** Requests by ending, and errors by code. */
+/** Requests by outcome, and errors by code. */
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -49,7 +49,7 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
     );
   }
   const failed = errors.reduce((sum, { requests }) => sum + requests, 0);
-  // Excludes requests whose client disconnected, as the error rate beside it does.
+  // Excludes requests whose client disconnected, like the error rate beside it.
   const ended = total - closed;
   return (
     <>
@@ -78,7 +78,7 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
   );
 }
 
-/** A client that disconnects is an error neither of the client nor of the platform. */
+/** Shown separately, because a client that disconnects is neither a client error nor a platform error. */
 const Closed = ({ count }: { count: number }) => (
   <>
     {" "}

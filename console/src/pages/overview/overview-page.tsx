@@ -1,4 +1,4 @@
-/** The builder's first page: balance, spending over time, running requests and errors. */
+/** The builder's first page: balance, spending over time, requests in flight and errors. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -71,7 +71,7 @@ function Lost({ range }: { range: SumRange }) {
   );
 }
 
-/** Hidden until there are requests. */
+/** Outcomes and speed of requests. Hidden until there are requests. */
 function HowItWent({ range }: { range: SumRange }) {
   const performance = useQuery(performanceQuery({ range }));
   if (performance.data?.total.requests === 0) return null;
@@ -116,7 +116,7 @@ function Figures() {
   );
 }
 
-/** One value for every day of the month so far, including days without charges. */
+/** One value per day of the month so far; zero on days without charges. */
 function byDay(rows: UsageRow[], today: Date): number[] {
   return Array.from({ length: today.getUTCDate() }, (_, i) => {
     const day = daysBefore(today, today.getUTCDate() - 1 - i)

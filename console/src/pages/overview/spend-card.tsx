@@ -1,4 +1,4 @@
-/** Spend over time, stacked by model or key. */
+/** Spending over time, stacked by model or key. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import type { UsageRow } from "../../api/types.ts";

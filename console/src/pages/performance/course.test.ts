@@ -22,7 +22,7 @@ const answer = {
   ],
 };
 
-test("every slot has a row, and slots without requests are gaps", () => {
+test("has a row for every slot, and gaps for slots without requests", () => {
   assert.deepEqual(
     percentilePoints(answer, ({ ttft_ms }) => ttft_ms).map(({ at, p95 }) => [at, p95]),
     [

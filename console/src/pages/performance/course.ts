@@ -1,4 +1,4 @@
-/** Converts an answer's slots to chart rows: every slot of the range, with gaps. Pure. */
+/** Converts time slots of a performance response to chart rows: one per slot of the range, with gaps. Pure. */
 import type { Performance } from "../../api/types.ts";
 import type { ChartRow } from "../../ui/chart/chart-data.ts";
 import { bucketTick } from "../../ui/chart/labels.ts";
@@ -10,7 +10,7 @@ type Answer = Pick<Performance, "from" | "to" | "slot_s" | "series">;
 const NONE: Percentiles = { p50: null, p95: null, p99: null };
 const DAY_S = 86_400;
 
-/** The start of each slot in seconds, with the answer's figures for it. */
+/** The start of each slot in Unix seconds, with the response's figures for it. */
 function slotsOf({ from, to, slot_s, series }: Answer): { at: number; point: Point | undefined }[] {
   const known = new Map(series.map((point) => [point.at, point]));
   return Array.from({ length: Math.round((to - from) / slot_s) }, (_, i) => {
@@ -22,7 +22,7 @@ function slotsOf({ from, to, slot_s, series }: Answer): { at: number; point: Poi
 export const percentilePoints = (answer: Answer, of: (point: Point) => Percentiles): (Percentiles & { at: number })[] =>
   slotsOf(answer).map(({ at, point }) => ({ at: at * 1000, ...(point === undefined ? NONE : of(point)) }));
 
-/** The rows of a single line; null becomes a gap. */
+/** The chart rows of a single line; null becomes a gap. */
 export function lineRows(answer: Answer, name: string, of: (point: Point) => number | null): ChartRow[] {
   return slotsOf(answer).map(({ at, point }) => {
     const value = point === undefined ? null : of(point);

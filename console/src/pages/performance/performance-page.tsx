@@ -1,4 +1,4 @@
-/** Speed and failures of requests: in total, over time, by model and by key. */
+/** Speed and failures of a builder's requests: in total, over time, by model and by key. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Performance } from "../../api/types.ts";
@@ -134,7 +134,7 @@ interface Choice {
   label: string;
 }
 
-/** The chosen value is listed even while the choices are loading. */
+/** The filter's options. The chosen value is listed even while the others are loading. */
 function choices(all: string, values: Choice[], chosen: string): Choice[] {
   const known = chosen === "" || values.some(({ value }) => value === chosen);
   return [{ value: "", label: all }, ...(known ? [] : [{ value: chosen, label: chosen }]), ...values];
@@ -143,7 +143,7 @@ function choices(all: string, values: Choice[], chosen: string): Choice[] {
 interface CourseProps {
   answer: Performance;
   words: string;
-  /** Computes the same for the previous period. */
+  /** Converts the previous period's response for comparison. */
   beforeOf: (rowsOf: (answer: Performance) => ChartRow[]) => Before;
 }
 

@@ -1,4 +1,4 @@
-/** The same figures by model or by key. A row filters the page by it. */
+/** Performance figures by model or by key. A click on a row filters the page by it. */
 import { useQuery } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";

@@ -1,4 +1,4 @@
-/** The page's state in the address bar. */
+/** The page's filters in the URL's query parameters. */
 export interface PerformanceSearch {
   by?: "key";
   model?: string;

@@ -1,11 +1,11 @@
-/** Turns a refusal of the API into advice for the user. Pure. */
+/** Turns an API error into advice for the user. Pure. */
 import type { Fault } from "./answer.ts";
 
 interface Advice {
   text: string;
   /** The page where the user can fix the problem. */
   link?: "credits" | "keys";
-  /** Whether the same message may be sent again, now or later. */
+  /** Whether the same message may be sent again, at once or later. */
   again?: boolean;
 }
 
@@ -14,7 +14,7 @@ export function adviceOf({ code, message, againAtMs }: Fault, nowMs: number): Ad
     case "insufficient_credits":
       return { text: "You have no credit left. Add credit, then send this message again.", link: "credits" };
     case "hold_exceeds_balance":
-      // The API's message names the key's budget, its rest and when it restarts.
+      // The API's message names the key's budget, the remaining amount and the time of the reset.
       if (/ budget of /.test(message)) return { text: message, link: "keys" };
       return {
         text: "This message reserves more than your available credit. Lower the max output tokens, or add credit.",

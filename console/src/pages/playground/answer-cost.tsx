@@ -1,4 +1,4 @@
-/** The tokens and the cost of an answer, and how fast it came. */
+/** The tokens, cost and speed of an answer. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -10,7 +10,7 @@ import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
 import { type Answer, costOf, type Usage } from "./answer.ts";
 
-/** A request is recorded a moment after it ended, and is then among the newest. */
+/** The number of recent requests to search. A request is recorded a moment after it ended. */
 const NEWEST = 20;
 const LOOKS_MAX = 8;
 const LOOK_AGAIN_MS = 400;
@@ -30,7 +30,7 @@ export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | un
   return <FromRecord answer={answer} requestId={requestId} />;
 }
 
-/** An incomplete answer has no token count, so the cost comes from its record. */
+/** The cost of an incomplete answer. It has no token count, so its request record is read. */
 function FromRecord({ answer, requestId }: { answer: Answer; requestId: string }) {
   const record = useQuery({
     queryKey: ["playground record", requestId],

@@ -1,4 +1,4 @@
-/** Why an answer is missing or incomplete, and the next step. */
+/** Explains why an answer is missing or incomplete, and offers the next step. */
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Button } from "../../ui/button.tsx";
@@ -37,7 +37,7 @@ export function AnswerFault({ fault, onAgain }: { fault: Fault; onAgain: (() => 
   );
 }
 
-/** The current time, updated until `untilMs`. */
+/** The current time, updated every second until `untilMs`. */
 function useNowUntil(untilMs: number): number {
   const [now, setNow] = useState(Date.now);
   const isWaiting = untilMs > now;

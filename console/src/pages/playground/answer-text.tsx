@@ -1,4 +1,4 @@
-/** A model's answer, rendered as Markdown or JSON, or as plain text. */
+/** The text of a model's answer, rendered as Markdown, formatted JSON or plain text. */
 import { useMemo } from "react";
 import { Code, MARKDOWN_CHARS_MAX, Markdown } from "../../ui/markdown/markdown.tsx";
 import { type Answer, isOver } from "./answer.ts";
@@ -8,7 +8,7 @@ import { prettyJson } from "./pretty-json.ts";
 export function AnswerText({ answer, view }: { answer: Answer; view: ChatState["view"] }) {
   const { text } = answer;
   const over = isOver(answer);
-  // Incomplete JSON cannot be parsed.
+  // Incomplete JSON cannot be parsed, so formatting waits for the end.
   const json = useMemo(() => (over ? prettyJson(text) : undefined), [over, text]);
   const isDrawn = view === "markdown" && text.length <= MARKDOWN_CHARS_MAX;
   return (

@@ -1,4 +1,4 @@
-/** One answer: its reasoning, text, ending and cost. */
+/** One answer: its reasoning, text, finish state and cost. */
 
 import type { Rate } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -14,9 +14,9 @@ interface Props {
   answer: Answer;
   model: Rate | undefined;
   view: ChatState["view"];
-  /** One of two compared answers, with the model's name above it. */
+  /** Whether this is one of two compared answers, which have the model's name above them. */
   compared: boolean;
-  /** Generates the answer again; only for the last one. */
+  /** Generates the answer again; only set for the last answer. */
   onRegenerate: (() => void) | undefined;
 }
 
@@ -29,7 +29,7 @@ export function AnswerView({ answer, model, view, compared, onRegenerate }: Prop
         {answer.model}
       </h2>
       {reasoning !== "" && (
-        // Open while there is only reasoning to show.
+        // The reasoning is open until the answer's text begins.
         <details open={isThinking(answer)} className="rounded-md border border-line">
           <summary className="flex items-center gap-2 px-3 py-2 text-xs font-medium text-ink-soft">
             <Brain aria-hidden className="size-4" />

@@ -21,7 +21,7 @@ const delta = (content: string): Chunk => ({
 const play = (chunks: Chunk[]): Answer =>
   chunks.reduce((answer, chunk, i) => takeChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
 
-test("shows an answer with its thinking and token counts", () => {
+test("builds an answer with its reasoning and token counts from the chunks", () => {
   const answer = endAnswer(
     play([
       delta(""),
@@ -34,13 +34,13 @@ test("shows an answer with its thinking and token counts", () => {
   );
   assert.equal(answer.state, "finished");
   assert.deepEqual([answer.text, answer.reasoning, answer.finish], ["one two", "hm", "stop"]);
-  // The first chunk, which only names the role, contains no output.
+  // The first chunk contains only the role, so it does not count as output.
   assert.equal(answer.firstAtMs, 101);
   const prices = { price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };
   assert.equal(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices), parseMicro("5.500000"));
 });
 
-test("shows thinking as it arrives, and does not show it again at the end", () => {
+test("shows reasoning as it arrives, and ignores its repetition at the end", () => {
   const thought = (reasoning_content: string): Chunk => ({ choices: [{ delta: { reasoning_content } }] });
   const coming = play([delta(""), thought("h"), thought("m")]);
   assert.deepEqual([coming.reasoning, coming.firstAtMs], ["hm", 101]);
@@ -56,7 +56,7 @@ test("shows thinking as it arrives, and does not show it again at the end", () =
   assert.deepEqual([whole.text, whole.reasoning], ["one", "hm"]);
 });
 
-test("an error event ends the answer and keeps its text", () => {
+test("ends the answer at an error event and keeps its text", () => {
   const answer = endAnswer(
     play([delta("so far"), { error: { message: "The node went quiet.", code: "upstream_stall" } }]),
     9,
@@ -64,13 +64,13 @@ test("an error event ends the answer and keeps its text", () => {
   assert.deepEqual([answer.state, answer.text, answer.fault?.code], ["failed", "so far", "upstream_stall"]);
 });
 
-test("a stream without a finish reason counts as lost, unless it was stopped", () => {
+test("fails an answer whose stream ends without a finish reason, unless the user stopped it", () => {
   assert.equal(endAnswer(play([delta("so")]), 9).state, "failed");
   assert.equal(endAnswer(stopAnswer(play([delta("so")]), 8), 9).state, "stopped");
   assert.equal(isOver(play([delta("so")])), false);
 });
 
-test("each side continues its own conversation, or the other's if it got no question", () => {
+test("continues each side's own conversation, or the other side's where it has no answer", () => {
   const said = (text: string): Answer => ({ ...newAnswer("m", 0), text });
   const exchanges = [
     { id: 1, question: "one", answers: [said("a")] },

@@ -1,4 +1,4 @@
-/** The state of an answer while its chunks arrive. Pure. */
+/** The state of an answer, updated as chunks of the stream arrive. Pure. */
 import { costOfTokens } from "../../money.ts";
 import type { Message } from "./settings.ts";
 
@@ -10,31 +10,31 @@ export interface Usage {
 export interface Fault {
   message: string;
   code?: string | undefined;
-  /** The API refused the request, so it cost nothing. */
+  /** Whether the API refused the request, which then cost nothing. */
   refused?: boolean;
-  /** When the API allows a retry, in Unix milliseconds. */
+  /** When the API allows a retry, in Unix milliseconds, if it said so. */
   againAtMs?: number | undefined;
 }
 
 export interface Answer {
   state: "waiting" | "streaming" | "finished" | "stopped" | "failed";
   model: string;
-  /** `req_…`; undefined until the API has accepted the request. */
+  /** The request ID, `req_…`; undefined until the API has accepted the request. */
   requestId: string | undefined;
   text: string;
   reasoning: string;
   finish: "stop" | "length" | null;
-  /** The gateway's token count, from the end of a complete stream. */
+  /** The gateway's token counts, from the last chunk of a complete stream. */
   usage: Usage | undefined;
   fault: Fault | undefined;
   sentAtMs: number;
   firstAtMs: number | undefined;
   endedAtMs: number | undefined;
-  /** The page was reloaded while the answer was generated. */
+  /** Whether the page was reloaded while the answer was generated. */
   interrupted?: boolean;
 }
 
-/** The parts of a stream's chunk that the page uses. */
+/** The fields of a stream's chunk that the page uses. */
 export interface Chunk {
   choices?: {
     delta?: { content?: string | null; reasoning_content?: string | null; vendor_reasoning_content?: string | null };
@@ -64,7 +64,7 @@ export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   const choice = chunk.choices?.[0];
   const text = choice?.delta?.content ?? "";
   const thought = choice?.delta?.reasoning_content ?? "";
-  // The last delta repeats the whole reasoning.
+  // The last chunk repeats the whole reasoning text.
   const reasoning = choice?.delta?.vendor_reasoning_content ?? answer.reasoning + thought;
   const spoke = text !== "" || reasoning !== "";
   return {
@@ -78,7 +78,7 @@ export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   };
 }
 
-/** The stream has ended. Without a finish reason it was interrupted. */
+/** Ends an answer when its stream ends. Without a finish reason, the answer has failed. */
 export function endAnswer(answer: Answer, nowMs: number): Answer {
   if (answer.state === "failed" || answer.state === "stopped") return answer;
   if (answer.finish !== null) return { ...answer, state: "finished", endedAtMs: nowMs };
@@ -100,7 +100,7 @@ export const failAnswer = (answer: Answer, fault: Fault, nowMs: number): Answer 
 
 export const isOver = ({ state }: Answer): boolean => state !== "waiting" && state !== "streaming";
 
-/** There is reasoning but no answer text yet. */
+/** Whether the answer has reasoning but no text yet. */
 export const isThinking = (answer: Answer): boolean => !isOver(answer) && answer.reasoning !== "" && answer.text === "";
 
 export interface Prices {
@@ -111,14 +111,14 @@ export interface Prices {
 export interface Exchange {
   id: number;
   question: string;
-  /** The answers of one model, or of two side by side. */
+  /** One answer, or two answers of compared models. */
   answers: Answer[];
 }
 
-/** The conversation as the model of one side sees it. Exchanges without any answer are left out. */
+/** The conversation to send to the model of one side. Exchanges without any answer are omitted. */
 export const saidIn = (exchanges: Exchange[], side = 0): Message[] =>
   exchanges.flatMap(({ question, answers }) => {
-    // If only one side was asked, the other continues from its answer.
+    // If the question had gone to only one side, the other side continues from its answer.
     const text = (answers[side] ?? answers[0])?.text ?? "";
     if (text === "") return [];
     return [
@@ -127,7 +127,7 @@ export const saidIn = (exchanges: Exchange[], side = 0): Message[] =>
     ];
   });
 
-/** The exact cost of the counted tokens. */
+/** The exact cost of an answer with these token counts. */
 export const costOf = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>
   costOfTokens(usage.prompt_tokens, price_in_micro_1m ?? 0) +
   costOfTokens(usage.completion_tokens, price_out_micro_1m ?? 0);

@@ -1,4 +1,4 @@
-/** The conversation as a program would send it. */
+/** A dialog that shows the conversation as sample code for a program. */
 import { snippetsOf } from "../../snippets.ts";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Dialog } from "../../ui/dialog.tsx";

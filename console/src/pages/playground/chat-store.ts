@@ -1,6 +1,6 @@
 /**
- * The playground's conversation and the answer in progress. It outlives the page, so that a person can use other pages meanwhile. Each
- * account has its own, and another person starts with an empty one.
+ * Holds the playground's conversation and the answer in progress. Both survive when a person opens other pages of the
+ * console. Each account has its own conversation, and another person starts with an empty one.
  */
 import { ApiFault, sentenceOf } from "../../api/fault.ts";
 import { isTabOf } from "../../data/session.ts";
@@ -20,14 +20,14 @@ import { withSessionKey } from "./session-key.ts";
 import { FIRST_SETTINGS, modelsOf, requestBody, type Settings } from "./settings.ts";
 import { Refused, streamChat } from "./stream-chat.ts";
 
-/** The storage key: each account has its own conversation, which is there again on return. */
+/** The storage key of an account's conversation. */
 const storedAs = ({ account }: ChatOwner): string => `tollgate.playground.${account}`;
 const KEEP_AFTER_MS = 400;
 const LEAVING_MS = 3_000;
 
 interface Shown extends ChatState {
   running: boolean;
-  /** Why the conversation would not survive a reload; undefined if it would. */
+  /** A message that says why the conversation would not survive a reload; undefined if it would. */
   trouble: string | undefined;
 }
 
@@ -45,7 +45,7 @@ class ChatStore {
   #shown: Shown;
   #over = new AbortController();
   #keepSoon: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the page is being left, which interrupts requests in flight. */
+  /** Whether the page is being closed or reloaded, which interrupts requests in flight. */
   #leaving = false;
   readonly #listeners = new Set<() => void>();
 
@@ -72,13 +72,13 @@ class ChatStore {
     this.#ask(this.#shown.exchanges, question, settings);
   }
 
-  /** Sends the last question again, to the models chosen now. */
+  /** Sends the last question again, to the currently chosen models. */
   regenerate(settings: Settings): void {
     const last = this.#shown.exchanges.at(-1);
     if (last !== undefined) this.edit(last.id, last.question, settings);
   }
 
-  /** Replaces an earlier question and continues from there; later exchanges are dropped. */
+  /** Replaces an earlier question and continues from it. Later exchanges are dropped. */
   edit(id: number, question: string, settings: Settings): void {
     const at = this.#shown.exchanges.findIndex((exchange) => exchange.id === id);
     if (at !== -1) this.#ask(this.#shown.exchanges.slice(0, at), question, settings);
@@ -115,7 +115,7 @@ class ChatStore {
     }
   }
 
-  /** Does nothing if the exchange was cleared or replaced meanwhile. */
+  /** Does nothing if the exchange was cleared or replaced while the answer arrived. */
   #show(id: number, side: number, answer: Answer): void {
     const exchanges = this.#shown.exchanges.map((exchange) =>
       exchange.id === id ? { ...exchange, answers: exchange.answers.with(side, answer) } : exchange,
@@ -133,7 +133,7 @@ class ChatStore {
 
   readonly #leave = (): void => {
     this.#leaving = true;
-    // If the page is still open after this time, it was not left.
+    // If the page is still open after this time, the user canceled leaving it.
     setTimeout(() => {
       this.#leaving = false;
     }, LEAVING_MS);
@@ -143,7 +143,7 @@ class ChatStore {
     clearTimeout(this.#keepSoon);
     let trouble: string | undefined;
     try {
-      // After a sign-out nothing is stored, not even while the page closes.
+      // After a sign-out the tab belongs to no one, so nothing is stored, even while the page closes.
       if (isTabOf(this.whose.person)) sessionStorage.setItem(storedAs(this.whose), freeze(this.#shown, this.whose));
     } catch (error) {
       trouble = troubleOf(error);
@@ -173,7 +173,7 @@ interface Following {
   show: (answer: Answer) => void;
 }
 
-/** A fast node sends thousands of chunks a second, so the page is drawn once per frame. */
+/** Reads the stream and shows its answer, drawn once per frame: a fast node sends thousands of chunks per second. */
 async function follow({ answer: first, body, account, over, isLeaving, show }: Following): Promise<void> {
   let answer = first;
   let frame = 0;

@@ -1,4 +1,4 @@
-/** The input for the next message, with the amount that it will reserve. */
+/** The input for the next message, with the amount that the request will reserve. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";
@@ -23,7 +23,7 @@ interface Props {
   exchanges: Exchange[];
   settings: Settings;
   models: Rate[];
-  /** A setting is invalid. */
+  /** Whether sending is blocked, because a setting is invalid. */
   blocked: boolean;
 }
 
@@ -85,7 +85,7 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
   const sides = [first, second].filter((side) => side !== undefined);
   const pico = sides.reduce((sum, side) => sum + side.pico, 0n);
   const isExact = sides.every(({ exact }) => exact !== undefined);
-  // Without any credit, the notice above already says so.
+  // With no credit at all, the notice above the input already says so.
   const available = balance === undefined ? undefined : parseMicro(balance.available_micro);
   const tooMuch = available !== undefined && available > 0n && pico > available;
   return (
@@ -116,7 +116,7 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
   );
 }
 
-/** The reservation of one of the models; undefined if that side is not used. */
+/** The amount that one side's model will reserve; undefined if that side is not used. */
 function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">, at: number): Side | undefined {
   const { draft, exchanges, settings, models } = props;
   const model = models.find(({ sku_id }) => sku_id === modelsOf(settings)[at]);
@@ -131,7 +131,7 @@ function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models
   };
 }
 
-/** The gateway's count for the current request; undefined until it is loaded, and while the user types. */
+/** The gateway's quote for the current request; undefined until loaded and while the user types. */
 function useQuote(body: QuoteRequest, enabled: boolean): Quote | undefined {
   const text = JSON.stringify(body);
   const paused = useDebounced(text);

@@ -1,4 +1,4 @@
-/** The exchanges so far; the newest is at the bottom and scrolled into view. */
+/** The exchanges so far. The newest is at the bottom and is scrolled into view. */
 
 import { useEffect, useRef } from "react";
 import type { Rate } from "../../api/types.ts";
@@ -8,13 +8,13 @@ import { AnswerView } from "./answer-view.tsx";
 import type { ChatState } from "./kept-chat.ts";
 import { QuestionView } from "./question-view.tsx";
 
-/** A user who has scrolled up further than this is reading, so the page does not scroll. */
+/** A user who has scrolled up by more than this many pixels is reading, so the page does not scroll. */
 const NEAR_END_PX = 120;
 
 interface Props {
   chat: Pick<ChatState, "exchanges" | "view" | "dropped">;
   models: Rate[];
-  /** Undefined while nothing can be sent. */
+  /** Called to edit a question; undefined while nothing can be sent. */
   onEdit: ((id: number, question: string) => void) | undefined;
   onRegenerate: (() => void) | undefined;
 }
@@ -44,7 +44,7 @@ export function Conversation({ chat: { exchanges, view, dropped }, models, onEdi
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
         const near = scrollTop + clientHeight > scrollHeight - NEAR_END_PX;
-        // The answer may have grown before this event, so only scrolling up counts as leaving the end.
+        // A growing answer also changes the distance to the end, so only scrolling up counts as leaving the end.
         if (near || scrollTop < top.current) atEnd.current = near;
         top.current = scrollTop;
       }}

@@ -1,4 +1,7 @@
-/** Warns about missing credit before a message is sent, with a link to purchases or the names of people to ask. */
+/**
+ * Warns about missing credit before a message is sent. Links to the credits page, or names the people who may buy
+ * credit.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { balanceQuery } from "../../data/money.ts";

@@ -1,6 +1,6 @@
 /**
- * The output format of the answer. Formats other than text are offered only if the chosen models have a node that
- * supports them now.
+ * The fields for the answer's output format. Formats other than text are offered only if a connected node of each
+ * chosen model supports them.
  */
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import type { Parameters, Settings } from "./settings.ts";
@@ -8,7 +8,7 @@ import type { Parameters, Settings } from "./settings.ts";
 interface Props {
   settings: Settings;
   problems: Parameters["problems"];
-  /** The models without a supporting node; undefined until known. */
+  /** The models without a node that supports output formats; undefined until loaded. */
   unable: string[] | undefined;
   onChange: (change: Partial<Settings>) => void;
 }

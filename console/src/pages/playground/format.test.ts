@@ -10,7 +10,7 @@ const schema = (text: string, more: Partial<Format> = {}): Format => ({
 });
 const nested = (levels: number): string => `${'{"not":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
 
-test("sends no response format for text, and the chosen one otherwise", () => {
+test("sends no response format for text, and the chosen format otherwise", () => {
   assert.deepEqual(readFormat(NO_FORMAT), { field: undefined, problems: {} });
   assert.deepEqual(readFormat({ ...NO_FORMAT, format: "json_object" }).field, { type: "json_object" });
   assert.deepEqual(readFormat(schema('{"type":"object"}')).field, {
@@ -19,7 +19,7 @@ test("sends no response format for text, and the chosen one otherwise", () => {
   });
 });
 
-test("shows beside its field why the API would refuse a schema", () => {
+test("shows next to the field why the API would refuse a schema", () => {
   const wrong = {
     "": /Enter a JSON Schema/,
     "{": /^Not valid JSON: /,

@@ -1,21 +1,21 @@
-/** The output format of an answer: as chosen and typed, and as the request's `response_format`. Pure. */
+/** The output format of an answer: as the user chose and typed it, and as the request's `response_format`. Pure. */
 type FormatKind = "text" | "json_object" | "json_schema";
 
 export interface Format {
   format: FormatKind;
   schemaName: string;
-  /** The schema as it is typed. */
+  /** The JSON schema as the user typed it. */
   schema: string;
 }
 
 export const NO_FORMAT: Format = { format: "text", schemaName: "answer", schema: "" };
 
-/** The API's limits, checked here before it would refuse (api/src/public/response-format.ts). */
+/** The API's limit on schemas, checked here first (api/src/public/response-format.ts). */
 const SCHEMA_BYTES_MAX = 64 * 1024;
 const SCHEMA_DEPTH_MAX = 100;
 
 interface ReadFormat {
-  /** Undefined for plain text, which is the default. */
+  /** The request's `response_format`; undefined for plain text, the default. */
   field: object | undefined;
   problems: { schemaName?: string; schema?: string };
 }
@@ -51,7 +51,9 @@ function readSchema(text: string): { schema: object } | { problem: string } {
   return { schema };
 }
 
-/** Checks level by level, because a schema may be deeper than the call stack allows. */
+/**
+ * Checks the depth level by level instead of recursively, because a schema may be deeper than the call stack allows.
+ */
 function isWithin(value: object, levels: number): boolean {
   let level: object[] = [value];
   for (let depth = 1; level.length > 0; depth += 1) {

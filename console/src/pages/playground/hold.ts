@@ -1,13 +1,13 @@
 /**
- * Estimates a request's hold: its prompt and the longest answer. The prompt's tokens are a guess ("about"), shown until the gateway has
- * counted them. Pure.
+ * Estimates a request's hold (reserved credit) from its prompt and its longest possible answer. The prompt's tokens are
+ * estimated ("about") until the gateway has counted them. Pure.
  */
 import { costOfTokens } from "../../money.ts";
 import type { Prices } from "./answer.ts";
 
 /** English text has about four bytes per token. */
 const BYTES_A_TOKEN = 4;
-/** The tokens that a chat template adds in total, and per message. */
+/** The tokens that a chat template adds: once per request, and per message. */
 const TEMPLATE_TOKENS = 30;
 const MESSAGE_TOKENS = 5;
 
@@ -19,7 +19,7 @@ interface Hold {
 
 interface Asked {
   messages: { content: string }[];
-  /** Without it, the model's whole context is reserved. */
+  /** The limit of output tokens. Without one, the model's whole context is reserved. */
   max_tokens?: unknown;
 }
 

@@ -25,7 +25,7 @@ test("restores a saved chat for its owner only", () => {
   assert.equal(restoreChat(text, { ...ada, account: "acc_2" }), undefined);
 });
 
-test("shows an unfinished answer as interrupted", () => {
+test("shows an answer as interrupted if the page was closed before its end", () => {
   const coming: Exchange = {
     id: 1,
     question: "?",
@@ -35,7 +35,7 @@ test("shows an unfinished answer as interrupted", () => {
   assert.deepEqual([answer?.state, answer?.interrupted, answer?.text], ["stopped", true, "so f"]);
 });
 
-test("drops the oldest messages above the limit and counts them", () => {
+test("drops the oldest messages above the size limit and counts them", () => {
   const long = "x".repeat(300_000);
   const text = freeze(state([1, 2, 3, 4, 5].map((id) => exchange(id, long))), ada);
   assert.ok(text.length <= KEPT_CHARS_MAX + 500);
@@ -43,7 +43,7 @@ test("drops the oldest messages above the limit and counts them", () => {
   assert.deepEqual([kept?.exchanges.map(({ id }) => id), kept?.dropped], [[3, 4, 5], 2]);
 });
 
-test("ignores invalid saved data", () => {
+test("ignores invalid stored data", () => {
   for (const text of [
     null,
     "",

@@ -1,6 +1,6 @@
 /**
- * Stores the conversation in this tab across reloads and sign-ins, for one person and one account, with a size limit.
- * It is never sent anywhere. Pure.
+ * Stores the conversation in this browser tab across reloads and sign-ins, for one person and one account, with a size
+ * limit. Never sent anywhere. Pure.
  */
 import { type Answer, type Exchange, isOver, stopAnswer } from "./answer.ts";
 import { readSettings, type Settings } from "./settings.ts";
@@ -10,17 +10,17 @@ export interface ChatState {
   draft: string;
   settings: Settings;
   view: "markdown" | "text";
-  /** The number of older exchanges that were dropped because of the limit. */
+  /** The number of oldest exchanges that were dropped because of the size limit. */
   dropped: number;
 }
 
-/** The person and the account that the conversation belongs to. */
+/** The person and the account to which the conversation belongs. */
 export interface ChatOwner {
   person: string;
   account: string;
 }
 
-/** Browsers store about five million characters per site. */
+/** The size limit in characters. Browsers store about five million characters per site. */
 export const KEPT_CHARS_MAX = 1_000_000;
 const VERSION = 1;
 
@@ -32,7 +32,7 @@ export function freeze(state: ChatState, whose: ChatOwner): string {
   return JSON.stringify({ version: VERSION, ...whose, exchanges: kept, draft, settings, view, dropped });
 }
 
-/** An unfinished answer ends with the page. */
+/** Marks an unfinished answer as interrupted, because it cannot continue after a reload. */
 const interrupt = (answer: Answer): Answer =>
   isOver(answer) ? answer : { ...stopAnswer(answer, answer.firstAtMs ?? answer.sentAtMs), interrupted: true };
 
@@ -47,7 +47,7 @@ function newestWithin(exchanges: Exchange[], chars: number): Exchange[] {
   return exchanges.slice(from);
 }
 
-/** Undefined if nothing was stored, or it belongs to someone else or is invalid. */
+/** Returns undefined if nothing is stored, or if it belongs to another person or account or is invalid. */
 export function restoreChat(text: string | null, { person, account }: ChatOwner): ChatState | undefined {
   const kept = parsed(text);
   if (kept?.version !== VERSION || kept.person !== person || kept.account !== account) return undefined;
@@ -67,7 +67,7 @@ function parsed(text: string | null): Record<string, unknown> | undefined {
     const kept: unknown = JSON.parse(text ?? "null");
     return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : undefined;
   } catch {
-    // The stored text is not ours.
+    // The stored text is not valid JSON, so the conversation starts empty.
     return undefined;
   }
 }

@@ -1,4 +1,7 @@
-/** Chats with one model, or two side by side: streamed, with tokens and cost, and as code to copy. */
+/**
+ * The playground: chats with one model, or with two side by side. Answers are streamed and shown with tokens and cost,
+ * and requests can be copied as code.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
@@ -59,7 +62,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
     problems.format = `Set the output format to Text: ${lacking(unable)}`;
   }
-  // Without the permission the page says so; the API would refuse.
+  // Without the permission the page says so, because the API would refuse requests.
   const mayWork = account.may.includes("work");
   const blocked = !mayWork || Object.keys(problems).length > 0;
   const change = (next: Settings): void => {
@@ -132,7 +135,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   );
 }
 
-/** The chosen models without a node that supports output formats; undefined until known. */
+/** The chosen models without a node that supports output formats; undefined until loaded. */
 function useUnable(chosen: string[]): string[] | undefined {
   const { data } = useQuery(liveModelsQuery);
   if (data === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The presets of this browser: choose, save, rename, delete. */
+/** Saves, chooses, renames and deletes presets (named settings) in this browser. */
 
 import { useState } from "react";
 import { sentenceOf } from "../../api/fault.ts";
@@ -28,7 +28,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
   );
   const [open, setOpen] = useState<"save" | "rename" | "delete">();
   const chosen = presets.find(({ id }) => id === chosenId);
-  /** Throws if the browser refuses to store the presets. */
+  /** Throws an error if the browser refuses to store the presets. */
   const write = (next: Preset[]): void => {
     writePresets(store, person, next);
     setRead({ presets: next, problem: undefined });
@@ -115,7 +115,7 @@ interface NameProps {
   title: string;
   action: string;
   name?: string;
-  /** Throws an error that says what is wrong with the name. */
+  /** Throws an error with a message if the name is invalid. */
   onName: (name: string) => void;
   onClose: () => void;
 }
@@ -142,7 +142,7 @@ function NameDialog({ title, action, name = "", onName, onClose }: NameProps) {
           label="Name"
           name="name"
           required
-          // A name must not consist of spaces only.
+          // A name must contain something other than spaces.
           pattern=".*\S.*"
           maxLength={PRESET_NAME_CHARS_MAX}
           autoComplete="off"

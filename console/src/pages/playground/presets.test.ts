@@ -17,20 +17,20 @@ const preset = (id: string, system = ""): Preset => ({
   settings: { ...FIRST_SETTINGS, system },
 });
 
-test("presets belong to one person", () => {
+test("keeps each person's presets separate", () => {
   const store = storage();
   writePresets(store, "ada", [preset("1", "Be brief.")]);
   assert.deepEqual(readPresets(store, "ada"), [preset("1", "Be brief.")]);
   assert.deepEqual(readPresets(store, "eve"), []);
 });
 
-test("presets are limited in number and size", () => {
+test("limits the number and size of presets", () => {
   const many = Array.from({ length: 51 }, (_, i) => preset(String(i)));
   assert.throws(() => writePresets(storage(), "ada", many), /already have 50 presets/);
   assert.throws(() => writePresets(storage(), "ada", [preset("1", "x".repeat(400_000))]), /exceed the storage limit/);
 });
 
-test("reports when the browser's storage is full or blocked", () => {
+test("reports full or blocked browser storage", () => {
   const refusing = (name: string) => () => ({
     getItem: () => {
       throw new DOMException("no", name);
@@ -44,7 +44,7 @@ test("reports when the browser's storage is full or blocked", () => {
   assert.throws(() => readPresets(refusing("SecurityError"), "ada"), /blocks its storage/);
 });
 
-test("ignores invalid saved data", () => {
+test("ignores invalid stored data", () => {
   for (const text of ["{", "{}", '[null, 1, {"id": 1}]']) {
     const store = storage();
     store().setItem("tollgate.presets.ada", text);

@@ -1,4 +1,7 @@
-/** Named settings, stored in this browser per person, with limits. Reports when the browser refuses to store them. */
+/**
+ * Presets: named playground settings, stored in this browser per person, with limits. Reports when the browser refuses
+ * to store them.
+ */
 import { readSettings, type Settings } from "./settings.ts";
 
 export interface Preset {
@@ -14,7 +17,7 @@ const CHARS_MAX = 400_000;
 type Store = Pick<Storage, "getItem" | "setItem">;
 const storedAs = (person: string): string => `tollgate.presets.${person}`;
 
-/** Throws an error with a message if the browser blocks reading. */
+/** Throws an error with a message if the browser blocks its storage. */
 export function readPresets(store: () => Store, person: string): Preset[] {
   let text: string | null;
   try {
@@ -26,8 +29,7 @@ export function readPresets(store: () => Store, person: string): Preset[] {
 }
 
 /**
- * Throws an error with a message if there are too many presets, they are too large, or the browser refuses; then
- * nothing changes.
+ * Throws an error with a message, and changes nothing, if presets are too many or too large or if the browser refuses.
  */
 export function writePresets(store: () => Store, person: string, presets: Preset[]): void {
   if (presets.length > PRESETS_MAX)
@@ -51,7 +53,7 @@ function parsePresets(text: string | null): Preset[] {
   try {
     kept = JSON.parse(text ?? "[]");
   } catch {
-    // The stored text is not ours.
+    // The stored text is not valid JSON, so there are no presets.
     return [];
   }
   if (!Array.isArray(kept)) return [];

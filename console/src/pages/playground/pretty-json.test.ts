@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { prettyJson } from "./pretty-json.ts";
 
-test("puts members on their own lines without changing them", () => {
+test("puts each member on its own line and changes nothing else", () => {
   assert.equal(
     prettyJson(' {"a":12345678901234567890,"b":[1.50,"x, {\\"}"],"c":{},"d":[ ],"a":null}\n'),
     `{
@@ -18,7 +18,7 @@ test("puts members on their own lines without changing them", () => {
   );
 });
 
-test("leaves invalid, incomplete and too deep JSON unchanged", () => {
+test("leaves invalid, incomplete and too deeply nested JSON unchanged", () => {
   for (const text of ["Hello", "42", '{"a":', "[1] and more", `${"[".repeat(60)}${"]".repeat(60)}`, ""]) {
     assert.equal(prettyJson(text), undefined, text);
   }

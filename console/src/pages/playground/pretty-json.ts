@@ -1,17 +1,17 @@
-/** Formats JSON with one member per line. Texts and numbers stay exactly as they were written. Pure. */
+/** Formats JSON with one member per line. Strings and numbers keep their original spelling. Pure. */
 const CHARS_MAX = 200_000;
-/** Deeper JSON would consist mostly of indentation. */
+/** The maximum nesting. Deeper JSON would consist mostly of indentation. */
 const DEPTH_MAX = 40;
 const STEP = "  ";
 
-/** Undefined if the text is not a JSON object or array, or is too large. */
+/** Returns undefined if the text is not a JSON object or array, or is too large or too deeply nested. */
 export function prettyJson(text: string): string | undefined {
   const json = text.trim();
   if (!/^[[{]/.test(json) || json.length > CHARS_MAX) return undefined;
   try {
     JSON.parse(json);
   } catch {
-    // Most answers are not JSON.
+    // Most answers are not JSON, so a parse error is expected.
     return undefined;
   }
   return indented(json);
@@ -21,7 +21,8 @@ function indented(json: string): string | undefined {
   const parts: string[] = [];
   let depth = 0;
   let before = "";
-  // The text is valid JSON, so it divides into strings, brackets, commas, colons and other tokens.
+  // The text is valid JSON, so this pattern splits it completely into strings, brackets, commas, colons and other
+  // tokens.
   for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g)) {
     const isEnd = token === "]" || token === "}";
     if (isEnd) depth -= 1;

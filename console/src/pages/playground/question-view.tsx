@@ -7,9 +7,9 @@ import { Pencil } from "../../ui/icons.tsx";
 
 interface Props {
   question: string;
-  /** Undefined while an answer is being generated. */
+  /** Called with the edited question; undefined while an answer is being generated. */
   onEdit: ((question: string) => void) | undefined;
-  /** Whether later exchanges follow, which an edit drops. */
+  /** Whether later exchanges follow. Editing the question drops them. */
   followed: boolean;
 }
 

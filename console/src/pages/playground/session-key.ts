@@ -1,6 +1,6 @@
 /**
- * The playground's key for the public API: issued for this session and account, kept only in memory, and renewed when it has expired or
- * another tab has replaced it.
+ * The API key that the playground uses. It is issued for this session and account, stored only in memory, and replaced
+ * when it has expired or another tab has replaced it.
  */
 import { call } from "../../api/client.ts";
 import { ApiFault } from "../../api/fault.ts";
@@ -8,11 +8,11 @@ import { ApiFault } from "../../api/fault.ts";
 interface SessionKey {
   account: string;
   secret: string;
-  /** Unix milliseconds. */
+  /** When the key expires, in Unix milliseconds. */
   expiresAtMs: number;
 }
 
-/** A key is renewed this long before it expires, so that no request is refused on its way. */
+/** A key is renewed this long before it expires, so that it stays valid until the request arrives. */
 const SPARE_MS = 30_000;
 
 let known: Promise<SessionKey> | undefined;
@@ -27,7 +27,7 @@ async function keyOf(account: string): Promise<string> {
   const before = known;
   const kept = await before?.catch(() => undefined);
   if (kept?.account === account && kept.expiresAtMs - SPARE_MS > Date.now()) return kept.secret;
-  // Another call has issued a key meanwhile.
+  // Another call has issued a key while this one waited.
   if (known !== before) return await keyOf(account);
   known = issue(account);
   return (await known).secret;

@@ -1,4 +1,4 @@
-/** The models and their parameters. On a phone they are collapsed above the conversation. */
+/** The chosen models and their parameters. On narrow screens the panel is collapsed above the conversation. */
 import { useState } from "react";
 import type { Rate } from "../../api/types.ts";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";

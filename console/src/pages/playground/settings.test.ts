@@ -4,7 +4,7 @@ import { FIRST_SETTINGS, modelsOf, readParameters, readSettings, requestBody, ty
 
 const settings = (more: Partial<Settings>): Settings => ({ ...FIRST_SETTINGS, model: "tiny-3b", ...more });
 
-test("leaves out empty fields", () => {
+test("omits empty fields from the request", () => {
   assert.deepEqual(readParameters(settings({ maxTokens: "" })), { fields: {}, problems: {} });
   assert.deepEqual(readParameters(settings({ temperature: "0", seed: "-7", stop: "END\n\nSTOP" })).fields, {
     max_tokens: 512,
@@ -14,7 +14,7 @@ test("leaves out empty fields", () => {
   });
 });
 
-test("shows beside its field what the API would refuse, and does not send it", () => {
+test("shows next to the field what the API would refuse, and does not send it", () => {
   const wrong = settings({ maxTokens: "0", temperature: "2.1", topP: "x", seed: "1.5", stop: "a\nb\nc\nd\ne" });
   const { fields, problems } = readParameters(wrong);
   assert.deepEqual(fields, {});
@@ -33,7 +33,7 @@ test("sends the system message first and the draft last", () => {
   );
 });
 
-test("sends the response format, and nothing with an invalid schema", () => {
+test("sends the response format, and sends nothing if the schema is invalid", () => {
   const form = { format: "json_schema" as const, schemaName: "x" };
   assert.deepEqual(readParameters(settings({ ...form, schema: "{}", maxTokens: "" })).fields, {
     response_format: { type: "json_schema", json_schema: { name: "x", schema: {}, strict: true } },

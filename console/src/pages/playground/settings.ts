@@ -1,10 +1,10 @@
-/** The playground's settings, as typed and as the request's fields. Pure. */
+/** The playground's settings: as the user typed them, and as the fields of a request. Pure. */
 import { countText } from "../../locale.ts";
 import { type Format, NO_FORMAT, readFormat } from "./format.ts";
 
 export interface Settings extends Format {
   model: string;
-  /** The second model for a comparison; empty for none. */
+  /** The second model of a comparison; empty without one. */
   other: string;
   system: string;
   maxTokens: string;
@@ -13,7 +13,7 @@ export interface Settings extends Format {
   presencePenalty: string;
   frequencyPenalty: string;
   seed: string;
-  /** One stop string per line. */
+  /** The stop strings, one per line. */
   stop: string;
 }
 
@@ -53,7 +53,7 @@ const NUMBERS: Record<NumberName, Rule> = {
 };
 
 export interface Parameters {
-  /** Empty settings are not sent, so the model's defaults apply. */
+  /** The request's fields. Empty settings are not sent, so the model's defaults apply. */
   fields: Record<string, number | string[] | object>;
   problems: Partial<Record<SettingName, string>>;
 }
@@ -81,11 +81,11 @@ function problemOf({ min, max, whole = false }: Rule): string {
   return `${whole ? "Enter a whole number" : "Enter a number"} from ${min} to ${countText(max)}.`;
 }
 
-/** The models that are asked: one, or two side by side. */
+/** The chosen models: one, or two to compare. */
 export const modelsOf = ({ model, other }: Settings): string[] =>
   other === "" || other === model ? [model] : [model, other];
 
-/** Reads stored settings, perhaps of an older version: missing or invalid ones get their defaults. */
+/** Reads stored settings, perhaps of an older version. Missing or invalid settings get their defaults. */
 export function readSettings(kept: unknown): Settings {
   const given = typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
   const read = Object.entries(FIRST_SETTINGS).map(([name, first]) => {
@@ -101,7 +101,7 @@ export interface Message {
   content: string;
 }
 
-/** The whole request except `stream`: settings, the conversation so far, and the new message. */
+/** The request's body except `stream`: settings, the conversation so far, and the new message. */
 export function requestBody(settings: Settings, said: Message[], draft: string) {
   const messages: Message[] = [
     ...(settings.system.trim() === "" ? [] : [{ role: "system" as const, content: settings.system }]),

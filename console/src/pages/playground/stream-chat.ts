@@ -1,4 +1,4 @@
-/** Requests a streamed chat completion from the public API, with the playground's key. */
+/** Requests a streamed chat completion from the public API with the playground's key. */
 import { eventParser } from "../../api/event-stream.ts";
 import { ApiFault, faultOf } from "../../api/fault.ts";
 import type { Chunk } from "./answer.ts";
@@ -7,12 +7,12 @@ interface Ask {
   apiKey: string;
   body: object;
   signal: AbortSignal;
-  /** Called when the API has accepted the request; from here on it may cost something. */
+  /** Called when the API has accepted the request, which may cost something from then on. */
   onBegin: (requestId: string | undefined) => void;
   onChunk: (chunk: Chunk) => void;
 }
 
-/** A refusal with the time of the next possible attempt, in Unix milliseconds. */
+/** An API error with the time at which a retry is allowed, in Unix milliseconds. */
 export class Refused extends ApiFault {
   readonly againAtMs: number | undefined;
 
@@ -22,13 +22,13 @@ export class Refused extends ApiFault {
   }
 }
 
-/** Resolves when the stream has ended, also with an error event; throws Refused if the API refused the request. */
+/** Resolves when the stream has ended, even with an error event. Throws Refused if the API refused the request. */
 export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
-    // Only the key identifies the sender.
+    // Omits cookies, because the public API identifies the sender by the key alone.
     credentials: "omit",
     signal,
   });
@@ -50,7 +50,7 @@ export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask
     const { done, value } = await reader.read();
     if (done) return;
     take(value);
-    // Nothing follows an error event, because the connection is closed.
+    // The stream ends with an error event, so no further chunk is read.
     if (failed) return;
   }
 }

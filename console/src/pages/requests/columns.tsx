@@ -36,7 +36,7 @@ const number = (
 
 const LABEL = text("Label", ({ label }) => label);
 
-/** The columns beside the time, which is always shown, in their order. */
+/** All columns except the time, which is always shown, in display order. */
 const COLUMNS: RequestColumn[] = [
   MODEL_COLUMN,
   { ...KEY_COLUMN, from: "lg" },
@@ -65,7 +65,7 @@ const COLUMNS: RequestColumn[] = [
 ];
 export const COLUMN_TITLES = COLUMNS.map(({ title }) => title);
 
-/** More columns do not fit on a screen of 1,280 pixels. */
+/** The maximum number of columns, which fit on a screen 1,280 pixels wide. */
 const CHOSEN_MAX = 8;
 const BY_DEFAULT = ["Model", "Key", "Outcome", "Tokens", "First token", "Duration", "Charge"];
 
@@ -78,7 +78,7 @@ export const columnsOf = (titles: readonly string[]): RequestColumn[] => [
 
 interface Props {
   chosen: readonly string[];
-  /** Undefined: the default columns. */
+  /** Called with the chosen titles; undefined stands for the default columns. */
   onChoose: (titles: string[] | undefined) => void;
 }
 

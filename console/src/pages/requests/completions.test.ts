@@ -5,14 +5,14 @@ import { completed, completionsOf } from "./completions.ts";
 const KNOWN = { models: ["tiny-3b", "small-8b"], keys: ["web", "web", "nightly jobs"], labels: ["a b"] };
 const words = (text: string): string[] => completionsOf(text, KNOWN).map(({ word }) => word);
 
-test("offers names first, and after a minus only names that can be excluded", () => {
+test("offers field names first, and after a minus only fields that support exclusion", () => {
   assert.deepEqual(words("").length, 8);
   assert.deepEqual(words("model:tiny-3b t"), ["tokens>", "ttft>"]);
   assert.deepEqual(words("-"), ["-model:", "-key:", "-outcome:", "-label:"]);
   assert.deepEqual(words("x"), []);
 });
 
-test("offers values by any part of them, with quotes where needed", () => {
+test("offers values that contain the typed text, quoted where needed", () => {
   assert.deepEqual(words("model:3"), ["model:tiny-3b"]);
   assert.deepEqual(words("-key:"), ["-key:web", '-key:"nightly jobs"']);
   assert.deepEqual(words('label:"a '), ['label:"a b"']);
@@ -20,7 +20,7 @@ test("offers values by any part of them, with quotes where needed", () => {
   assert.deepEqual(words("cost>"), []);
 });
 
-test("a completion replaces only the last word", () => {
+test("replaces only the last word with a completion", () => {
   assert.equal(completed("outcome:ok mod", { word: "model:", isWhole: false }), "outcome:ok model:");
   assert.equal(completed("outcome:ok ", { word: "model:", isWhole: false }), "outcome:ok model:");
 });

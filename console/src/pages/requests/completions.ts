@@ -1,4 +1,4 @@
-/** Suggests completions for the filter's input. Pure. */
+/** Suggests completions while the user types a filter. Pure. */
 import { FILTER_FIELDS, type FilterField, termText, wordsOf } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
@@ -12,7 +12,7 @@ export interface Completion {
   /** The text that replaces the last word. */
   word: string;
   about?: string;
-  /** Whether it is a complete filter, or only its beginning. */
+  /** Whether the result is a complete filter, or only its beginning such as `model:`. */
   isWhole: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Filters as text with completion, and as chips once they are entered. A request's ID opens the request. */
+/**
+ * The input for request filters. Completes typed text, and shows entered filters as chips. A request's ID opens the
+ * request.
+ */
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import {
   printFilter,
@@ -15,10 +18,10 @@ import { type Completion, completed, completionsOf, type Known } from "./complet
 
 interface Props {
   read: ReadFilter;
-  /** The errors in the address's filter. */
+  /** The invalid parts of the filter in the URL. */
   wrong: Wrong[];
   known: Known;
-  /** The display text of a term, such as a key's name for its ID. */
+  /** The display text of a filter term, such as a key's name instead of its ID. */
   nameOf: (term: Term) => string;
   onChange: (text: string) => void;
   onFound: (request: string) => void;
@@ -40,7 +43,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
     setActive(-1);
     setOpen(true);
   };
-  /** Adds the typed terms to the chips, or says what is wrong with them. */
+  /** Adds the typed terms to the chips, or shows what is wrong with them. */
   const enter = (text: string): void => {
     const { terms: more, wrong: words } = readFilter(text);
     setRefused(words);
@@ -138,7 +141,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   );
 }
 
-/** Whether the draft is complete: a space then enters it, unless it is within quotes. */
+/** Whether the draft is a complete term, which a typed space then adds. A space within quotes does not. */
 function isWhole(draft: string): boolean {
   const { terms, wrong } = readFilter(draft);
   return terms.length > 0 && wrong.length === 0;
@@ -197,7 +200,7 @@ const Completions = ({ id, completions, active, onTake }: CompletionsProps) => (
     )}
   >
     {completions.map((completion, place) => (
-      // Keys are handled by the input, which names the active option.
+      // The input handles all keys and names the active option, so the options need no key handlers.
       // biome-ignore lint/a11y/useKeyWithClickEvents: see above
       // biome-ignore lint/a11y/useFocusableInteractive: see above
       <div

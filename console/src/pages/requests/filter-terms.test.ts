@@ -11,7 +11,7 @@ const KEYS = [
 ];
 const ask = (text: string, keys: typeof KEYS | undefined = KEYS) => askedOf(readFilter(text).terms, keys);
 
-test("combines values of a name with or, and excluded values with and", () => {
+test("combines values of the same field with OR, and exclusions with AND", () => {
   assert.deepEqual(ask("model:a model:b -outcome:ok -outcome:client_closed label:x -label:y").filter, {
     model: "a,b",
     not_outcome: "ok,client_closed",
@@ -20,7 +20,7 @@ test("combines values of a name with or, and excluded values with and", () => {
   });
 });
 
-test("finds keys by name or ID, and the playground by its name", () => {
+test("finds keys by name or ID, and playground keys by the name Playground", () => {
   assert.deepEqual(ask('key:web -key:"nightly jobs"').filter, { key: `${WEB},${WEB_TOO}`, not_key: JOBS });
   assert.deepEqual(ask(`key:${JOBS} key:playground`).filter, { key: `${JOBS},playground` });
   assert.deepEqual(ask("key:none").wrong, [{ word: "key:none", rule: "no key of this account has this name" }]);
@@ -29,7 +29,7 @@ test("finds keys by name or ID, and the playground by its name", () => {
   assert.deepEqual([needsKeys(terms), needsKeys(readFilter("key:playground model:a").terms)], [true, false]);
 });
 
-test("turns comparisons into inclusive limits in the API's units, and uses the tightest", () => {
+test("converts comparisons to inclusive bounds in the API's units, and uses the tightest bound", () => {
   assert.deepEqual(ask("cost>0.01 tokens>=1000 ttft<1.5s duration<=20ms").filter, {
     charge_micro_min: "10000.000001",
     tokens_min: "1000",
@@ -43,7 +43,7 @@ test("turns comparisons into inclusive limits in the API's units, and uses the t
   });
 });
 
-test("refuses an invalid value, naming its rule", () => {
+test("refuses an invalid value and names the violated rule", () => {
   const rules: Record<string, RegExp> = {
     "outcome:failed": /^outcomes are ok, upstream_failed/,
     "tokens<0": /below zero/,

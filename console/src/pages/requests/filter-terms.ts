@@ -1,4 +1,4 @@
-/** Converts filter terms to the API's parameters. Pure. */
+/** Converts filter terms to the API's query parameters. Pure. */
 import type { ApiKey, RequestFilter } from "../../api/types.ts";
 import { PLAYGROUND } from "../../keys/key-names.ts";
 import { parseMicro } from "../../money.ts";
@@ -19,7 +19,7 @@ const NAMES_MAX = 20;
 const PICO_PER_MICRO = 1_000_000n;
 const MS_PER_S = 1000;
 
-/** `keys`: undefined until loaded. Then key names are left out, and the request must wait: `needsKeys`. */
+/** `keys`: undefined until loaded. Until then key names are omitted, and the request must wait (`needsKeys`). */
 export function askedOf(terms: readonly Term[], keys: readonly Key[] | undefined): Asked {
   const wrong: Wrong[] = [];
   const filter: Record<string, string> = {};
@@ -56,7 +56,7 @@ export const needsKeys = (terms: readonly Term[]): boolean =>
 
 const isKeyId = (value: string): boolean => /^key_[0-9a-z]{26}$/.test(value);
 
-/** Returns the API's values, or the rule that is broken. */
+/** Returns the values for the API, or the rule that the value violates. */
 function valuesOf(field: NamedField, value: string, keys: readonly Key[] | undefined): string[] | string {
   if (field === "outcome") {
     return OUTCOME_NAMES.includes(value) ? [value] : `outcomes are ${OUTCOME_NAMES.join(", ")}`;
@@ -76,14 +76,14 @@ const UNITS: Record<MeasuredField, string> = {
   duration: "duration_ms",
 };
 
-/** The API's limits are inclusive: "greater than" begins one unit further. */
+/** The API's bounds are inclusive, so "greater than" becomes the value plus one unit. */
 function boundOf({ field, op, value }: { field: MeasuredField; op: Comparison; value: string }): [string, bigint] {
   const size = sizeOf(field, value);
   if (op.startsWith(">")) return [`${UNITS[field]}_min`, op === ">" ? size + 1n : size];
   return [`${UNITS[field]}_max`, op === "<" ? size - 1n : size];
 }
 
-/** Returns picodollars, tokens or milliseconds. */
+/** Converts the value to picodollars, tokens or milliseconds, depending on the field. */
 function sizeOf(field: MeasuredField, value: string): bigint {
   if (field === "tokens") return BigInt(value);
   if (field === "cost") {

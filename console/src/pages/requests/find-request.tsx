@@ -1,4 +1,4 @@
-/** Opens the request whose ID, or whose answer's ID, is pasted. */
+/** An input that opens a request by its request ID or by the ID in its response. */
 
 import { useId, useState } from "react";
 import { requestIdOf } from "../../requests/request-id.ts";
@@ -37,7 +37,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
         className={classes(INPUT, "pl-9")}
         onChange={({ target }) => {
           setWrong(false);
-          // A complete ID opens without Enter.
+          // A complete ID opens the request without Enter.
           if (!open(target.value)) setText(target.value);
         }}
       />

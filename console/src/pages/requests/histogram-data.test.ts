@@ -15,7 +15,7 @@ const HISTOGRAM: RequestHistogram = {
   ],
 };
 
-test("has a bar for every bucket from first to last", () => {
+test("has a bar for every bucket from the first to the last", () => {
   const bars = barsOf(HISTOGRAM);
   assert.deepEqual(
     bars.map(({ at, total }) => [at - HISTOGRAM.from, total]),
@@ -32,7 +32,7 @@ test("has a bar for every bucket from first to last", () => {
   assert.equal(barsOf({ ...HISTOGRAM, data: [] }).length, 5);
 });
 
-test("stacks bars and scales them to the highest", () => {
+test("stacks bars and scales them to the highest one", () => {
   const { good, bad, warn, neutral } = pathsOf(barsOf(HISTOGRAM));
   assert.equal(good, "M1.1,1V0.25h0.8V1Z");
   assert.equal(bad, "M1.1,0.25V0h0.8V0.25Z");
@@ -40,7 +40,7 @@ test("stacks bars and scales them to the highest", () => {
   assert.equal(neutral, "");
 });
 
-test("selects the span of the chosen bars in either direction, within the range", () => {
+test("converts selected bars to a time span, in either direction and within the range", () => {
   const bars = barsOf({ ...HISTOGRAM, from: 1_000_050 });
   const span = chosenSpan({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
   assert.deepEqual(span, { from: new Date(1_000_050_000).toISOString(), to: new Date(1_000_200_000).toISOString() });
@@ -48,7 +48,7 @@ test("selects the span of the chosen bars in either direction, within the range"
   assert.deepEqual([barAt(-1, 5), barAt(0.5, 5), barAt(1, 5)], [0, 2, 4]);
 });
 
-test("counts outcomes, most frequent first, and names the bucket's length", () => {
+test("counts requests by outcome, most frequent first, and names the bucket's length", () => {
   assert.deepEqual(
     outcomeCounts(HISTOGRAM).map(({ outcome }) => outcome),
     ["ok", "no_capacity", "upstream_failed"],

@@ -1,21 +1,21 @@
-/** The bars of the requests' histogram, and the selected span. Pure. */
+/** The bars of the request histogram, and the time span that a user selects in it. Pure. */
 import type { RequestHistogram } from "../../api/types.ts";
 import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The order of the stack from the bottom. */
+/** The order of the stacked tones, from the bottom. */
 export const STACK = ["good", "neutral", "warn", "bad"] as const satisfies readonly Tone[];
 type Stacked = (typeof STACK)[number];
 
 export interface Bar {
-  /** Unix seconds. */
+  /** The start of the bar, in Unix seconds. */
   at: number;
   total: number;
   of: Record<Stacked, number>;
 }
 
-/** The selected bars, both ends included, in either order. */
+/** The indexes of the first and last selected bar, both inclusive, in either order. */
 export interface Choice {
   anchor: number;
   focus: number;
@@ -23,7 +23,7 @@ export interface Choice {
 
 export function barsOf({ from, to, bucket_s: length, data }: RequestHistogram): Bar[] {
   const first = data[0]?.at ?? from;
-  // The API's buckets are counted from a fixed moment, which follows from the first bucket.
+  // The API aligns buckets to a fixed moment, so the start of the range is derived from the first bucket.
   const start = first - Math.ceil((first - from) / length) * length;
   const count = Math.max(0, Math.ceil((to - start) / length));
   const bars = Array.from({ length: count }, (_, i): Bar => {
@@ -43,7 +43,7 @@ const toneOf = (outcome: string): Stacked => {
   return STACK.find((one) => one === tone) ?? "neutral";
 };
 
-/** One SVG path per tone, in a box in which a bar is 1 by 1. */
+/** One SVG path per tone, in coordinates where each bar is 1 wide and the highest is 1 high. */
 export function pathsOf(bars: readonly Bar[]): Record<Stacked, string> {
   const most = Math.max(1, ...bars.map(({ total }) => total));
   const paths: Record<Stacked, string> = { good: "", neutral: "", warn: "", bad: "" };
@@ -68,7 +68,7 @@ export function outcomeCounts({ data }: RequestHistogram): { outcome: string; re
   return [...sums].map(([outcome, requests]) => ({ outcome, requests })).sort((a, b) => b.requests - a.requests);
 }
 
-/** The index of the bar at this fraction of the width. */
+/** The index of the bar at this position, given as a fraction of the width. */
 export const barAt = (share: number, count: number): number =>
   Math.min(count - 1, Math.max(0, Math.floor(share * count)));
 
@@ -77,7 +77,7 @@ export const edgesOf = ({ anchor, focus }: Choice): [number, number] => [
   Math.max(anchor, focus),
 ];
 
-/** The time span of the selected bars, for the address. */
+/** The time span of the selected bars, for the URL. */
 export function chosenSpan(
   histogram: RequestHistogram,
   bars: readonly Bar[],
@@ -91,7 +91,7 @@ export function chosenSpan(
 
 const DAY_S = 86_400;
 
-/** For example "Nov 15, 06:00", or "Nov 15" in UTC for days. */
+/** The label of a moment: "Nov 15, 06:00", or "Nov 15" in UTC if buckets are days. */
 export function momentOf(unixSeconds: number, bucketS: number): string {
   const at = unixSeconds * 1000;
   return bucketS >= DAY_S ? utcMonthDayText(at) : `${monthDayText(at)}, ${minuteText(at)}`;

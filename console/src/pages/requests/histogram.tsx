@@ -1,4 +1,7 @@
-/** Requests over time by outcome. Dragging over bars narrows the list to them; two sliders do so by keyboard. */
+/**
+ * A histogram of requests over time by outcome. Dragging over bars filters the list to their time span. Two sliders do
+ * the same by keyboard.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
 import { sentenceOf } from "../../api/fault.ts";
@@ -34,7 +37,7 @@ interface Props {
   onOutcome: (outcome: string) => void;
 }
 
-/** The height is constant, so that nothing below it moves. */
+/** The height is constant, so that content below does not move when data arrives. */
 export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
   const { data, error } = useQuery({ ...requestHistogramQuery(filter), enabled });
   return (
@@ -144,7 +147,7 @@ type EndsProps = Pick<PlotProps, "bars" | "choice" | "onChoose" | "onDone"> & { 
 const SLIDER =
   "pointer-events-none absolute inset-x-0 top-0 h-4 w-full appearance-none bg-transparent [&::-moz-range-thumb]:pointer-events-auto [&::-moz-range-thumb]:size-3 [&::-moz-range-thumb]:rounded-full [&::-moz-range-thumb]:border-0 [&::-moz-range-thumb]:bg-accent [&::-webkit-slider-thumb]:pointer-events-auto [&::-webkit-slider-thumb]:size-3 [&::-webkit-slider-thumb]:cursor-ew-resize [&::-webkit-slider-thumb]:appearance-none [&::-webkit-slider-thumb]:rounded-full [&::-webkit-slider-thumb]:bg-accent";
 
-/** The two ends of the selection: arrow keys move them by a bar, Enter applies it. */
+/** Two sliders for the ends of the selection. Arrow keys move an end by one bar, Enter applies the selection. */
 function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
   if (bars.length < 2) return <div className="h-4" />;
   const [first, last] = choice === undefined ? [0, bars.length - 1] : edgesOf(choice);
@@ -200,7 +203,7 @@ function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
   );
 }
 
-/** The colours' meanings with their counts: a click makes one a filter. */
+/** The legend: each color's outcome with its count. A click filters the list by that outcome. */
 function Legend({ histogram, onOutcome }: Pick<DrawnProps, "histogram" | "onOutcome">) {
   const counts = outcomeCounts(histogram);
   return (

@@ -13,7 +13,7 @@ interface Props {
 
 export function LiveButton({ view, isPaused, onPause }: Props) {
   const open = useIsStreamOpen();
-  // With another order, or a time span that has ended, no new requests appear at the top.
+  // New requests appear at the top only if the list is in the default order and its time span has not ended.
   const tails = view.sort === undefined && view.to === undefined;
   const Icon = isPaused ? Play : Pause;
   return (

@@ -1,4 +1,4 @@
-/** One request: its timeline, counts, cost and receipt. */
+/** The details of one request: timeline, token counts, cost and receipt. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { saveFile } from "../../api/client.ts";

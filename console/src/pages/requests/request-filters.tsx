@@ -1,4 +1,6 @@
-/** The controls above the request list: filter, time span, order and saved views. Each change updates the address at once. */
+/**
+ * The controls above the request list: filter, time span, order and saved views. Each change updates the URL at once.
+ */
 import type { ReactNode } from "react";
 import type { RequestSort } from "../../api/types.ts";
 import { momentText } from "../../locale.ts";
@@ -91,7 +93,7 @@ interface DayProps {
   onChange: (day: string) => void;
 }
 
-/** A date input; the text of an exact time that the histogram set. */
+/** A date input. An exact time, which the histogram sets, is shown as text instead. */
 function DayField({ label, value = "", min, max, onChange }: DayProps) {
   if (value !== "" && !isDay(value)) {
     const at = Date.parse(value);

@@ -1,4 +1,4 @@
-/** The details of a request: beside the list if there is room, otherwise in a drawer. */
+/** The details of a request: beside the list on wide screens, otherwise in a drawer. */
 import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
 import { IconButton } from "../../ui/button.tsx";
 import { Drawer } from "../../ui/drawer.tsx";
@@ -20,7 +20,7 @@ export function useWide(): boolean {
 
 interface Props {
   id: string | undefined;
-  /** The IDs of the listed requests. */
+  /** The IDs of the listed requests, for the buttons that open the previous and next one. */
   ids: readonly string[];
   wide: boolean;
   onOpen: (id: string | undefined) => void;
@@ -63,8 +63,8 @@ const Step = ({ label, to, onOpen, className }: StepProps) => (
 );
 
 /**
- * A non-modal dialog, so that the list stays usable. The focus moves into it when it opens, and back when it is closed
- * from within.
+ * A non-modal dialog, so that the list stays usable. The focus moves into the dialog when it opens, and back if a
+ * control in the dialog closes it.
  */
 function Beside({ onClose, steps, children }: { onClose: () => void; steps: ReactNode; children: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);

@@ -1,4 +1,7 @@
-/** The request history: filters in the address bar, pages loaded on demand, details in a drawer, CSV. */
+/**
+ * The request history. Filters are in the URL, further pages load on demand, details open beside the list, and matches
+ * can be exported as CSV.
+ */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -42,7 +45,7 @@ export function RequestsPage() {
   const viewed = JSON.stringify(view);
   const fiveMinutes = useFiveMinutes();
   const [paused, setPaused] = useState<{ viewed: string; now: Date }>();
-  // A pause applies to one view; another view is live again.
+  // Pausing applies to the current view. Changing the view resumes live updates.
   const isPaused = paused?.viewed === viewed;
   const now = isPaused ? paused.now : fiveMinutes;
   const { read, wrong, isReady, filter, known, nameOf } = useAsked(view, now);
@@ -90,7 +93,7 @@ export function RequestsPage() {
               view={view}
               onChange={change}
               field={
-                // A new filter discards the half-typed text of the previous one.
+                // The key remounts the field after a filter change, which discards half-typed text.
                 <FilterField
                   key={view.q ?? ""}
                   {...{ read, wrong, known, nameOf }}
@@ -135,7 +138,7 @@ export function RequestsPage() {
                       <NoRequests filtered={filtered} onClear={() => change({})} />
                     )
                   }
-                  // A filter that the API refuses stays refused, so there is a button to clear it.
+                  // Retrying cannot help with a filter that the API refuses, so a button clears the filter.
                   action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
                   above={([newest]) => (
                     <Newer
@@ -164,12 +167,12 @@ export function RequestsPage() {
 
 const store = () => localStorage;
 
-/** How far a search has got when its page ended early; the next page continues there. */
+/** The time that the search has reached when the API returned an incomplete page. The next page continues there. */
 function SearchedTo({ at }: { at: number | undefined }) {
   if (at === undefined) return null;
   return (
     <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
-      Searched back to <Time at={at} as="full" />. A shorter time range is faster to search.
+      Requests were searched back to <Time at={at} as="full" />. A shorter time range is faster to search.
     </p>
   );
 }
@@ -203,7 +206,7 @@ function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => v
   );
 }
 
-/** The end of the list, beyond which nothing is stored. */
+/** Shown at the end of the list: older requests are not stored any more. */
 function KeptFrom({ at }: { at: number | null }) {
   if (at === null) return null;
   return (
@@ -213,7 +216,7 @@ function KeptFrom({ at }: { at: number | null }) {
   );
 }
 
-/** Says that there are newer requests, because loaded pages are not changed while the user reads them. */
+/** Says that newer requests exist. They are not inserted, because the user is reading the loaded pages. */
 function Newer({
   first,
   hidden,
@@ -226,7 +229,7 @@ function Newer({
   show: () => void;
 }) {
   const latest = useLiveRequests()?.latest;
-  // IDs are ordered by time: a greater ID is newer.
+  // Request IDs are ordered by time, so a greater ID is a newer request.
   const newer = !hidden && latest !== undefined && latest !== null && first !== undefined && latest > first;
   return (
     <div role="status" className="empty:hidden">
@@ -247,7 +250,7 @@ function Newer({
 
 const dayOf = (unixSeconds: number): string => asDate(unixSeconds).toISOString().slice(0, 10);
 
-/** Exports everything that matches the filter. */
+/** Exports all requests that match the filter. */
 function exportCsv(query: RequestFilter): Promise<void> {
   return saveFile("requests.csv", "GET /console/api/requests.csv", { query });
 }

@@ -10,7 +10,7 @@ function memory() {
   };
 }
 
-test("saves views per person by name, replacing one with the same name", () => {
+test("saves views per person, and replaces a view with the same name", () => {
   const store = memory();
   const at = () => store;
   saveView(at, "ann", { name: "slow", view: { q: "ttft>500", sort: "duration" } });
@@ -27,14 +27,14 @@ test("saves views per person by name, replacing one with the same name", () => {
   );
 });
 
-test("limits the number of views and rejects invalid ones", () => {
+test("limits the number of views and refuses invalid ones", () => {
   const store = memory();
   for (let i = 0; i < 30; i++) saveView(() => store, "ann", { name: `view ${i}`, view: {} });
   assert.throws(() => saveView(() => store, "ann", { name: "one more", view: {} }), /already have 30 views/);
   assert.equal(readViews(() => store, "ann").length, 30);
 });
 
-test("leaves out invalid views and columns, and reports blocked storage when saving", () => {
+test("ignores invalid stored views and columns, and reports blocked storage on saving", () => {
   const store = memory();
   store.setItem(
     "tollgate.request-views.ann",

@@ -1,4 +1,6 @@
-/** Saved views and columns of the request list, in this browser only, with limits. Pure except for the storage. */
+/**
+ * Saved views and columns of the request list, stored only in this browser, with limits. Pure except for the storage.
+ */
 import { type RequestsView, readRequestsSearch, viewOf } from "./search.ts";
 
 interface NamedView {
@@ -14,18 +16,18 @@ type Store = Pick<Storage, "getItem" | "setItem">;
 type What = "views" | "columns";
 const storedAs = (what: What, person: string): string => `tollgate.request-${what}.${person}`;
 
-/** Returns an empty list if nothing is stored or the browser blocks reading. */
+/** Returns an empty list if nothing is stored or the browser blocks its storage. */
 function read(store: () => Store, what: What, person: string): unknown[] {
   try {
     const kept: unknown = JSON.parse(store().getItem(storedAs(what, person)) ?? "[]");
     return Array.isArray(kept) ? kept : [];
   } catch {
-    // Storage is blocked, or the text is not ours: counts as empty. Saving reports the problem.
+    // Blocked storage or invalid JSON counts as an empty list. Saving reports the problem.
     return [];
   }
 }
 
-/** Throws an error with a message if the browser refuses; then nothing changes. */
+/** Throws an error with a message, and changes nothing, if the browser refuses. */
 function write(store: () => Store, what: What, person: string, kept: unknown[]): void {
   const text = JSON.stringify(kept);
   if (text.length > CHARS_MAX) throw new Error("Your views exceed the storage limit. Delete one first.");
@@ -46,7 +48,7 @@ export function readViews(store: () => Store, person: string): NamedView[] {
     });
 }
 
-/** Saves a view, replacing one with the same name. Returns all views by name. */
+/** Saves a view, replacing one with the same name. Returns all views, sorted by name. */
 export function saveView(store: () => Store, person: string, { name, view }: NamedView): NamedView[] {
   const others = readViews(store, person).filter((one) => one.name !== name);
   if (others.length >= VIEWS_MAX)
@@ -62,7 +64,7 @@ export function deleteView(store: () => Store, person: string, name: string): Na
   return views;
 }
 
-/** Undefined: the default columns. */
+/** Returns undefined if the person uses the default columns. */
 export function readColumns(store: () => Store, person: string, known: readonly string[]): string[] | undefined {
   const kept = read(store, "columns", person).filter((one) => known.some((title) => title === one)) as string[];
   return kept.length === 0 ? undefined : kept;

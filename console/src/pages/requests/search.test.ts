@@ -4,7 +4,7 @@ import { isFiltered, ofAllTime, readRequestsSearch, spanOfView, viewOf, withSpan
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
-test("reads the address field by field and drops invalid ones", () => {
+test("reads the URL's fields one by one and drops invalid ones", () => {
   const search = readRequestsSearch({
     model: "tiny-3b",
     key: "",
@@ -26,7 +26,7 @@ test("reads the address field by field and drops invalid ones", () => {
   assert.deepEqual([isFiltered({ sort: "cost" }), isFiltered(view)], [false, true]);
 });
 
-test("days are in the reader's time zone, including the last one", () => {
+test("interprets days in the reader's time zone, and includes the last day", () => {
   const { from = "", to = "" } = spanOfView({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());
@@ -36,7 +36,7 @@ test("leaves an exact time unchanged", () => {
   assert.deepEqual(spanOfView({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
 });
 
-test("starts a quick range where its charts start, and custom days replace it", () => {
+test("starts a quick range where the charts start, and replaces it with custom days", () => {
   const starts = {
     "1h": "2026-11-15T05:35",
     "6h": "2026-11-15T00:35",
@@ -49,7 +49,7 @@ test("starts a quick range where its charts start, and custom days replace it", 
   assert.equal("from" in spanOfView({ range: "1h", to: "2026-11-15" }, NOW), false);
 });
 
-test("an order that the API gives only within a month gets the last 30 days, or gives way to all time", () => {
+test("limits the span to 30 days for orders that need one, or resets the order for all time", () => {
   const needs = [
     { sort: "duration" },
     { sort: "tokens", q: "model:tiny-3b" },

@@ -1,15 +1,15 @@
-/** The request list's state in the address bar, so that a view can be bookmarked and shared. */
+/** The request list's state in the URL's query parameters, so that a view can be bookmarked and shared. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
 import { momentOfZone } from "../../locale.ts";
 import { type FilterField, readFilter, termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
-/** The quick ranges; without one, and without days, all requests are shown. */
+/** The quick ranges. Without a quick range and without days, the list shows all requests. */
 export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfies readonly TimeRange[];
 type RequestRange = (typeof REQUEST_RANGES)[number];
 export const isRequestRange = (range: TimeRange): range is RequestRange => REQUEST_RANGES.some((one) => one === range);
 
-/** The filters as text, the chosen span (`from`, `to`: days or times) or the quick range, and the order. */
+/** The filter text, the time span (days or times in `from` and `to`, or a quick range), and the order. */
 export interface RequestsView {
   q?: string;
   from?: string;
@@ -24,7 +24,7 @@ interface RequestsSearch extends RequestsView {
 }
 
 const FIELDS = ["q", "from", "to", "request"] as const;
-/** Former fields of the address, which bookmarks may still contain. */
+/** Former query parameters, which old bookmarks may still contain. */
 const FORMER = ["model", "key", "outcome", "label"] as const;
 type Former = (typeof FORMER)[number];
 const SORTS = ["oldest", "cost", "tokens", "duration"] as const;
@@ -38,7 +38,7 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
   for (const field of FORMER) {
     const value = textOf(search[field]);
     if (value === undefined) continue;
-    // Deletes the old field, because the router keeps unknown fields and would add it again.
+    // Deletes the old parameter, because the router keeps unknown parameters.
     found[field] = undefined;
     found.q = found.q === undefined ? termText(field, value) : `${found.q} ${termText(field, value)}`;
   }
@@ -55,7 +55,7 @@ export function viewOf({ request: _open, ...view }: RequestsSearch): RequestsVie
   return view;
 }
 
-/** Whether requests are left out; the order leaves out none. */
+/** Whether the view excludes any requests. The order does not count, because it excludes none. */
 export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean =>
   Object.values(filters).some((value) => value !== undefined);
 
@@ -63,20 +63,20 @@ export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean =
 const NOT_INDEXED: readonly FilterField[] = ["label", "tokens", "ttft", "duration"];
 const SORTED_RANGE = "30d";
 
-/** Whether the API supports the order only within a month, because it has to read every request. */
+/** Whether the API supports the view's order only within a month, because it has to read every request. */
 function needsSpan({ sort, q = "" }: RequestsView): boolean {
   if (sort === "cost") return readFilter(q).terms.some(({ field }) => NOT_INDEXED.includes(field));
   return sort === "tokens" || sort === "duration";
 }
 
-/** Limits the view to the last 30 days if its order needs a span and none was chosen. */
+/** Limits the view to the last 30 days if its order needs a time span and none was chosen. */
 export function withSpan(view: RequestsView): RequestsView {
   if (view.from !== undefined || view.range !== undefined || !needsSpan(view)) return view;
   const { to: _to, ...rest } = view;
   return { ...rest, range: SORTED_RANGE };
 }
 
-/** Removes the span; the order becomes newest first if it needed one. */
+/** Removes the time span, and resets an order that needs one to newest first. */
 export function ofAllTime({ from: _from, to: _to, range: _range, ...view }: RequestsView): RequestsView {
   if (!needsSpan(view)) return view;
   const { sort: _sort, ...rest } = view;
@@ -87,13 +87,15 @@ const FIVE_MINUTES = 300_000;
 const DAY_MS = 86_400_000;
 const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };
 
-/** The start of a quick range: at the clock's five minutes or hour, or at a UTC day, like sums and charts. */
+/** The start of a quick range, aligned like the charts: to five minutes, an hour or a UTC day. */
 export function startOfRange(range: RequestRange, nowMs: number): Date {
   if (range === "24h" || range === "7d" || range === "30d") return spanOf(range, nowMs).from;
   return new Date((Math.floor(nowMs / FIVE_MINUTES) + 1) * FIVE_MINUTES - (SHORT[range] ?? 0));
 }
 
-/** The span for the API: `from` and `to` are local days, both included, or exact times; a quick range ends now. */
+/**
+ * The time span for the API. `from` and `to` are local days, both inclusive, or exact times. A quick range ends now.
+ */
 export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pick<RequestFilter, "from" | "to"> {
   if (from === undefined && to === undefined) {
     return range === undefined ? {} : { from: startOfRange(range, nowMs).toISOString() };
@@ -104,7 +106,10 @@ export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pi
   };
 }
 
-/** Where a day of the address bar begins, `2026-11-15`, or one after it. What is no such day is the API's to refuse. */
+/**
+ * The local start of a day such as `2026-11-15`, or of a day after it. An invalid day is passed on, and the API refuses
+ * it.
+ */
 export const startOfLocalDay = (text: string, plusDays: number): string =>
   isDay(text) ? new Date(momentOfZone(Date.parse(text) + plusDays * DAY_MS)).toISOString() : text;
 

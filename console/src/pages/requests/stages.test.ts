@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stagesOf } from "./stages.ts";
 
-test("a finished request has waiting, start and answer stages", () => {
+test("splits a finished request into waiting, start and answer", () => {
   assert.deepEqual(stagesOf({ queue_ms: 20, ttft_ms: 120, duration_ms: 900 }), [
     { name: "Queued", startMs: 0, endMs: 20 },
     { name: "First token", startMs: 20, endMs: 120 },
@@ -10,7 +10,7 @@ test("a finished request has waiting, start and answer stages", () => {
   ]);
 });
 
-test("leaves out stages that were not reached", () => {
+test("omits stages that the request did not reach", () => {
   const names = (queue_ms: number | null, ttft_ms: number | null) =>
     stagesOf({ queue_ms, ttft_ms, duration_ms: 10_000 }).map(({ name }) => name);
   assert.deepEqual(names(null, null), ["Queued"]);
@@ -18,7 +18,7 @@ test("leaves out stages that were not reached", () => {
   assert.deepEqual(stagesOf({ queue_ms: null, ttft_ms: null, duration_ms: null }), []);
 });
 
-test("keeps stages within the request's duration", () => {
+test("never extends stages beyond the request's duration", () => {
   for (const stage of stagesOf({ queue_ms: 50, ttft_ms: 40, duration_ms: 45 })) {
     assert.ok(stage.startMs <= stage.endMs && stage.endMs <= 45, stage.name);
   }

@@ -1,4 +1,4 @@
-/** The stages of a request, computed from the times in its record. */
+/** Splits a request's duration into stages, using the times in its record. */
 import type { RequestRecord } from "../../api/types.ts";
 
 export interface Stage {
@@ -8,8 +8,8 @@ export interface Stage {
 }
 
 /**
- * `queue_ms` and `ttft_ms` count from the start of dispatch: until a node accepted, and until the first token.
- * `duration_ms` also includes the few milliseconds before. Stages that were not reached are left out.
+ * `queue_ms` and `ttft_ms` count from the start of dispatch to a node's acceptance and to the first token.
+ * `duration_ms` also includes the few milliseconds before dispatch. Stages that the request did not reach are omitted.
  */
 export function stagesOf(request: Pick<RequestRecord, "queue_ms" | "ttft_ms" | "duration_ms">): Stage[] {
   const { duration_ms: end, queue_ms: queued, ttft_ms: first } = request;

@@ -1,4 +1,4 @@
-/** A request's timeline: waiting for a node, until its first token, until its end. */
+/** A request's timeline: waiting for a node, then until the first token, then until the end. */
 import type { RequestRecord } from "../../api/types.ts";
 import { span } from "../../time.ts";
 import { Time } from "../../ui/time.tsx";

@@ -8,7 +8,7 @@ import { Count } from "../../ui/time.tsx";
 
 export function Totals({ filter, enabled }: { filter: RequestFilter; enabled: boolean }) {
   const { data, error } = useQuery({ ...requestTotalsQuery(filter), enabled });
-  // The list below shows the error of a filter; totals that need a shorter span are simply left out.
+  // The list below shows an invalid filter's error. Totals that need a shorter time span are omitted.
   if (data === undefined && error !== null) return null;
   return (
     <dl

@@ -1,4 +1,4 @@
-/** Converts the address to API requests, and provides the filter's suggestions. */
+/** Converts the view in the URL to API queries, and loads suggestions for the filter. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { RequestFilter } from "../../api/types.ts";
@@ -13,13 +13,13 @@ import type { Known } from "./completions.ts";
 import { askedOf, needsKeys } from "./filter-terms.ts";
 import { type RequestsView, spanOfView } from "./search.ts";
 
-/** Labels of this many days are suggested. */
+/** Suggests labels of requests in this many last days. */
 const LABEL_DAYS = 90;
 
 interface Asked {
   read: ReadFilter;
   wrong: Wrong[];
-  /** Whether the filter is valid and its keys are loaded. */
+  /** Whether the API can be called: the filter is valid, and any keys that it names are loaded. */
   isReady: boolean;
   filter: RequestFilter;
   known: Known;
@@ -60,7 +60,7 @@ export function useAsked(view: RequestsView, now: Date): Asked {
   };
 }
 
-/** The most expensive labels first. */
+/** Labels for suggestions, most expensive first. */
 function useLabels(): string[] {
   const today = useToday();
   const from = daysBefore(today, LABEL_DAYS).toISOString();

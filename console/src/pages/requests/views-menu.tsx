@@ -1,4 +1,4 @@
-/** Named views of the list, stored in this browser per person. */
+/** The menu of saved views of the request list, stored in this browser per person. */
 import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
@@ -67,14 +67,14 @@ export function ViewsMenu({ person, view, onChoose }: Props) {
         open={open === "save"}
         onClose={close}
         title="Save this view"
-        about="Keeps the filters, the time range and the order in this browser. To share a view, copy the page's address."
+        about="Saves the filters, the time range and the order in this browser. To share a view, copy the page's address."
       >
         <Form onSubmit={save} error={error}>
           <TextField
             label="Name"
             name="name"
             required
-            // A name must not consist of spaces only.
+            // A name must contain something other than spaces.
             pattern=".*\S.*"
             maxLength={VIEW_NAME_CHARS_MAX}
             autoComplete="off"

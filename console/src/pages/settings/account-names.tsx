@@ -1,4 +1,4 @@
-/** The names of the user's accounts. */
+/** Lists the user's accounts and renames them. */
 import { useState } from "react";
 import type { Account } from "../../api/types.ts";
 import { useRenameAccount } from "../../data/security.ts";

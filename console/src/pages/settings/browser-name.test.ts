@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browserName } from "./browser-name.ts";
 
-test("distinguishes browsers that claim to be each other", () => {
+test("recognizes browsers although their user agents also name other browsers", () => {
   const mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko)";
   assert.equal(browserName(`${mac} Chrome/130.0.0.0 Safari/537.36`), "Chrome on macOS");
   assert.equal(browserName(`${mac} Chrome/130.0.0.0 Safari/537.36 Edg/130.0`), "Edge on macOS");

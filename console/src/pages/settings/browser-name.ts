@@ -1,4 +1,4 @@
-/** The names of a browser and its system, from the User-Agent. */
+/** The name of a browser and its operating system, from the User-Agent header. */
 const BROWSERS: [RegExp, string][] = [
   [/Edg\//, "Edge"],
   [/OPR\//, "Opera"],

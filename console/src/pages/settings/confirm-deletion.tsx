@@ -1,4 +1,4 @@
-/** The form that confirms a deletion: a name or address, typed, and a code where the second factor is on. */
+/** The form that confirms a deletion: the user types a name or address, and a code if they have a second factor. */
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { FormActions } from "../../ui/dialog.tsx";
@@ -7,11 +7,11 @@ import { Form, textOf } from "../../ui/form.tsx";
 
 interface Props<Data> {
   mutation: UseMutationResult<Data, Error, { typed: string; code: string }>;
-  /** What has to be typed, and the field of the API that it is. */
+  /** The text that the user must type, and the API field that receives it. */
   expected: string;
   field: "name" | "email";
   twoFactor: boolean;
-  /** Whether something stands in the way. */
+  /** Whether something still prevents the deletion. */
   blocked?: boolean;
   action: string;
   onCancel: () => void;
@@ -40,7 +40,7 @@ export function ConfirmDeletion<Data>(props: Props<Data>) {
         <TextField
           label="Code"
           name="code"
-          hint="From your authenticator app, or a backup code."
+          hint="A code from your authenticator app, or a backup code."
           autoComplete="one-time-code"
           required
           maxLength={17}

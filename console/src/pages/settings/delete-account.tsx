@@ -1,4 +1,4 @@
-/** Deleting an account: what is lost and what stays, said before it is confirmed. */
+/** A dialog that deletes an account. It says what is deleted and what is kept before the user confirms. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Account } from "../../api/types.ts";
@@ -27,7 +27,13 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
     void navigate({ to: "/settings" });
   };
   return (
-    <Dialog open onClose={onClose} sticky title={`Delete ${name}?`} about="This cannot be undone. Export it first.">
+    <Dialog
+      open
+      onClose={onClose}
+      sticky
+      title={`Delete ${name}?`}
+      about="This cannot be undone. Export the account first."
+    >
       <Loaded query={plan}>
         {({ given_up_micro, keys, nodes, people, blockers }) => (
           <ConfirmDeletion
@@ -52,10 +58,10 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
                   ? `${many(keys, "API key")} ${keys === 1 ? "stops" : "stop"} working immediately.`
                   : `${many(keys, "host token")} ${keys === 1 ? "stops" : "stop"} working immediately, and ${many(nodes, "node")} ${nodes === 1 ? "is" : "are"} retired.`}
               </li>
-              <li>{`${many(people, "person", "people")} ${people === 1 ? "loses" : "lose"} access, you too. Everybody in the team gets an email.`}</li>
+              <li>{`Everyone in the team loses access, including you, and gets an email: ${many(people, "person", "people")}.`}</li>
               <li>
                 Names, labels, settings, notifications and the saved card are deleted. Amounts, tokens and times of
-                requests stay in the ledger under {id}, because the platform has to keep its books.
+                requests stay in the ledger under {id}, because the platform must keep its accounting records.
               </li>
             </ul>
           </ConfirmDeletion>
@@ -67,7 +73,7 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
 
 function givenUp(kind: Account["kind"], amount: bigint): string {
   const what = kind === "builder" ? "credit" : "earnings";
-  if (amount <= 0n) return `There ${kind === "builder" ? "is no credit" : "are no earnings"} left to give up.`;
+  if (amount <= 0n) return `You lose no ${what}: this account has none left.`;
   const how =
     kind === "builder" ? "Use it first, or ask the operator for a refund." : "Wait for the next payout to get them.";
   return `You give up ${exactDollars(amount)} of ${what}. ${how}`;

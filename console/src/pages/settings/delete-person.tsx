@@ -1,4 +1,4 @@
-/** Deleting oneself. Accounts that nobody else owns go first. */
+/** A dialog that deletes the user's own sign-in. Accounts without another owner must be deleted first. */
 import type { Me } from "../../api/types.ts";
 import { useDeletePerson } from "../../data/deletion.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -22,7 +22,7 @@ export function DeletePersonDialog({ me, onClose }: { me: Me["identity"]; onClos
             Your name, email address, password, second factor and settings are deleted, and all your sessions end.
           </li>
           <li>You leave all teams. Accounts that only you own have to be deleted, or given another owner, first.</li>
-          {me.operator && <li>What you did as an operator stays in the audit log with your email address.</li>}
+          {me.operator && <li>Your actions as an operator stay in the audit log with your email address.</li>}
         </ul>
       </ConfirmDeletion>
     </Dialog>

@@ -1,4 +1,4 @@
-/** How this person's numbers, dates and times are written, in the console and in emails. */
+/** The user's locale and time zone for numbers, dates and times in the console and in emails. */
 import type { Me } from "../../api/types.ts";
 import { useSetPreferences } from "../../data/security.ts";
 import { browserLocale, browserZone, LOCALES, localeLabel, momentText, timeZones, zoneName } from "../../locale.ts";
@@ -23,9 +23,8 @@ export function FormatsCard({ of: { locale, time_zone: timeZone } }: { of: Me["i
   return (
     <Card title="Numbers, dates and times">
       <p className="mb-4 max-w-prose text-ink-soft">
-        For the console, for amounts that you type, and for emails to you. Now: {exactDollars(EXAMPLE)} ·{" "}
-        {momentText(Date.now())} · {zoneName(Date.now())}. Billing days and months are in UTC for everybody, and pages
-        say so.
+        Used in the console, for amounts that you type, and in emails to you. Example: {exactDollars(EXAMPLE)} ·{" "}
+        {momentText(Date.now())} · {zoneName(Date.now())}. Billing days and months are always in UTC, and marked so.
       </p>
       <div className="max-w-sm">
         <Form onSubmit={submit} error={set.error} fields={["locale", "time_zone"]}>

@@ -1,4 +1,4 @@
-/** Taking everything along, and going: each account that one owns, and oneself. */
+/** Exports and deletes the user's data: each account that the user owns, and the user's own sign-in. */
 import { type ReactNode, useState } from "react";
 import { addressOf } from "../../api/address.ts";
 import type { Account, Me } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** Changing the password. */
+/** The form that changes the user's password. */
 import { useRef } from "react";
 import { useChangePassword } from "../../data/security.ts";
 import { Button } from "../../ui/button.tsx";

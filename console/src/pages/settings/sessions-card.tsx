@@ -1,4 +1,4 @@
-/** A person's sessions, and ending them remotely. */
+/** The user's sessions on all devices, each with a button that ends it. */
 import { useQuery } from "@tanstack/react-query";
 import type { Session } from "../../api/types.ts";
 import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/security.ts";

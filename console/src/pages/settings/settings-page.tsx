@@ -1,4 +1,4 @@
-/** A person's own settings: accounts, formats, password, two-factor authentication, sessions, and leaving. */
+/** The user's settings: accounts, formats, password, two-factor authentication, sessions, export and deletion. */
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";

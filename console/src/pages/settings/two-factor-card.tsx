@@ -1,4 +1,4 @@
-/** Two-factor authentication: turns it on or off and makes new backup codes. Each action needs the password. */
+/** Turns two-factor authentication on or off, and creates new backup codes. Each action requires the password. */
 import { useState } from "react";
 import { useEndTwoFactor, useNewBackupCodes } from "../../data/security.ts";
 import { Badge } from "../../ui/badge.tsx";

@@ -1,4 +1,7 @@
-/** Setting up two-factor authentication: the password, the app's secret, a first code, the backup codes. */
+/**
+ * The dialog that sets up two-factor authentication: password, the authenticator app's secret, a first code, the backup
+ * codes.
+ */
 import { useState } from "react";
 import { useBeginTwoFactor, useConfirmTwoFactor } from "../../data/security.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";

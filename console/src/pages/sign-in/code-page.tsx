@@ -1,4 +1,4 @@
-/** The second step of a sign-in: a code of the authenticator app, or a backup code. */
+/** The second step of a sign-in: enter a code of the authenticator app, or a backup code. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";

@@ -1,4 +1,4 @@
-/** Requests an email with a link to set a new password. */
+/** Requests an email with a link that sets a new password. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";

@@ -1,11 +1,14 @@
-/** The step after a sign-in: the requested page, the code, or waiting for an email confirmation. */
+/**
+ * Opens the next page after a sign-in: the requested page, the code page, or the page that waits for an email
+ * confirmation.
+ */
 import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
 import { isJoining } from "../../data/joining.ts";
 import { refreshSession } from "../../data/session.ts";
 import { homeOf } from "../../layout/navigation.ts";
 
-/** Resolves when the next page is loaded, so that the button stays busy until then. */
+/** The returned function resolves when the next page is loaded, so that the button stays busy until then. */
 export function useGoOn(next: string | undefined): (status: SignInStatus) => Promise<void> {
   const navigate = useNavigate();
   return async (status) => {
@@ -14,12 +17,12 @@ export function useGoOn(next: string | undefined): (status: SignInStatus) => Pro
     }
     if (status !== "signed_in") return;
     const me = await refreshSession();
-    // A user who followed an invitation and had to confirm an address returns to the invitation.
+    // A user who opened an invitation and had to confirm an email address returns to the invitation.
     if (me !== null) await navigate({ to: next ?? (isJoining() ? "/join" : homeOf(me)) });
   };
 }
 
-/** An emailed link has its token after the `#`, which servers do not see. */
+/** The token of an emailed link. It is after the `#`, which browsers do not send to servers. */
 export function tokenOfAddress(): string {
   return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 }

@@ -1,4 +1,4 @@
-/** Sign-in with an identity provider. */
+/** Buttons that sign in with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import { call } from "../../api/client.ts";
@@ -19,7 +19,7 @@ const SENTENCES: Record<OpenIdRefusal, string> = {
   failed: "The provider sent an invalid response. Try again. If it keeps happening, contact the platform's operators.",
 };
 
-/** The problem of a sign-in at a provider, from the address to which it returned. */
+/** A message about a failed sign-in at a provider, from the outcome in the URL to which the provider returned. */
 export function providerProblem(outcome: string | undefined): string | undefined {
   return outcome === undefined ? undefined : (SENTENCES[outcome as OpenIdRefusal] ?? SENTENCES.failed);
 }

@@ -1,4 +1,4 @@
-/** Sets a new password, from the link in an email. */
+/** The page behind an emailed link that sets a new password. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** Sign-in with email and password, or with a provider. */
+/** Sign-in with email and password, or with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";

@@ -1,4 +1,4 @@
-/** Signing up. */
+/** The form that creates a new sign-in with email and password. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";

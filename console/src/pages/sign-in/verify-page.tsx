@@ -1,4 +1,7 @@
-/** Confirms an email address, from the link in an email. It needs a click, because mail programs follow links automatically. */
+/**
+ * The page behind an emailed link that confirms an email address. It requires a click, because mail programs follow
+ * links automatically.
+ */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** A team's changes, newest first. */
+/** The history of changes to a team, newest first. */
 import { useState } from "react";
 import type { TeamEvent } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";

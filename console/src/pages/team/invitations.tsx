@@ -1,4 +1,4 @@
-/** Invitations that were not accepted yet. */
+/** Invitations that have not been accepted yet. */
 import type { Account, Invitation } from "../../api/types.ts";
 import { useWithdraw } from "../../data/team.ts";
 import { Badge } from "../../ui/badge.tsx";

@@ -1,4 +1,4 @@
-/** Invites a person. If the platform sends no email, the link is shown here once. */
+/** A dialog that invites a person. If the platform cannot send email, it shows the link once. */
 import { useState } from "react";
 import type { Account, Role } from "../../api/types.ts";
 import { useInvite } from "../../data/team.ts";

@@ -1,4 +1,4 @@
-/** A team's members, with actions for owners, and leaving the team. */
+/** A team's members, with actions for owners and a button to leave the team. */
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Account, TeamMember } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** A choice of roles with their meanings. */
+/** Radio buttons for roles, each with an explanation. */
 import type { AccountKind, Role } from "../../api/types.ts";
 import { meaningOf, ROLES } from "../../team/roles.ts";
 import { classes } from "../../ui/classes.ts";

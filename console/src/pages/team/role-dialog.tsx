@@ -1,4 +1,7 @@
-/** Changes a member's role. Owners are invited instead, because they must accept liability for the account's debts. */
+/**
+ * A dialog that changes a member's role. A member cannot become an owner here: new owners are invited, because they
+ * must accept liability for the account's debts.
+ */
 import { useState } from "react";
 import type { Account, Role, TeamMember } from "../../api/types.ts";
 import { useChangeRole, useInvite } from "../../data/team.ts";

@@ -1,4 +1,4 @@
-/** An account's members with roles, open invitations and changes. */
+/** An account's members with roles, open invitations and the history of changes. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Account, AccountKind } from "../../api/types.ts";
@@ -20,7 +20,7 @@ export const HostTeamPage = () => <TeamOf kind="host" />;
 
 function TeamOf({ kind }: { kind: AccountKind }) {
   const account = useActing(kind);
-  // The route has ensured that there is an account; it is missing for a moment when the user is removed.
+  // The route requires an account. It is undefined only briefly, when the user is removed from it.
   return account === undefined ? null : <TeamPage account={account} />;
 }
 

@@ -1,19 +1,19 @@
-/** Parts of a whole, largest first: each with a name, its number, and a bar behind them. */
+/** A list of parts of a whole, largest first: each has a name, a number and a bar behind them. */
 import type { ReactNode } from "react";
 
 export interface BarItem {
   key: string;
   name: ReactNode;
-  /** Only for the length of the bar. */
+  /** The part's value; it determines only the length of the bar. */
   value: number;
-  /** The number as shown. */
+  /** The number, formatted for display. */
   text: ReactNode;
 }
 
 interface Props {
   label: string;
   items: BarItem[];
-  /** A colour of the theme, 1 to 7. */
+  /** The number of a theme color, from 1 to 7. */
   colour?: number;
 }
 

@@ -1,37 +1,37 @@
 /** The types of a chart's data. */
 export interface Series {
-  /** The name is also the key of its values. */
+  /** The series' name, which is also the key of its values. */
   name: string;
-  /** A colour of the theme, 1 to 7. */
+  /** The number of a theme color, from 1 to 7. */
   colour: number;
 }
 
 export interface ChartRow {
   /** The full label, which is unique among the rows. */
   label: string;
-  /** The row's time or start in milliseconds; rows are sorted by it. */
+  /** The row's time, or the start of its period, in milliseconds. Rows are sorted by it. */
   at: number;
-  /** Values by series; a missing value is zero in bars and a gap in lines. */
+  /** Values by series name. A missing value is zero in bars and a gap in lines. */
   values: Record<string, number>;
-  /** The exact values as text, if numbers are only precise enough for the height of a bar. */
+  /** The exact values as text. Set if the numbers are rounded and serve only for the height of a bar. */
   texts?: Record<string, string>;
 }
 
-/** The previous period of the same length, drawn behind the rows for comparison. */
+/** The previous period of the same length, drawn behind the current rows for comparison. */
 export interface Before {
-  /** For example "the 7 days before". */
+  /** The previous period in words, for example "the 7 days before". */
   words: string;
   on: boolean;
   turn: (on: boolean) => void;
-  /** Undefined until loaded. */
+  /** The rows of the previous period; undefined until loaded. */
   rows: ChartRow[] | undefined;
   error?: unknown;
 }
 
-/** Colours are assigned in order; the seventh is for the combined rest. */
+/** Colors are assigned in order. All series from the seventh on share the last color. */
 export const colourOf = (place: number): number => Math.min(place, 6) + 1;
 
-/** The default height of a chart. */
+/** The default height of a chart in pixels. */
 export const HEIGHT = 240;
 
 export type Kind = "bars" | "lines";
@@ -42,11 +42,11 @@ export interface ChartProps {
   series: Series[];
   rows: ChartRow[];
   kind?: Kind;
-  /** Formats a value: on the axis, with the step between marks, and for rows without texts of their own. */
+  /** Formats a value. On the axis, `step` is the distance between marks. Rows with `texts` do not use it. */
   format: (value: number, step?: number) => string;
   /** The unit of the values, for saved files: "USD", "ms". */
   unit: string;
-  /** Values are counts, so there are no marks between whole numbers. */
+  /** Whether values are counts, so that the axis has marks only at whole numbers. */
   whole?: boolean;
   height?: number;
   /** False if the values of a row's bars do not add up, such as shares. */
@@ -54,18 +54,18 @@ export interface ChartProps {
   before?: Before;
 }
 
-/** The data of a chart's drawing. */
+/** The input for drawing a chart. */
 export interface Drawn extends Pick<ChartProps, "series" | "rows" | "format"> {
   kind: Kind;
   whole: boolean;
   height: number;
   /** The names of hidden series. */
   hidden: ReadonlySet<string>;
-  /** The previous period, row by row. */
+  /** The rows of the previous period, in the order of the current rows. */
   earlier: ChartRow[] | undefined;
 }
 
-/** The sum of a row's bars; lines have no sum. */
+/** The sum of a row's visible bars. Lines have no sum. */
 export function totalOf({ values }: ChartRow, hidden: ReadonlySet<string>): number {
   let total = 0;
   for (const name in values) if (!hidden.has(name)) total += values[name] as number;

@@ -1,6 +1,6 @@
 /**
  * The console's chart: bars or lines over time. Users can zoom with mouse or keyboard, compare with the previous
- * period, save CSV or SVG, and hide series. A description and a table contain everything that is drawn.
+ * period, save CSV or SVG, and hide series. A description and a table contain the same data for screen readers.
  */
 import { useId, useMemo, useRef, useState } from "react";
 import { saveText } from "../../save-text.ts";
@@ -100,7 +100,7 @@ export function Chart(props: ChartProps) {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The names of the hidden series. */
+/** The names of the series that the user has hidden, and a function that toggles one. */
 function useHidden(): [ReadonlySet<string>, (name: string) => void] {
   const [hidden, setHidden] = useState(NONE);
   const toggle = (name: string): void =>
@@ -108,7 +108,7 @@ function useHidden(): [ReadonlySet<string>, (name: string) => void] {
   return [hidden, toggle];
 }
 
-/** A chart of other data, such as another range, starts without a zoom. */
+/** The zoom belongs to one chart title. A chart with another title, such as another range, starts without a zoom. */
 function useZoom({ title, rows }: Pick<ChartProps, "title" | "rows">) {
   const [kept, setKept] = useState<{ title: string; zoom: Zoom | undefined }>();
   const moments = useMemo(() => rows.map(({ at }) => at), [rows]);

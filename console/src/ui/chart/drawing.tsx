@@ -1,6 +1,6 @@
 /**
- * Draws a chart as SVG in the theme's colours; docs/decisions/charts.md explains why it is hand-written. The part that
- * does not follow the pointer (`Still`) is drawn again only when rows, series or size change.
+ * Draws a chart as SVG in the theme's colors; docs/decisions/charts.md explains why this is hand-written. The static
+ * part (`Still`) is drawn again only when rows, series or size change, not when the pointer moves.
  */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type Drawn, type Kind, totalOf } from "./chart-data.ts";
@@ -12,15 +12,15 @@ import { timeTicks, valueTicks } from "./ticks.ts";
 import type { View, Zoom } from "./zoom.ts";
 
 const TOP = 8;
-/** Half the width of a mark such as "Nov 16". */
+/** The right margin: half the width of an axis label such as "Nov 16". */
 const RIGHT = 24;
-/** The height of the marks below the axis. */
+/** The height of the labels below the axis. */
 const BOTTOM = 30;
 const AXIS_GAP = 14;
-/** The approximate width of a character in the ticks' font. */
+/** The approximate width of a character in the font of axis labels, in pixels. */
 const CHARACTER_WIDTH = 6.5;
 const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
-/** The width that a mark below the axis needs. */
+/** The minimum width of a label below the axis, in pixels. */
 const MARK_WIDTH = 72;
 
 interface Props extends Drawn {
@@ -28,7 +28,7 @@ interface Props extends Drawn {
   adds: boolean;
   describedBy: string;
   beforeWords: string | undefined;
-  /** The times of all rows; `rows` contains only the visible ones. */
+  /** The times of all rows. `rows` contains only those that the zoom shows. */
   moments: number[];
   view: View;
   onZoom: (zoom: Zoom | undefined) => void;
@@ -49,7 +49,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
           role="application"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: keys read its values and zoom
           tabIndex={0}
-          aria-label={`${title}. Arrow keys read its values, plus and minus zoom, 0 shows everything.`}
+          aria-label={`${title}. Use the arrow keys to read values, plus and minus to zoom, and 0 to show everything.`}
           aria-describedby={describedBy}
           width={width}
           height={height}
@@ -73,7 +73,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
   );
 }
 
-/** The positions of the plot's parts, and the marks on its axis. */
+/** Computes the plot area and the marks of its axes. */
 function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }: Drawn, width: number) {
   return useMemo(() => {
     const ticks = valueTicks(mostOf({ series, rows, earlier, kind, hidden }), { whole });
@@ -83,7 +83,7 @@ function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }:
   }, [series, rows, earlier, kind, format, whole, height, hidden, width]);
 }
 
-/** The largest drawn value. */
+/** The largest value that is drawn, from both periods. */
 function mostOf({
   series,
   rows,
@@ -99,7 +99,7 @@ function mostOf({
   return most;
 }
 
-/** Measured before the first frame is drawn, and whenever it changes. */
+/** The element's width, measured before the first frame is drawn and after each change. */
 function useWidth(of: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -119,7 +119,7 @@ interface CursorProps {
   kind: Kind;
   middles: number[];
   at: number | undefined;
-  /** The row where a drag began. */
+  /** The index of the row where a drag began. */
   dragged: number | undefined;
 }
 

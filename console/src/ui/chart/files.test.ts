@@ -9,7 +9,7 @@ const series = [
   { name: "=2+3, a key", colour: 2 },
 ];
 
-test("a CSV file has full values, UTC times and the unit", () => {
+test("writes full values, UTC times and the unit to a CSV file", () => {
   const rows = [
     { label: "Nov 15 UTC", at, values: { "tiny-3b": 0.000004 }, texts: { "tiny-3b": "$1,000.00000432" } },
     { label: "Nov 16 UTC", at: at + DAY, values: { "tiny-3b": 2, "=2+3, a key": 3.5 } },
@@ -22,7 +22,7 @@ test("a CSV file has full values, UTC times and the unit", () => {
   ]);
 });
 
-test("a CSV file has the previous period beside the current one", () => {
+test("writes the previous period's columns beside the current ones", () => {
   const row = (moment: number, value: number) => ({ label: "", at: moment, values: { "tiny-3b": value } });
   const text = csvOf({
     unit: "ms",
@@ -37,7 +37,7 @@ test("a CSV file has the previous period beside the current one", () => {
   ]);
 });
 
-test("a picture has fixed colours instead of theme names, and escapes names", () => {
+test("writes fixed colors to an SVG file instead of theme names, and escapes names", () => {
   const text = pictureOf({
     title: "Spend <by> key",
     drawing: '<path d="M0,0" fill="var(--chart-1)"/>',
@@ -57,6 +57,6 @@ test("a picture has fixed colours instead of theme names, and escapes names", ()
   assert.match(text, /y="154">a &amp; b.*y="174">a name/, "the legend goes on in a second line");
 });
 
-test("a file has the chart's name", () => {
+test("names a file after the chart", () => {
   assert.equal(fileNameOf("First token, p95 in the last 7 days"), "first-token-p95-in-the-last-7-days");
 });

@@ -1,4 +1,4 @@
-/** Saves a chart: its values as CSV, its drawing as SVG. Loaded on first use. */
+/** Saves a chart: its values as CSV, or its drawing as SVG. Loaded on first use. */
 import { plainNumber } from "../../locale.ts";
 import type { ChartRow, Series } from "./chart-data.ts";
 
@@ -9,7 +9,7 @@ export interface Values {
   before?: { words: string; rows: ChartRow[] } | undefined;
 }
 
-/** One line per visible row: its UTC time, each series, and then those of the previous period. */
+/** One line per visible row: the UTC time, each series, and each series in the previous period. */
 export function csvOf({ unit, series, rows, before }: Values): string {
   const names = series.map(({ name }) => name);
   const header = [
@@ -29,7 +29,7 @@ function cellsOf(row: ChartRow | undefined, names: string[]): string[] {
   return [new Date(row.at).toISOString(), ...names.map((name) => numberText(row, name))];
 }
 
-/** The exact text of a value, because amounts have more digits than a number holds. */
+/** The exact text of a value, because an amount can have more digits than a floating-point number. */
 function numberText({ values, texts }: ChartRow, name: string): string {
   const text = texts?.[name] === undefined ? undefined : plainNumber(texts[name]);
   if (text !== undefined && /^-?\d+(\.\d+)?$/.test(text)) return text;
@@ -37,7 +37,7 @@ function numberText({ values, texts }: ChartRow, name: string): string {
 }
 
 /**
- * Names are typed by users: prevents spreadsheets from reading them as formulas, with the gateway's own rule
+ * Escapes names, which users type, so that spreadsheets do not run them as formulas. Same rule as in the gateway
  * (`base/csv.ts`).
  */
 function cellText(text: string): string {
@@ -52,9 +52,9 @@ export interface Picture {
   width: number;
   height: number;
   legend: { name: string; colour: string }[];
-  /** The text below the drawing: the time zone. */
+  /** The note below the drawing, which names the time zone. */
   note: string;
-  /** Returns the current value of a theme colour: `#16171d` for `--ink`. */
+  /** Returns the current value of a theme color: `#16171d` for `--ink`. */
   colourOf: (name: string) => string;
 }
 
@@ -64,7 +64,7 @@ const MARGIN = 12;
 const CHARACTER_WIDTH = 6.6;
 const FONT = "ui-sans-serif, system-ui, sans-serif";
 
-/** A self-contained picture: with title, legend and note, and with the current colours of the theme. */
+/** A self-contained SVG file with title, legend and note, in the theme's current colors. */
 export function pictureOf({ title, drawing, width, height, legend, note, colourOf }: Picture): string {
   const full = width + 2 * MARGIN;
   const places = legendPlaces(legend, width);
@@ -94,11 +94,11 @@ function legendPlaces(legend: Picture["legend"], width: number): { x: number; li
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => ESCAPES[sign] as string);
 
-/** The colour in the page's current theme. */
+/** The current value of a theme color on the page. */
 export const themeColour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** For example "spend-in-the-last-7-days-by-model". */
+/** The file name for a chart title, for example "spend-in-the-last-7-days-by-model". */
 export const fileNameOf = (title: string): string =>
   title
     .toLowerCase()

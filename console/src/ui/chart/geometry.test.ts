@@ -4,7 +4,7 @@ import { barPaths, levelOf, lineOfValues, middlesOf, nearest, type Plot, stepPat
 
 const plot: Plot = { left: 10, top: 0, width: 100, height: 50, most: 10 };
 
-test("centres bars in their slots, draws lines edge to edge, and centres a single row", () => {
+test("centers bars in their slots, draws lines from edge to edge, and centers a single row", () => {
   assert.deepEqual(middlesOf(plot, 2, "bars"), [35, 85]);
   assert.deepEqual(middlesOf(plot, 3, "lines"), [10, 60, 110]);
   assert.deepEqual(middlesOf(plot, 1, "lines"), [60]);
@@ -19,7 +19,7 @@ test("puts zero at the bottom and the largest mark at the top", () => {
   );
 });
 
-test("stacks series, and draws nothing for no data", () => {
+test("stacks series, and draws nothing without data", () => {
   const [below, above] = barPaths(plot, [
     [4, 6],
     [0, 5],
@@ -35,7 +35,7 @@ test("breaks a line at a gap, and draws isolated values as points", () => {
   assert.deepEqual(lonely, [{ x: 85, y: 40 }]);
 });
 
-test("reduces a line to its pixels, keeping its ends and extremes", () => {
+test("reduces a line to one set of points per pixel, keeping its ends and extremes", () => {
   const values = Array.from({ length: 1000 }, (_, i) => (i === 503 ? 10 : i === 507 ? 0 : 5));
   const { stroke } = lineOfValues(plot, values);
   const levels = stroke.split(/[ML]/).flatMap((point) => (point === "" ? [] : [Number(point.split(",")[1])]));
@@ -47,7 +47,7 @@ test("reduces a line to its pixels, keeping its ends and extremes", () => {
   );
 });
 
-test("shows the previous period as a step per row, with gaps", () => {
+test("draws the previous period as a step per row, with gaps", () => {
   assert.equal(stepPath(plot, [10, 5]), "M10,0H60V25H110");
   assert.equal(stepPath(plot, [undefined, 5]), "M60,25H110");
 });

@@ -1,7 +1,7 @@
-/** Computes the positions of a chart's parts in pixels. Pure. */
+/** Computes the positions of a chart's elements in pixels. Pure. */
 import type { Kind } from "./chart-data.ts";
 
-/** The area between the axes. */
+/** The area between the axes, where values are drawn. */
 export interface Plot {
   left: number;
   top: number;
@@ -14,10 +14,10 @@ export interface Plot {
 const BAR_SHARE = 0.8;
 const BAR_WIDTH_MAX = 36;
 
-/** The width of each row. */
+/** The width available for each row. */
 export const roomOf = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
 
-/** The middle of each row: bars are centred in their slots, lines go from edge to edge. */
+/** The horizontal middle of each row. Bars are centered in their slots; lines run from edge to edge. */
 export function middlesOf(plot: Plot, rows: number, kind: Kind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
@@ -26,7 +26,7 @@ export function middlesOf(plot: Plot, rows: number, kind: Kind): number[] {
   );
 }
 
-/** The index of the row nearest to a point. */
+/** The index of the row nearest to a horizontal position. */
 export function nearest(middles: number[], x: number): number {
   let best = 0;
   for (const [row, middle] of middles.entries()) {
@@ -38,7 +38,7 @@ export function nearest(middles: number[], x: number): number {
 export const levelOf = ({ top, height, most }: Plot, value: number): number =>
   tidy(top + height - (Math.max(0, value) / most) * height);
 
-/** One stacked path per series, because a path costs a browser less than separate bars. */
+/** One path per stacked series, because browsers draw one path faster than many bars. */
 export function barPaths(plot: Plot, rows: number[][]): string[] {
   const middles = middlesOf(plot, rows.length, "bars");
   const width = tidy(Math.min(BAR_WIDTH_MAX, roomOf(plot, rows.length) * BAR_SHARE));
@@ -62,10 +62,10 @@ interface Point {
 }
 
 interface Line {
-  /** The line itself, and the area below it. */
+  /** The path of the line, and the path of the area below it. */
   stroke: string;
   area: string;
-  /** Single values between two gaps, drawn as points. */
+  /** Isolated values between two gaps, drawn as points. */
   lonely: Point[];
 }
 
@@ -93,7 +93,7 @@ export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
   return line;
 }
 
-/** Keeps only the first, highest, lowest and last point of each column of pixels. */
+/** Reduces points to the first, highest, lowest and last one of each pixel column. */
 function thinned(points: Point[]): Point[] {
   const columns = Map.groupBy(points, ({ x }) => Math.floor(x));
   return [...columns.values()].flatMap((column) => {
@@ -103,7 +103,7 @@ function thinned(points: Point[]): Point[] {
   });
 }
 
-/** The upper edge of bars as a step per row, with gaps for missing values. */
+/** The upper edge of the previous period's bars: a step per row, with gaps for missing values. */
 export function stepPath(plot: Plot, values: (number | undefined)[]): string {
   const room = roomOf(plot, values.length);
   return values

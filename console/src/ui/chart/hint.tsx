@@ -12,7 +12,7 @@ interface Props extends Pick<ChartProps, "series" | "format"> {
   width: number;
 }
 
-/** Placed on the side with more room; lists the top of a stack first. */
+/** The tooltip is on the side with more space. It lists series from the top of the stack down. */
 export function Hint({ row, series, kind, adds, format, hidden, before, beforeWords, x, width }: Props) {
   const { label, values, texts } = row;
   const isShown = (value: number | undefined): value is number =>

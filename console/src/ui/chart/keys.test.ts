@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actOf } from "./keys.ts";
 
-test("arrow, page and end keys move along the rows and stop at both ends", () => {
+test("moves along the rows with arrow, page, home and end keys, and stops at both ends", () => {
   const places = (key: string): unknown[] => [0, 5, 29].map((at) => actOf(key, at, 29));
   assert.deepEqual(places("ArrowLeft"), [{ move: 0 }, { move: 4 }, { move: 28 }]);
   assert.deepEqual(places("ArrowRight"), [{ move: 1 }, { move: 6 }, { move: 29 }]);
@@ -11,7 +11,7 @@ test("arrow, page and end keys move along the rows and stop at both ends", () =>
   assert.deepEqual(places("End"), [{ move: 29 }, { move: 29 }, { move: 29 }]);
 });
 
-test("plus, minus and zero zoom, and other keys do nothing", () => {
+test("zooms with plus, minus and zero, and ignores other keys", () => {
   assert.deepEqual(
     ["+", "=", "-", "0"].map((key) => actOf(key, 3, 9)),
     [{ zoom: "in" }, { zoom: "in" }, { zoom: "out" }, { zoom: "reset" }],

@@ -1,7 +1,7 @@
 /** The keyboard controls of a chart. Pure. */
 type Act = { move: number } | { zoom: "in" | "out" | "reset" };
 
-/** Returns the action of a key. `at`: the current row; `last`: the index of the last row. */
+/** Returns the action for a key. `at`: the index of the current row; `last`: that of the last row. */
 export function actOf(key: string, at: number, last: number): Act | undefined {
   const to = (place: number): Act => ({ move: Math.min(Math.max(0, place), last) });
   switch (key) {

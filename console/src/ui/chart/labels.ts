@@ -1,4 +1,4 @@
-/** Formats a chart's values and rows. */
+/** Formats values and times for a chart's labels. */
 import {
   countText,
   decimalText,
@@ -13,10 +13,10 @@ import { areDays } from "./ticks.ts";
 
 const MONEY_PLACES_MAX = 12;
 
-/** The number of significant digits of a single small amount: "$0.0123"; amounts from a dollar on have cents. */
+/** The number of significant digits of an amount below $1: "$0.0123". Amounts from $1 on have two decimals. */
 const DIGITS = 3;
 
-/** Dollars with the decimals that the axis's step needs: "$0.10" for steps of $0.05. */
+/** Formats dollars with as many decimals as the axis's step needs: "$0.10" for steps of $0.05. */
 export function moneyTick(dollars: number, step?: number): string {
   const places = step === undefined ? placesOfOne(dollars) : step >= 1 ? 0 : placesOf(step);
   return `$${fixedText(dollars, places)}`;
@@ -34,31 +34,33 @@ function placesOfOne(dollars: number): number {
   );
 }
 
-/** The change against the previous period: "+4.7 %", "−12 %". */
+/** The change from the previous period: "+4.7 %", "−12 %". */
 export function changeText(share: number): string {
   const size = Math.abs(share) * 100;
   return `${share < 0 ? "−" : "+"}${size < 10 ? decimalText(size) : countText(size)} %`;
 }
 
-/** The time zone of the axis. */
+/** The name of the time zone that the axis uses. */
 export function zoneText(moments: number[]): string {
   if (areDays(moments)) return "Days in UTC";
   return `Times in ${zoneName(moments.at(-1) ?? 0)}`;
 }
 
-/** From this step on, a time axis counts in seconds. */
+/** From this step on, labels of a duration axis are in seconds. */
 const SECONDS_FROM_MS = 500;
 
-/** Milliseconds on an axis, with one unit for all marks: "0 s", "0.5 s", "1 s". Without a step as usual: "1.24 s". */
+/** Formats milliseconds. On an axis, all labels have the same unit: "0 s", "0.5 s", "1 s". Without a step: "1.24 s". */
 export function spanTick(ms: number, step?: number): string {
   if (step === undefined) return span(ms);
   return step < SECONDS_FROM_MS ? `${countText(ms)} ms` : `${decimalText(ms / 1000)} s`;
 }
 
-/** A local time such as "Nov 15, 06:30". */
+/** A local date and time such as "Nov 15, 06:30". */
 export const momentTick = (at: number): string => `${monthDayText(at)}, ${minuteText(at)}`;
 
-/** The label of a bucket of sums: `2026-11-15T06:00:00Z`, `2026-11-15`, or a time. Days are in UTC, like the sums. */
+/**
+ * The label of a usage bucket: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. Days are in UTC, like the sums.
+ */
 export function bucketTick(by: "hour" | "day", bucket: string | number): string {
   const at = new Date(bucket);
   return by === "hour" ? momentTick(at.getTime()) : `${utcMonthDayText(at)} UTC`;

@@ -1,16 +1,16 @@
-/** The legend: each series is a switch that hides it, and another switch compares with the previous period. */
+/** The legend: a click on a series hides it, and a switch compares with the previous period. */
 import { sentenceOf } from "../../api/fault.ts";
 import { classes } from "../classes.ts";
 import { type Before, type ChartProps, type ChartRow, totalOf } from "./chart-data.ts";
 import { changeText } from "./labels.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
-  /** Whether the values have a sum. */
+  /** Whether the values of a row add up to a sum. */
   adds: boolean;
   hidden: ReadonlySet<string>;
   onToggle: (name: string) => void;
   before: Before | undefined;
-  /** The visible rows of both periods. */
+  /** The visible rows of the current and the previous period. */
   rows: ChartRow[];
   earlier: ChartRow[] | undefined;
 }
@@ -60,7 +60,7 @@ const Entry = ({ name, colour, off }: { name: string; colour: number; off: boole
 
 type FoundProps = Omit<Props, "series" | "onToggle" | "before"> & { before: Before };
 
-/** The sums of the visible bars of both periods. */
+/** The sums of the visible bars: the previous period's, and the current one's change. */
 function Found({ before: { rows: known, error }, adds, format, hidden, rows, earlier }: FoundProps) {
   if (error != null) return <span className="text-bad">: {sentenceOf(error)}</span>;
   if (known === undefined) return ": loading…";
@@ -70,7 +70,7 @@ function Found({ before: { rows: known, error }, adds, format, hidden, rows, ear
   return `: ${format(then)}${then === 0 ? "" : `, now ${changeText(now / then - 1)}`}`;
 }
 
-/** Complete class names, so that the style sheet contains them. */
+/** Written out in full, because Tailwind generates only class names that occur in the source. */
 const SWATCH: Record<number, string> = {
   1: "bg-chart-1",
   2: "bg-chart-2",

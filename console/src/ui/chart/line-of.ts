@@ -1,7 +1,7 @@
 /** The points of a sparkline, with zero at the bottom and the largest value at the top. Pure. */
 export function lineOf(values: number[], width: number, height: number): string {
   const most = Math.max(0, ...values);
-  // A single value becomes a level line.
+  // A single value becomes a horizontal line.
   const points = values.length === 1 ? [...values, ...values] : values;
   return points
     .map((value, i) => {

@@ -1,4 +1,4 @@
-/** Percentiles over time as the lines of a chart: p50, p95 and p99, with gaps where nothing was measured. Pure. */
+/** Converts percentiles over time to chart lines: p50, p95 and p99, with gaps for times without measurements. Pure. */
 import type { ChartProps } from "./chart-data.ts";
 import { bucketTick, spanTick } from "./labels.ts";
 import { areDays } from "./ticks.ts";
@@ -11,7 +11,7 @@ const LINES = [
 
 export type Percentiles = { [Name in (typeof LINES)[number]["name"]]: number | null };
 
-/** One entry per time, oldest first; `at` is in milliseconds. `format` formats a value; the default is milliseconds. */
+/** One entry per time, oldest first. `at` is in milliseconds. `format` formats a value, as milliseconds by default. */
 export function percentileLines(
   points: (Percentiles & { at: number })[],
 ): Pick<ChartProps, "series" | "rows" | "format" | "unit"> {

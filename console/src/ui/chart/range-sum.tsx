@@ -1,4 +1,4 @@
-/** A chart's total in its heading: "$4.20 in the last 7 days". */
+/** The total in a chart's heading: "$4.20 in the last 7 days". */
 import type { ReactNode } from "react";
 import { RANGE_WORDS, type TimeRange } from "../../time-range.ts";
 

@@ -1,14 +1,14 @@
-/** Selects rows and zooms with the pointer and the keyboard. */
+/** A hook that selects rows and zooms, with the pointer and the keyboard. */
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { nearest } from "./geometry.ts";
 import { actOf } from "./keys.ts";
 import { moved, scaled, type View, type Zoom, zoomOn } from "./zoom.ts";
 
 interface Parts {
-  /** The times of all rows, including hidden ones. */
+  /** The times of all rows, including those outside the zoom. */
   moments: number[];
   view: View;
-  /** The middles of the visible rows. */
+  /** The horizontal middles of the visible rows. */
   middles: number[];
   onZoom: (zoom: Zoom | undefined) => void;
 }
@@ -18,7 +18,7 @@ type Pointing = PointerEvent<SVGSVGElement>;
 export function useReading({ moments, view, middles, onZoom }: Parts) {
   const [atMs, setAtMs] = useState<number>();
   const [dragMs, setDragMs] = useState<number>();
-  /** The index among the visible rows. */
+  /** The index of a time among the visible rows. */
   const placeOf = (ms: number | undefined): number | undefined => {
     const place = ms === undefined ? -1 : moments.indexOf(ms);
     return place < view.first || place > view.last ? undefined : place - view.first;
@@ -27,7 +27,7 @@ export function useReading({ moments, view, middles, onZoom }: Parts) {
   const pointedAt = ({ clientX, currentTarget }: Pointing): number | undefined =>
     moments[view.first + nearest(middles, clientX - currentTarget.getBoundingClientRect().left)];
   const turn = (event: KeyboardEvent): void => {
-    // With a modifier, the key belongs to the browser, which zooms the whole page.
+    // Keys with a modifier are left to the browser, for example for zooming the page.
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const here = view.first + (at ?? 0);
     const act = actOf(event.key, here, moments.length - 1);
@@ -47,7 +47,7 @@ export function useReading({ moments, view, middles, onZoom }: Parts) {
       onPointerMove: (event: Pointing) => setAtMs(pointedAt(event)),
       onPointerDown(event: Pointing): void {
         setAtMs(pointedAt(event));
-        // A moving finger only shows values; zooming is in the chart's menu.
+        // On touch screens, dragging only shows values. Zooming is in the chart's menu.
         if (event.pointerType === "touch" || event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
         setDragMs(pointedAt(event));

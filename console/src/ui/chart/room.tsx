@@ -1,8 +1,8 @@
-/** A placeholder of a chart's size while its data loads, so that the page does not move. */
+/** A placeholder of a chart's size while its data loads, so that content below does not move. */
 import { Skeleton } from "../states.tsx";
 import { HEIGHT } from "./chart-data.ts";
 
-/** The height of the legend and the controls beside it. */
+/** The height of the legend and the controls, in pixels. */
 const FOOT = 36;
 
 export const ChartRoom = ({ height = HEIGHT }: { height?: number }) => (

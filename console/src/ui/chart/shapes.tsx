@@ -1,4 +1,4 @@
-/** Stacked bars or lines, with those of the previous period behind them. */
+/** The chart's stacked bars or lines, with those of the previous period behind them. */
 import { type Drawn, totalOf } from "./chart-data.ts";
 import { barPaths, lineOfValues, type Plot, stepPath } from "./geometry.ts";
 

@@ -2,11 +2,11 @@
 import { lineOf } from "./line-of.ts";
 
 interface Props {
-  /** The description: "Spend by day, this month". */
+  /** The description for screen readers: "Spend by day, this month". */
   label: string;
-  /** Oldest first. */
+  /** The values, oldest first. */
   values: number[];
-  /** A colour of the theme, 1 to 7. */
+  /** The number of a theme color, from 1 to 7. */
   colour?: number;
 }
 

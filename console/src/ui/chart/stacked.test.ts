@@ -24,7 +24,7 @@ test("has a bar for every bucket, including empty ones", () => {
   );
 });
 
-test("names the largest parts and combines the rest", () => {
+test("names the largest parts and combines the others", () => {
   const amounts = Array.from({ length: 8 }, (_, i) => ({
     bucket: "2026-11-16",
     part: `p${i}`,
@@ -39,7 +39,7 @@ test("names the largest parts and combines the rest", () => {
   assert.equal(rows[0]?.texts?.Others, "$6.00");
 });
 
-test("labels add up and have equal decimals", () => {
+test("labels bars with amounts that add up and have equal decimals", () => {
   const { rows } = stacked({
     ...plain,
     amounts: [
@@ -57,7 +57,7 @@ test("labels add up and have equal decimals", () => {
   );
 });
 
-test("uses the same names for the previous period, with its other parts among the others", () => {
+test("uses the same names for the previous period, and combines its other parts", () => {
   const { rows, earlier } = stacked({
     ...plain,
     amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],

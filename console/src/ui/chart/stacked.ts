@@ -1,7 +1,4 @@
-/**
- * Converts sums of money to stacked bars: every hour or day of a range, with the largest parts by name and the others
- * combined.
- */
+/** Converts amounts to stacked bars: one bar per hour or day, with the largest parts named and the others combined. */
 import { chartDollars, columnDollars, placesOf } from "../../money.ts";
 import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
 
@@ -16,14 +13,14 @@ interface Amount {
 
 interface Period {
   amounts: Amount[];
-  /** Every bucket in order: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
+  /** The name of every bucket in order: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
   buckets: string[];
 }
 
 interface StackedParts extends Period {
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
-  /** The previous period, with the same names. */
+  /** The previous period, whose bars use the same names. */
   before?: Period | undefined;
 }
 
@@ -37,7 +34,7 @@ export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow
   return {
     series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : colourOf(place) })),
     rows: rowsOf(parts, { names, seriesOf, labelOf }),
-    // Parts that only the previous period has are combined as others.
+    // Parts that occur only in the previous period are combined as others.
     earlier: before && rowsOf(before, { names: [...new Set([...names, OTHERS])], seriesOf, labelOf }),
   };
 }

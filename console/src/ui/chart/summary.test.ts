@@ -13,7 +13,7 @@ const series = [
 ];
 const format = (value: number): string => `$${value}`;
 
-test("describes bars by their sum and highest value", () => {
+test("describes bars by their sum and their highest value", () => {
   assert.equal(
     summaryOf({ kind: "bars", format, series, rows }),
     "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in total, at most $3 at Nov 15 UTC. b: $5 in total, at most $4 at Nov 14 UTC. " +
@@ -21,12 +21,12 @@ test("describes bars by their sum and highest value", () => {
   );
 });
 
-test("counts only the shown series", () => {
+test("includes only visible series", () => {
   const shown = summaryOf({ kind: "bars", format, series: series.slice(0, 1), rows });
   assert.equal(shown, "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in total, at most $3 at Nov 15 UTC.");
 });
 
-test("describes lines by their lowest, highest and last value without gaps", () => {
+test("describes lines by their lowest, highest and last value, skipping gaps", () => {
   assert.equal(
     summaryOf({ kind: "lines", format, series: series.slice(1), rows }),
     "3 values, Nov 14 UTC to Nov 16 UTC. b: $1 at Nov 16 UTC to $4 at Nov 14 UTC, last $1.",

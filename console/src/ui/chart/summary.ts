@@ -1,4 +1,4 @@
-/** Describes a chart in a few sentences for screen readers; its table has every value. Pure. */
+/** Describes a chart in a few sentences for screen readers. The chart's table contains every value. Pure. */
 import { type ChartProps, type ChartRow, type Series, totalOf } from "./chart-data.ts";
 
 type Shown = Pick<ChartProps, "adds" | "kind" | "format"> & { series: Series[]; rows: ChartRow[] };
@@ -36,7 +36,7 @@ function highestTotal(rows: ChartRow[], series: Series[], format: Format): strin
   return `Highest overall: ${format(value)} at ${row.label}.`;
 }
 
-/** The row with the highest value; the first one if several are equal. */
+/** The row with the highest value; the first such row if several are equal. */
 function highest(rows: ChartRow[], of: (row: ChartRow) => number): { row: ChartRow; value: number } {
   let best = { row: rows[0] as ChartRow, value: of(rows[0] as ChartRow) };
   for (const row of rows) if (of(row) > best.value) best = { row, value: of(row) };

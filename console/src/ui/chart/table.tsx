@@ -2,9 +2,9 @@
 import type { ChartProps, ChartRow } from "./chart-data.ts";
 
 interface Props extends Pick<ChartProps, "title" | "series" | "rows" | "format"> {
-  /** The text of a missing value. */
+  /** The text for a missing value. */
   none: string;
-  /** For example "Times in UTC". */
+  /** The note about the time zone, for example "Times in UTC". */
   zone: string;
   earlier: ChartRow[] | undefined;
   beforeWords: string | undefined;

@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 const hours = (from: string, length: number): number[] => Array.from({ length }, (_, i) => Date.parse(from) + i * HOUR);
 const marks = (texts: string[]): string[] => texts.filter((text) => text !== "");
 
-test("uses one unit for all marks of a time axis", () => {
+test("uses one unit for all labels of a duration axis", () => {
   const marksTo = (most: number): string[] => {
     const ticks = valueTicks(most);
     return ticks.map((tick) => spanTick(tick, ticks[1]));
@@ -29,7 +29,7 @@ test("places value marks at steps of 1, 2 or 5", () => {
   assert.deepEqual(valueTicks(0), [0, 1]);
 });
 
-test("few marks from zero cover the largest value of any size", () => {
+test("covers the largest value of any size with a few marks from zero", () => {
   fc.assert(
     fc.property(fc.double({ min: 1e-11, max: 1e12, noNaN: true }), fc.boolean(), (most, whole) => {
       const ticks = valueTicks(most, { whole });
@@ -41,7 +41,7 @@ test("few marks from zero cover the largest value of any size", () => {
   );
 });
 
-test("shows money with the decimals that its steps need", () => {
+test("shows money with as many decimals as the step needs", () => {
   assert.deepEqual(
     valueTicks(0.37).map((value, _, ticks) => moneyTick(value, ticks[1])),
     ["$0.00", "$0.10", "$0.20", "$0.30", "$0.40"],
@@ -51,7 +51,7 @@ test("shows money with the decimals that its steps need", () => {
   assert.equal(moneyTick(0.000002), "$0.000002");
 });
 
-test("marks round hours of a day, and midnight by its date", () => {
+test("labels round hours of a day, and midnight with its date", () => {
   const texts = timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => 0);
   assert.equal(texts.length, 24);
   assert.equal(marks(texts).length, 8);
@@ -60,11 +60,12 @@ test("marks round hours of a day, and midnight by its date", () => {
     2,
     "09:00 is round, 07:00 and 08:00 are not",
   );
-  // With an offset of half an hour, no hourly bucket begins at a round local hour, and some still get marks.
+  // In a time zone with an offset of half an hour, no hourly bucket begins on the local hour, but some still get
+  // labels.
   assert.ok(marks(timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
 });
 
-test("marks UTC days, counted back from today", () => {
+test("labels UTC days, counted back from today", () => {
   const month = Array.from({ length: 30 }, (_, i) => Date.parse("2026-10-17T00:00:00Z") + i * DAY);
   const texts = timeTicks(month, 8);
   assert.equal(texts.at(-1), "Nov 15");
@@ -72,17 +73,17 @@ test("marks UTC days, counted back from today", () => {
   assert.deepEqual(marks(timeTicks(month.slice(-7), 8)).length, 7);
 });
 
-test("marks samples of a few seconds evenly", () => {
+test("labels samples of a few seconds at even distances", () => {
   const samples = Array.from({ length: 40 }, (_, i) => 1_794_000_001_000 + i * 777);
   assert.equal(marks(timeTicks(samples, 5)).length, 5);
 });
 
-test("marks days by date when hours do not fit", () => {
+test("labels days by date if hours do not fit", () => {
   const week = marks(timeTicks(hours("2026-11-09T10:00:00Z", 168), 2, () => 0));
   assert.ok(week.length > 1 && week.every((text) => /^Nov \d+$/.test(text)), week.join(", "));
 });
 
-test("names a bucket fully, with UTC for UTC buckets", () => {
+test("labels a bucket with its full time, and with UTC for UTC buckets", () => {
   assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
   assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
 });
@@ -95,7 +96,7 @@ test("shows a single amount with significant digits, and a change with its sign"
   assert.deepEqual([0.0471, -0.12, 12.3].map(changeText), ["+4.7 %", "−12 %", "+1,230 %"]);
 });
 
-test("names the time zone of its hours and days", () => {
+test("names the time zone of hours and days", () => {
   const day = Date.parse("2026-11-15");
   assert.equal(zoneText([day, day + 86_400_000]), "Days in UTC");
   assert.match(zoneText([day, day + 3_600_000]), /^Times in ./);

@@ -1,13 +1,19 @@
-/** Computes an axis's marks: at steps of 1, 2 or 5, and at round hours or days. Pure. */
+/**
+ * Computes the marks of an axis: values at steps of 1, 2 or 5 (times a power of ten), and times at round hours or days.
+ * Pure.
+ */
 import { minuteText, monthDayText, utcMonthDayText, zoneAheadMs } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];
 
-/** Marks from zero to at least the largest value, in at most this many steps. Counts have no marks between whole numbers. */
+/**
+ * Marks from zero to at least the largest value, with at most this many steps. For counts, only whole numbers have
+ * marks.
+ */
 export function valueTicks(most: number, { steps = 4, whole = false } = {}): number[] {
   if (!(most > 0)) return [0, 1];
   const step = niceStep(most / steps, whole);
-  // Removes rounding errors of floating point, such as in 3 × 0.1.
+  // Subtracting 1e-9 compensates for floating-point errors, as in 3 × 0.1.
   return Array.from({ length: Math.max(1, Math.ceil(most / step - 1e-9)) + 1 }, (_, i) =>
     Number((i * step).toPrecision(12)),
   );
@@ -28,18 +34,20 @@ const TIME_STEPS = [
   ...[1, 2, 5, 10, 20].map((days) => days * DAY),
 ];
 
-/** Whether rows are UTC days. Needs two, because a single one may be an hour that begins at midnight. */
+/**
+ * Whether the rows are UTC days. A single row never counts as one, because it may be an hour that begins at midnight.
+ */
 export const areDays = (moments: number[]): boolean => moments.length > 1 && moments.every((at) => at % DAY === 0);
 
 /**
- * The label below each time: a time or a date at round ones, empty elsewhere; at most `most` labels. Daily rows are in
- * UTC, others in the reader's time zone.
+ * The label below each row: a time or date at round times, otherwise empty. Has at most `most` labels. Daily rows are
+ * in UTC, others in the reader's time zone.
  */
 export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneAheadMs): string[] {
   const days = areDays(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
-  // Days are counted back from the last one, today.
+  // Days are counted back from the last row, which is today.
   const place = (at: number, step: number): boolean => (days ? (last - at) % step === 0 : local(at) % step === 0);
   const step = TIME_STEPS.find((each) => {
     const marks = moments.filter((at) => place(at, each)).length;
@@ -56,7 +64,7 @@ export function timeTicks(moments: number[], most: number, zoneMs: (at: number) 
   });
 }
 
-/** If no time is round, as with samples of the last minutes, every n-th gets a label. */
+/** Labels every n-th row if no time is round, as with samples of the last minutes. */
 function spread(moments: number[], most: number): (number | undefined)[] {
   const each = Math.max(1, Math.ceil(moments.length / most));
   return moments.map((at, i) => (i % each === 0 ? at : undefined));

@@ -1,4 +1,4 @@
-/** A chart's controls: compare, show as a table, zoom, save. */
+/** A chart's controls: compare with the previous period, show as a table, zoom, save. */
 import type { ReactNode } from "react";
 import { IconButton } from "../button.tsx";
 import { ChartColumn, Ellipsis, History, Table2 } from "../icons.tsx";
@@ -11,7 +11,7 @@ interface Props {
   asTable: boolean;
   tableId: string;
   onTable: () => void;
-  /** Undefined if the chart cannot zoom. */
+  /** Called to zoom; undefined if the chart cannot zoom. */
   onZoom?: ((by: "in" | "out" | "reset") => void) | undefined;
   zoomed: boolean;
   onSave: (as: "csv" | "svg") => Promise<void>;

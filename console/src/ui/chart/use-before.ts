@@ -1,18 +1,18 @@
-/** The switch that compares charts with the previous period, which is loaded once it is on. */
+/** The switch that compares charts with the previous period. That period is loaded when the switch is turned on. */
 import { useState } from "react";
 import { BEFORE_WORDS, type TimeRange } from "../../time-range.ts";
 import type { Before, ChartRow } from "./chart-data.ts";
 
-/** The past does not change, so it is loaded once. Figures of another period are not shown meanwhile. */
+/** Past figures do not change, so they are loaded once. Figures of another period are not shown while they load. */
 const PAST = { staleTime: Number.POSITIVE_INFINITY, refetchInterval: false, placeholderData: () => undefined } as const;
 
 interface Comparison {
-  /** Options for the query of the previous period. */
+  /** Query options for the previous period. */
   query: typeof PAST & { enabled: boolean };
   of: (rows: ChartRow[] | undefined, error: unknown) => Before;
 }
 
-/** `ready`: whether the end of the previous period is known. */
+/** `ready`: whether the end of the previous period is known yet. */
 export function useBefore(range: TimeRange, ready = true): Comparison {
   const [on, turn] = useState(false);
   return {

@@ -18,19 +18,19 @@ test("zooms to the dragged rows in either direction", () => {
   assert.deepEqual(seen(zoomOn(MOMENTS, 6, 3)), [3, 6]);
 });
 
-test("ignores a click and a drag over everything", () => {
+test("ignores a click, and a drag over all rows", () => {
   assert.equal(zoomOn(MOMENTS, 4, 4), undefined);
   assert.equal(zoomOn(MOMENTS, 0, 9), undefined);
 });
 
-test("follows its times when rows move, and ends when they are gone", () => {
+test("shows the same times after new rows arrive, and ends the zoom when its rows are gone", () => {
   const zoom = zoomOn(MOMENTS, 3, 6);
   assert.deepEqual(seen(zoom, MOMENTS.slice(2)), [1, 4]);
   assert.deepEqual(seen(zoom, MOMENTS.slice(6)), [0, 3], "one row is left of it");
   assert.deepEqual(seen(zoom, MOMENTS.slice(8)), [0, 1]);
 });
 
-test("each key press halves or doubles the rows around one, within the chart", () => {
+test("halves or doubles the number of rows per key press, within the chart", () => {
   const all = viewOf(MOMENTS, undefined);
   const half = scaled(MOMENTS, all, 5, "in");
   assert.deepEqual(seen(half), [3, 7]);
@@ -41,7 +41,7 @@ test("each key press halves or doubles the rows around one, within the chart", (
   assert.deepEqual(seen(scaled(MOMENTS, viewOf(MOMENTS, two), 4, "in")), [3, 4], "two rows are the fewest");
 });
 
-test("scrolls a row into view", () => {
+test("moves the zoom so that a given row is visible", () => {
   const view = viewOf(MOMENTS, zoomOn(MOMENTS, 3, 6));
   assert.deepEqual(seen(moved(MOMENTS, view, 7)), [4, 7]);
   assert.deepEqual(seen(moved(MOMENTS, view, 0)), [0, 3]);

@@ -1,4 +1,7 @@
-/** Computes which rows of a chart are visible. A zoom is stored as times, because rows move on while the page is open. Pure. */
+/**
+ * Computes which rows of a chart are visible. A zoom is stored as times, because new rows arrive while the page is
+ * open. Pure.
+ */
 export interface Zoom {
   fromMs: number;
   toMs: number;
@@ -10,13 +13,13 @@ export interface View {
   last: number;
 }
 
-/** Fewer rows make no line. */
+/** The smallest zoom: a line needs two rows. */
 const ROWS_MIN = 2;
 
 const whole = (moments: number[]): View => ({ first: 0, last: Math.max(0, moments.length - 1) });
 const isWhole = ({ first, last }: View, moments: number[]): boolean => first <= 0 && last >= moments.length - 1;
 
-/** Returns all rows if none of the zoom's rows is left. */
+/** Returns all rows if none of the zoomed rows is left. */
 export function viewOf(moments: number[], zoom: Zoom | undefined): View {
   if (zoom === undefined) return whole(moments);
   const first = moments.findIndex((at) => at >= zoom.fromMs);
@@ -24,7 +27,7 @@ export function viewOf(moments: number[], zoom: Zoom | undefined): View {
   return first < 0 || last - first + 1 < ROWS_MIN ? whole(moments) : { first, last };
 }
 
-/** A zoom to the rows between two, in either order. Undefined if these are too few, or all rows. */
+/** A zoom to the rows from one index to another, in either order. Undefined for too few rows, or for all rows. */
 export function zoomOn(moments: number[], one: number, other: number): Zoom | undefined {
   const view = { first: Math.min(one, other), last: Math.max(one, other) };
   if (view.last - view.first + 1 < ROWS_MIN || isWhole(view, moments)) return undefined;
@@ -39,7 +42,7 @@ export function scaled(moments: number[], view: View, around: number, by: "in" |
   return zoomOn(moments, first, Math.min(first + wanted, moments.length) - 1);
 }
 
-/** A zoom with as many rows, moved so that this row is visible. */
+/** A zoom with the same number of rows, moved so that the given row is visible. */
 export function moved(moments: number[], { first, last }: View, to: number): Zoom | undefined {
   const by = to < first ? to - first : Math.max(0, to - last);
   return zoomOn(moments, first + by, last + by);

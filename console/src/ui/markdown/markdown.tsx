@@ -1,6 +1,6 @@
 /**
- * Renders Markdown as React elements. The browser never gets HTML, so a model's output can only become text or one of
- * the elements below. Blocks that do not change while an answer grows are not rendered again.
+ * Renders Markdown as React elements. The browser never parses HTML from a model: output becomes text or one of the
+ * elements below. Blocks that do not change while an answer grows are not rendered again.
  */
 
 import { memo, type ReactNode, useState } from "react";
@@ -9,7 +9,9 @@ import { ImageOff } from "../icons.tsx";
 import { pieceReader } from "./pieces.ts";
 import { type Block, type Inline, markdownReader } from "./read.ts";
 
-/** Longer text is shown as plain text, because so many elements would slow the page down. */
+/**
+ * The size limit in characters. Longer text is shown as plain text, because too many elements would slow the page down.
+ */
 export const MARKDOWN_CHARS_MAX = 200_000;
 
 const reader = markdownReader();
@@ -26,7 +28,7 @@ export function Markdown({ text }: { text: string }) {
   );
 }
 
-/** One block, identified by its source text, which shows whether it has changed. */
+/** One block of Markdown. React renders it again only if its source text changes. */
 const Piece = memo(({ source }: { source: string }) => <Drawn blocks={reader.read(source)} />);
 
 const Blocks = ({ blocks }: { blocks: Block[] }) => (
@@ -48,7 +50,7 @@ function BlockView({ block }: { block: Block }) {
     case "code":
       return <Code language={block.language} text={block.text} />;
     case "heading":
-      // All headings have the same level, because the page's own headings are above them and models skip levels.
+      // All headings have the same level: models skip levels, and the page's own headings are above them.
       return (
         <h3 className={`mt-1 font-semibold tracking-tight ${HEADING_SIZES[block.level - 1] ?? "text-sm"}`}>
           <Parts nodes={block.words.nodes} />
@@ -126,7 +128,7 @@ function TableView({ block: { columns, head, rows } }: { block: Block & { kind: 
   );
 }
 
-/** Code with the name of its language and a copy button. */
+/** A code block with the name of its language and a copy button. */
 export function Code({ language, text }: { language: string; text: string }) {
   const name = language === "" ? "code" : language;
   return (
@@ -144,7 +146,7 @@ export function Code({ language, text }: { language: string; text: string }) {
   );
 }
 
-/** Wide content scrolls within its box, which can therefore take the focus. */
+/** Wide content scrolls within a focusable box, so that users can scroll it by keyboard. */
 const Scrolling = ({ label, bare = false, children }: { label: string; bare?: boolean; children: ReactNode }) => (
   <section
     aria-label={label}

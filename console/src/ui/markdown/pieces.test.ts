@@ -27,7 +27,7 @@ const WRITTEN = [
 const MORE = ["```", "```\n", "~~~", "| a | b |", "|-|-|", "|", "=", "`", "[x](", "https://a.b/c", ")", "<br>", "\t"];
 const growing = fc.array(fc.constantFrom(...WRITTEN, ...MORE), { maxLength: 40 });
 
-test("cuts a growing text like the whole text, and renders the pieces like the whole", () => {
+test("divides a growing text like the complete text, and renders the blocks like the whole", () => {
   fc.assert(
     fc.property(growing, (parts) => {
       const grown = pieceReader(starts);

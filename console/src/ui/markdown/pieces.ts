@@ -1,15 +1,17 @@
 /**
- * Divides a growing text into blocks, so that unchanged blocks need not be rendered again. Pure, except that it
- * remembers the previous text.
+ * Divides a growing text into blocks, so that unchanged blocks need not be rendered again. Pure, except that it stores
+ * the previous text.
  */
 
-/** Returns the lines at which the blocks of a text begin. */
+/** Returns the line numbers at which the blocks of a text begin. */
 type Starts = (text: string) => number[];
 
-/** More text may still change the last block and, through its first line, the one before it. */
+/**
+ * The number of last blocks that more text can still change: the last one and, through its first line, the one before.
+ */
 const UNSURE = 2;
 
-/** Returns the blocks' texts; joined they are the whole text. */
+/** Returns the source texts of the blocks. Joined, they equal the whole text. */
 export function pieceReader(startsOf: Starts): (text: string) => string[] {
   let before = "";
   let starts: number[] = [];

@@ -5,7 +5,7 @@ import { type Block, DEPTH_MAX, type Inline, markdownReader } from "./read.ts";
 
 const reader = markdownReader();
 
-/** A short form of a tree: the kind of each part, and its content. */
+/** A short notation of the parsed tree: the kind of each node, and its content. */
 const inlineShown = (nodes: Inline[]): string =>
   nodes
     .map((node) => {
@@ -99,7 +99,7 @@ test("keeps inline code unchanged", () => {
   assert.equal(read("`open *b*"), "`open emphasis(b)");
 });
 
-test("allows links only to web and mail addresses", () => {
+test("allows links only to web and email addresses", () => {
   assert.equal(read('[a *b*](https://example.com/x_(y) "t")'), "link(https://example.com/x_(y) a emphasis(b))");
   assert.equal(
     read("<mailto:a@example.com> https://example.com/a."),
@@ -147,7 +147,7 @@ test("resolves addresses with the caller's function", () => {
   assert.equal(blocksShown(own.read("[a](b.md) [c](gone)")), "link(/in/b.md a) [c](gone)");
 });
 
-/** The number of parts, and their greatest depth. */
+/** The number of nodes, and their maximum depth. */
 function sizeOf(value: unknown): { parts: number; depth: number } {
   const sum = { parts: 0, depth: 0 };
   const add = (inner: unknown, own: number): void => {
@@ -206,7 +206,7 @@ const hostileTexts = (size: number): Record<string, string> => {
   };
 };
 
-test("parses hostile texts completely, with limited depth and number of parts", () => {
+test("parses hostile texts completely, with limited depth and number of nodes", () => {
   for (const [name, text] of Object.entries(hostileTexts(50_000))) {
     const { parts, depth } = sizeOf(reader.read(text));
     assert.ok(parts <= 3 * text.length + 10, `${name}: ${parts} parts`);
@@ -214,7 +214,10 @@ test("parses hostile texts completely, with limited depth and number of parts", 
   }
 });
 
-/** markdown-it scans the rest of the text again for each of these, with slices and searches that cost V8 almost nothing. */
+/**
+ * Hostile texts for which markdown-it scans the rest of the text again and again, with methods that cost V8 almost
+ * nothing.
+ */
 const LOOKED_AT_AGAIN = [
   ...["links within links", "images within images", "a wide table"],
   ...["angles", "addresses", "entities"],

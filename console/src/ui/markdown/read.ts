@@ -1,7 +1,6 @@
 /**
- * Parses Markdown with markdown-it into the console's own tree. Only its parser is used, never its HTML: tags stay
- * text, and every address passes through the caller's `readAddress`. The depth of quotes, lists and emphasis is
- * limited, whatever a model writes. Pure.
+ * Parses Markdown with markdown-it into the console's own tree. Only its parser is used, never its HTML output: tags
+ * stay text, and every address passes through `readAddress`. The depth of quotes, lists and emphasis is limited. Pure.
  */
 import createParser, { type MarkdownIt, type StateBlock, type StateInline, type Token } from "markdown-it";
 import { safeAddress } from "./address.ts";
@@ -15,7 +14,7 @@ export type Block =
   | { kind: "table"; columns: Align[]; head: Words[]; rows: Words[][] }
   | { kind: "rule" };
 
-/** A block's text: the source, and its parsed parts. */
+/** A block's text: the source, and the inline elements parsed from it. */
 export interface Words {
   source: string;
   nodes: Inline[];
@@ -26,24 +25,24 @@ export type Inline =
   | { kind: "code"; text: string }
   | { kind: "break" }
   | { kind: "strong" | "emphasis" | "strike"; inside: Inline[] }
-  /** An image in a model's answer is never loaded: it becomes a link. */
+  /** A link. Images are never loaded, so they become links too. */
   | { kind: "link"; address: string; image: boolean; inside: Inline[] };
 
 type Align = "left" | "center" | "right";
 
-/** Converts an address in the text; undefined if it must not become a link. */
+/** Resolves an address in the text; returns undefined if it must not become a link. */
 type ReadAddress = (written: string) => string | undefined;
 
-/** Deeper quotes and lists are shown as source text: a quote is one level, a list two. */
+/** Quotes and lists nested deeper are shown as source text. A quote counts as one level, a list as two. */
 const BLOCK_LEVELS_MAX = 16;
-/** Deeper emphasis is shown as plain text. */
+/** Emphasis nested deeper is shown as plain text. */
 const INLINE_DEPTH_MAX = 16;
 /** The maximum depth of elements in a rendered text. */
 export const DEPTH_MAX = BLOCK_LEVELS_MAX + INLINE_DEPTH_MAX;
 
 interface Reader {
   read(text: string): Block[];
-  /** Returns the lines at which the top-level blocks begin. */
+  /** Returns the line numbers at which the top-level blocks begin. */
   starts(text: string): number[];
 }
 
@@ -61,21 +60,21 @@ export function markdownReader(readAddress: ReadAddress = safeAddress): Reader {
 
 function parserWith(readAddress: ReadAddress): MarkdownIt {
   const parser = createParser({ html: false, linkify: true });
-  // Models indent text that is not code, draw lines below paragraphs that are not headings, and never define
-  // references.
+  // Disabled, because models indent text that is not code, draw lines below paragraphs that are not headings, and
+  // define no references.
   parser.disable(["code", "lheading", "reference"]);
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
   // An address that must not be a link stays plain text.
   parser.normalizeLink = (written) => readAddress(written) ?? "";
   parser.validateLink = (address) => address !== "";
-  // Addresses are shown as written, because a decoded host name could look like another one.
+  // Links show the address as written, because a decoded host name could look like another one.
   parser.normalizeLinkText = (text) => text;
   parser.block.ruler.before("blockquote", "depth", showAsWritten, { alt: [] });
   parser.inline.ruler.before("html_inline", "br", readBreak);
   return parser;
 }
 
-/** Shows blocks that are nested too deep as text, which markdown-it would drop. */
+/** Shows blocks beyond the depth limit as text. Otherwise markdown-it would drop them. */
 function showAsWritten(state: StateBlock, start: number, end: number): boolean {
   if (state.level < BLOCK_LEVELS_MAX) return false;
   let next = start + 1;
@@ -91,7 +90,7 @@ function showAsWritten(state: StateBlock, start: number, end: number): boolean {
 
 const BREAK = /^<br ?\/?>/i;
 
-/** `<br>` is the only tag with a meaning, because table cells have no other way to break a line. */
+/** Supports `<br>`, the only tag with an effect, because table cells have no other way to break a line. */
 function readBreak(state: StateInline, silent: boolean): boolean {
   const [tag] = BREAK.exec(state.src.slice(state.pos, state.pos + 6)) ?? [];
   if (tag === undefined) return false;
@@ -100,7 +99,7 @@ function readBreak(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** Builds the tree from the parser's flat list of tokens, in which `x_open` and `x_close` enclose their content. */
+/** Builds the tree from markdown-it's flat list of tokens, where `x_open` and `x_close` enclose the content. */
 class Tree {
   readonly #tokens: Token[];
   #at = 0;
@@ -109,7 +108,7 @@ class Tree {
     this.#tokens = tokens;
   }
 
-  /** Reads up to the end, or past the token that closes the current block. */
+  /** Reads blocks up to the end, or past the token that closes the current block. */
   blocks(): Block[] {
     const blocks: Block[] = [];
     for (let token = this.#next(); token !== undefined && token.nesting >= 0; token = this.#next()) {
@@ -187,8 +186,8 @@ const KINDS: Record<string, "strong" | "emphasis" | "strike"> = {
 function inlineOf(tokens: Token[]): Inline[] {
   const root: Inline[] = [];
   /**
-   * The lists that take further parts, innermost last. Parts that are too deep, and links without an address, stay in
-   * the current list.
+   * A stack of the lists that receive nodes, innermost last. Nodes beyond the depth limit and links without an address
+   * have no list of their own, so their content goes to the current list.
    */
   const open = [root];
   for (const token of tokens) {
@@ -226,7 +225,7 @@ function partOf(token: Token): Inline[] {
   return [link];
 }
 
-/** A link without text shows its address, and contains no other link. */
+/** A link without text shows its address. A link cannot contain another link. */
 function withWords(node: Inline): Inline {
   if (!("inside" in node)) return node;
   if (node.kind !== "link") return { ...node, inside: node.inside.map(withWords) };

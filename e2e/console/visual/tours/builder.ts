@@ -24,7 +24,7 @@ export const BUILDER_PAGES: Stop[] = [
     heading: "Playground",
     there: "No messages yet",
     open: async (page) => {
-      // The page requests a new quote a moment after the request has changed.
+      // Runs a step and waits for the new price quote, which the page requests a moment after a change.
       const untilQuoted = (step: () => Promise<void>): Promise<unknown> =>
         Promise.all([page.waitForResponse(/\/quote$/), step()]);
       const message = page.getByLabel("Message", { exact: true });
@@ -48,7 +48,7 @@ export const BUILDER_TOURS: Tour[] = [
   },
 ];
 
-/** Uses the smallest screen, where something is most likely to cover a dialog. */
+/** Opens all dialogs on the smallest screen, where something is most likely to cover them. */
 async function openEverything({ browser, page, check }: Touring): Promise<void> {
   await takeScreen(browser, 0);
   await page.goto("/console/requests");

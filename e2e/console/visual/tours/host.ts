@@ -25,7 +25,7 @@ export const HOST_PAGES: Stop[] = [
   { path: "/host/team", heading: "Team", there: "Recent changes", open: (page) => openDialog(page, /Invite/) },
 ];
 
-/** "attic", by its address. */
+/** The page of the node "attic", by its ID. */
 export const NODE_PAGE: Stop = {
   path: "/host/nodes/node_00000000000000000000000005",
   heading: "attic",
@@ -67,7 +67,7 @@ async function openNode({ browser, page, check }: Touring): Promise<void> {
   await check("the choice of models");
 }
 
-/** Checks on the smallest screen that a job's earnings are visible and the filters fit in one row. */
+/** Checks on the smallest screen that a job's earnings are visible and that the filters fit in one row. */
 async function assertJobsFit(page: Page, jobs: Locator): Promise<void> {
   const earned = await jobs.locator("th", { hasText: "Earned" }).boundingBox();
   const { width } = page.viewportSize() ?? assert.fail("the page has no size");

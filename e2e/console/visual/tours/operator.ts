@@ -7,7 +7,7 @@ export const OPERATOR_PAGES: Stop[] = [
   {
     path: "/operator",
     heading: "Platform",
-    there: "All nodes together",
+    there: "Busy slots of all nodes",
     async open(page) {
       await page.getByRole("list", { name: "Incidents" }).getByRole("button").first().click();
       await page.getByRole("dialog", { name: "Post an update" }).waitFor();
@@ -48,7 +48,7 @@ export const OPERATOR_PAGES: Stop[] = [
   { path: "/operator/audit", heading: "Audit log", there: "quarantined the node" },
 ];
 
-/** A builder's and a host's, by their addresses. */
+/** The pages of a builder's account and a host's account, by their IDs. */
 export const ACCOUNT_PAGES: Stop[] = [
   { path: "/operator/accounts/acc_00000000000000000000000002", heading: "Lantern Notes", there: "Statement" },
   { path: "/operator/accounts/acc_00000000000000000000000003", heading: "Fern Street Compute", there: "Payouts" },
@@ -96,9 +96,9 @@ async function grantByKeyboard({ browser, page }: Touring): Promise<void> {
   await page.keyboard.press("Enter");
   await page.getByText("Granted $1.25 to Lantern Notes").first().waitFor();
   await page.getByLabel("Amount ($)").waitFor({ state: "detached" });
-  // The focus returns a moment after the element that had it is removed.
+  // When the focused element is removed, the focus returns a moment later.
   await page.getByRole("button", { name: "Grant credit", exact: true }).and(page.locator(":focus")).waitFor();
-  // Escape closes the notice first, because it is above the drawer.
+  // The first Escape closes the notice, because it is above the drawer.
   await page.keyboard.press("Escape");
   await page.getByRole("listitem").filter({ hasText: "Granted" }).waitFor({ state: "detached" });
   await page.keyboard.press("Escape");

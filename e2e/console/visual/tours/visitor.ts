@@ -1,4 +1,4 @@
-/** Pages that need no session: the console's before sign-in, the gateway's own pages, the guide. */
+/** Pages that need no session: the console before sign-in, the gateway's own pages, the docs. */
 import assert from "node:assert/strict";
 import { copiedBy } from "../../browser.ts";
 import { takeScreen } from "../checks.ts";
@@ -14,7 +14,10 @@ export const BEFORE_SIGN_IN: Stop[] = [
   { path: "/no-such-page", heading: "Page not found" },
 ];
 
-/** The gateway's own pages. Those in the second list are long and made of the same parts as the others. */
+/**
+ * The gateway's own pages. For the pages in the second list only the layout is checked: they are long, and have the
+ * same components as the others.
+ */
 const OWN = {
   inDetail: [
     "/",
@@ -99,7 +102,7 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   assert.deepEqual(browser.complaints(), []);
   await page.goto("/docs/guide/no-such-page");
   await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
-  // Chromium logs the status itself.
+  // Chromium logs the 404 itself.
   assert.match(browser.complaints().join("\n"), /^error: [^\n]* 404 \(Not Found\)$/);
   await check("/docs/guide/no-such-page");
 }

@@ -1,4 +1,4 @@
-/** Test helper: hashes passwords with the same function at a thousandth of the cost. */
+/** Test helper: hashes passwords with scrypt at a thousandth of the cost. */
 import { randomBytes, scryptSync, timingSafeEqual } from "node:crypto";
 import type { PasswordHash } from "../password-hash.ts";
 

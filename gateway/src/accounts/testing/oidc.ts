@@ -1,6 +1,6 @@
 /**
- * For tests: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, ID tokens signed with
- * RS256, and UserInfo. Tests can make it misbehave.
+ * Test helper: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, ID
+ * tokens signed with RS256, and UserInfo. Tests can make it return wrong tokens and responses.
  */
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { once } from "node:events";
@@ -13,13 +13,13 @@ export interface Person {
   [claim: string]: unknown;
 }
 
-/** Faults of the provider's tokens and responses. */
+/** Faults that the provider adds to its tokens and responses. */
 export interface ProviderFaults {
   /** Overrides claims of the ID token. */
   claims?: Record<string, unknown>;
   /** Overrides claims of UserInfo. */
   userInfo?: Record<string, unknown>;
-  /** Replaces the status 200 of these endpoints. */
+  /** The status that these endpoints return instead of 200. */
   status?: { token?: number; userInfo?: number; jwks?: number };
   /** Signs the ID token with an unpublished key. */
   otherKey?: boolean;
@@ -29,13 +29,13 @@ export interface ProviderFaults {
 
 export interface TestIssuer {
   provider: OidcProvider;
-  /** Signs the person in at the authorization URL; returns the redirect URL. */
+  /** Signs the person in at the authorization URL. Returns the URL that the provider redirects to. */
   signIn(authorizationUrl: string, person: Person, mischief?: ProviderFaults): Promise<URL>;
-  /** Refuses at the authorization URL; returns the redirect URL. */
+  /** Refuses the sign-in at the authorization URL. Returns the URL that the provider redirects to. */
   refuse(authorizationUrl: string): URL;
   /** The latest response of the token endpoint. */
   lastTokens(): Record<string, unknown>;
-  /** Names another issuer in the discovery document. */
+  /** Makes the discovery document name another issuer. */
   speakFor(issuer: string): void;
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function openTestIssuer(): Promise<TestIssuer> {
   const key = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
   const otherKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
   const grants = new Map<string, Grant>();
-  /** By access token. */
+  /** The granted sign-ins, by access token. */
   const granted = new Map<string, Grant>();
   let jwksStatus: number | undefined;
   let lastTokens: Record<string, unknown> = {};
@@ -87,7 +87,7 @@ export async function openTestIssuer(): Promise<TestIssuer> {
     await respond(response, answer);
   });
 
-  /** Throws for requests that the token endpoint must refuse. */
+  /** Handles a token request. Throws if the token endpoint must refuse it. */
   async function exchange(request: IncomingMessage, issuer: string): Promise<object> {
     const form = new URLSearchParams(await text(request));
     check(request.headers.authorization === `Basic ${BASIC}`, "invalid_client");

@@ -1,4 +1,4 @@
-/** Test helper: inserts a session for an identity, for tests whose subject is not the sign-in. */
+/** Test helper: inserts a session for an identity, for tests that do not test the sign-in itself. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
@@ -17,7 +17,7 @@ interface SessionCookie {
   value: string;
 }
 
-/** Inserts a session of a week, as a sign-in over plain HTTP creates it, and returns its cookie. */
+/** Inserts a session of one week, like a sign-in over plain HTTP, and returns its cookie. */
 export async function beginSession(
   { pool, newId, secret }: SessionPlace,
   { identityId, address = null }: { identityId: Uuid; address?: string | null },

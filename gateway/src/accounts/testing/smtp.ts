@@ -1,4 +1,4 @@
-/** Test helper: a mail server that speaks enough SMTP to receive emails, and returns them in order of arrival. */
+/** Test helper: a mail server with enough SMTP to receive emails. It returns them in order of arrival. */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
@@ -6,17 +6,17 @@ import { createInterface } from "node:readline";
 export interface Received {
   from: string;
   to: string[];
-  /** Headers and body, with soft line breaks removed. */
+  /** The headers and the body, with soft line breaks removed. */
   text: string;
 }
 
 export interface TestMailbox {
   url: string;
-  /** Resolves with the next email. */
+  /** Resolves with the next received email. */
   next(): Promise<Received>;
-  /** The number of received emails that no `next` has returned yet. */
+  /** How many received emails `next` has not returned yet. */
   waiting(): number;
-  /** Answers every recipient with this line from now on. */
+  /** Makes the server refuse every recipient with this line from now on. */
   refuseWith(line: string): void;
   close(): Promise<void>;
 }

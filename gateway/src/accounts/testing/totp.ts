@@ -1,10 +1,10 @@
-/** Test helper: an authenticator app. */
+/** Test helper: computes the codes of an authenticator app. */
 import { createHmac } from "node:crypto";
 
 const STEP_S = 30;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** The six digits for a base32 secret, `steps` periods of 30 s from now. */
+/** The six digits for a base32 secret. `steps`: how many periods of 30 s from now. */
 export function totp(secret: string, steps = 0): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 1000 / STEP_S) + steps));

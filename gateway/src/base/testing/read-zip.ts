@@ -1,4 +1,4 @@
-/** For tests: the files of a ZIP file, read by its directory as programs do. */
+/** For tests: reads the files of a ZIP file by its central directory, as other programs do. */
 import assert from "node:assert/strict";
 import { crc32, inflateRawSync } from "node:zlib";
 

@@ -1,4 +1,7 @@
-/** `tollgate admin account …`, `grant`, `suspend`, `restore`. Each action is in the audit log. */
+/**
+ * `tollgate admin account …`, `grant`, `suspend`, `restore`: creates, lists and changes accounts. Each action is
+ * recorded in the audit log.
+ */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -199,7 +202,7 @@ async function topUpOff(run: AdminRun): Promise<number> {
   return report(run, subject);
 }
 
-/** Parses dollars with up to six decimals: `5`, `0.25`. */
+/** Parses a dollar amount with up to six decimals: `5`, `0.25`. */
 export function dollarsOf(flag: string, text: string | undefined): Pico {
   const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
   const amount = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`) * PICO_PER_MICRO;
@@ -211,7 +214,7 @@ export function dollarsOf(flag: string, text: string | undefined): Pico {
   return pico(amount);
 }
 
-/** The account that the first argument names. */
+/** Finds the account that the command's first argument names. */
 export async function findAccount({ pool, args }: AdminRun): Promise<AccountEntry> {
   const id = parseId("acc", args[0] ?? "");
   const account = id === undefined ? undefined : await openDirectory({ pool }).find(id);

@@ -1,4 +1,4 @@
-/** The type of an admin command, and its context. */
+/** The type of `tollgate admin` commands, and the context in which they run. */
 
 import type { CommandInput, CommandShape, Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -8,7 +8,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
-/** The type of `tollgate admin` commands. Every command also takes `--json` and `--data`. */
+/** The type of `tollgate admin` commands. Every command also accepts `--json` and `--data`. */
 export interface AdminCommand extends CommandShape {
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
@@ -17,23 +17,23 @@ export interface AdminCommand extends CommandShape {
 export interface AdminRun extends CommandInput {
   pool: pg.Pool;
   newId: NewId;
-  /** Uses the database's time of day. */
+  /** Shows the database server's time, not this machine's. */
   clock: Clock;
   config: Config;
   terminal: Terminal;
   print: (text: string) => void;
 }
 
-/** Arguments and flags that several commands take. */
+/** Arguments and flags that several commands share. */
 export const ACCOUNT = { ACCOUNT: { help: "account ID: acc_…" } };
 export const NAME = { NAME: { help: "1 to 200 characters" } };
 export const REASON: Record<string, Flag> = {
-  reason: { value: "TEXT", required: true, help: "why, in 1 to 200 characters; the audit log shows it" },
+  reason: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters, for the audit log" },
 };
 
 const PAGE_ROWS = 1000;
 
-/** All rows of a paged list. */
+/** Loads all rows of a paginated list. */
 export async function everyPage<Row extends { id: Uuid }>(
   read: (page: { before: Uuid | undefined; limit: number }) => Promise<Row[]>,
 ): Promise<Row[]> {
@@ -51,5 +51,5 @@ export function nameOf(text: string | undefined): string {
   return name;
 }
 
-/** The name in the audit log for actions from the command line. */
+/** The operator's name in the audit log for actions from the command line. */
 export const SHELL_OPERATOR = "command line";

@@ -1,4 +1,4 @@
-/** `tollgate admin …`: operators' commands, for a running or a stopped platform. */
+/** `tollgate admin …`: the operators' commands. They work while the platform is running or stopped. */
 
 import type { BaseCommandContext, Command, CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -102,7 +102,7 @@ async function withStore(
   }
 }
 
-/** Opens the configured database, or the private one, which is started for this command unless it runs. */
+/** Opens the configured database, or the private one, which is started for this command if it is not running. */
 async function openStore(config: Config, log: Log, step: (what: string) => void) {
   if (config.databaseUrl !== undefined) {
     return { connection: { connectionString: config.databaseUrl }, close: async () => {} };

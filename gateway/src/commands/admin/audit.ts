@@ -1,4 +1,4 @@
-/** `tollgate admin audit list`: the audit log, with the filters of the console's page. */
+/** `tollgate admin audit list`: prints the audit log, with the same filters as the console's page. */
 import { AUDIT_OUTCOMES, AuditFilter } from "@tollgate/api/console/operator-audit.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,6 +1,7 @@
 /**
- * A backup's folder: files that the gateway needs and the database does not contain, with a manifest of the database's identity and
- * checksums. Readable by its owner only, since it contains the pepper.
+ * Reads and writes a backup's folder: files that the gateway needs and the database does not contain, and a manifest
+ * with checksums and the database's identity. Only its owner can read it, since it contains the pepper (the secret for
+ * hashing keys).
  */
 
 import { createHash } from "node:crypto";
@@ -30,7 +31,10 @@ type BackupManifest = z.infer<typeof BackupManifest>;
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Writes a new folder; refuses an existing one. The manifest is written last, so an incomplete backup has none. */
+/**
+ * Writes a new folder; refuses an existing one. The manifest is written last, so a folder without a manifest is an
+ * incomplete backup.
+ */
 export async function writeBackup(
   folder: string,
   files: Map<string, Buffer>,
@@ -61,7 +65,7 @@ export async function writeBackup(
 export interface Backup {
   manifest: BackupManifest;
   files: Map<string, Buffer>;
-  /** Differences from the manifest. */
+  /** The files that differ from the manifest. */
   damage: string[];
 }
 
@@ -96,7 +100,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Every plain file below a folder, by its relative path. */
+/** The relative paths of all plain files below a folder. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   return found.filter((one) => one.isFile()).map((one) => relative(folder, join(one.parentPath, one.name)));

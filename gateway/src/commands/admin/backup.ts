@@ -1,6 +1,7 @@
 /**
- * `tollgate admin backup --to DIR`: backs up what the gateway needs and the database does not contain. Back up the database with
- * PostgreSQL's tools; anything else that is missing is listed with its source.
+ * `tollgate admin backup --to DIR`: backs up the files that the gateway needs and the database does not contain. The
+ * database itself is backed up with PostgreSQL's tools. The command lists anything else that is missing, and where to
+ * find it.
  */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -18,7 +19,7 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 import { filesBelow, SECRETS, SETTINGS, SPOOL, writeBackup } from "./backup-folder.ts";
 
 export const backup: AdminCommand = {
-  help: "back up what a gateway needs besides the database: secrets, catalogue, spools",
+  help: "back up a gateway's files outside the database: secrets, catalogue, spools",
   flags: {
     to: { value: "DIR", required: true, help: "the folder to create; it will contain secrets" },
     plane: { value: "DIR", help: "also save this folder of tollgate admin plane init" },
@@ -88,7 +89,7 @@ const NOT_TAKEN = /(^|\/)history\.json|\.(requests|changes)$/;
 
 async function addFolder(files: Map<string, Buffer>, folder: string, as: string): Promise<void> {
   const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
-    // A gateway that never started has no spool.
+    // The spool folder does not exist before a gateway's first start.
     if (cause.code === "ENOENT" && as === SPOOL) return [];
     throw new CommandError(`${folder} cannot be read (${cause.code})`, {
       next: "check the path and its permissions",
@@ -96,10 +97,10 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
     });
   });
   for (const name of names) {
-    // Belongs to the history of this database; a restored one has another.
+    // Skips files that belong to this database's history, because a restored database has another history.
     if (as === SPOOL && NOT_TAKEN.test(name)) continue;
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
-      // A spool file is removed once all of it is in the ledger.
+      // The file is gone: the gateway removes a spool file once all its settlements are in the ledger.
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
@@ -107,7 +108,10 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
   }
 }
 
-/** The format of the data directory's file, with the secrets of the environment, so that it can be copied there. */
+/**
+ * Has the format of the secrets file in the data directory, so that a restore can copy it there. Includes secrets from
+ * the environment.
+ */
 const secretsFile = ({ pepper, pepperOld, receiptSeed, planeSeed, planeSeedOld }: ServerSecrets) => ({
   key_pepper: pepper,
   key_pepper_old: pepperOld,

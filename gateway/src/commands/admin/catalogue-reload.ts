@@ -1,4 +1,4 @@
-/** `tollgate admin catalogue reload`: every gateway on this database reads its catalogue file again. */
+/** `tollgate admin catalogue reload`: makes every gateway on this database read its catalog file again. */
 import { announce, CATALOGUE_TOPIC } from "../../db/broadcast.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";

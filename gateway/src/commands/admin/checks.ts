@@ -1,4 +1,4 @@
-/** `tollgate admin checks`: results and costs of spot checks, by node and model. */
+/** `tollgate admin checks`: prints results and costs of spot checks (verified real answers), by node and model. */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId } from "../../base/ids.ts";

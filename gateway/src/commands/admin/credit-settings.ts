@@ -11,7 +11,7 @@ import { dollarsText } from "./dollars.ts";
 
 interface CreditSettings {
   mark: Pico | null;
-  /** Undefined: never configured. */
+  /** Undefined if automatic top-up was never configured. */
   topUp: TopUp | undefined;
 }
 
@@ -40,7 +40,7 @@ function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, faile
   return `${enabled ? "on" : "off"}: ${what}, ${month}${why}`;
 }
 
-/** The value of `--below`; null for `none`. */
+/** Parses the value of `--below`; null for `none`. */
 export function thresholdOf(text = ""): Pico | null {
   if (text === "none") return null;
   const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];

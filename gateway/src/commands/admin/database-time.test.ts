@@ -1,4 +1,4 @@
-/** On a machine with a wrong clock, commands print and record the database's time. */
+/** Tests that admin commands print and record the database's time, even on a machine with a wrong clock. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";

@@ -1,6 +1,7 @@
 /**
- * `tollgate admin deployment …`: the identity of the deployment, the owner of the plane, and shared settings. `fork` makes a copy of the
- * database a deployment of its own; `adopt` lets a database take over the plane of a lost one.
+ * `tollgate admin deployment …`: shows the deployment's identity, the database that owns the plane, and shared
+ * settings. `fork` makes a copied database a deployment of its own. `adopt` lets this database take over the plane of a
+ * lost one.
  */
 
 import { propertyList } from "@tollgate/terminal/columns.ts";
@@ -66,18 +67,18 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 interface ShownPlane {
-  /** `embedded`: each gateway has its own plane. */
+  /** Which database owns the plane. `embedded`: none, because each gateway runs its own plane. */
   state: "embedded" | "own" | "other" | "unclaimed" | "away";
   url: string | null;
   deployment: string | null;
 }
 
 const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
-  embedded: () => "the plane inside the gateway (NATS_URL is not set)",
-  own: ({ url }) => `${url}; it belongs to this deployment`,
-  other: ({ url, deployment }) => `${url}; IT BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
-  unclaimed: ({ url }) => `${url}; it belongs to no deployment yet, and the first gateway claims it`,
-  away: ({ url }) => `${url}; it cannot be reached`,
+  embedded: () => "the gateway's embedded plane (NATS_URL is not set)",
+  own: ({ url }) => `${url}, which belongs to this deployment`,
+  other: ({ url, deployment }) => `${url}, which BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
+  unclaimed: ({ url }) => `${url}, which belongs to no deployment yet: the first gateway claims it for its deployment`,
+  away: ({ url }) => `${url}, which cannot be reached`,
 };
 
 async function planeOf(run: AdminRun, { id }: Deployment): Promise<ShownPlane> {

@@ -1,4 +1,7 @@
-/** `tollgate admin history losses` and `accept`: losses in failovers, and accepting a database's history. */
+/**
+ * `tollgate admin history losses` lists data losses in failovers. `history accept` makes gateways continue with a
+ * restored database's history.
+ */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { acceptHistory, type Loss, readLosses } from "../../db/lineage/losses.ts";
@@ -7,7 +10,7 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 
 export const lossCommands: Record<string, AdminCommand> = {
   "history losses": {
-    help: "list failovers that lost data: what gateways replayed from their journals, and what is missing with the reason",
+    help: "list failovers that lost data: the changes that gateways replayed from their journals, and those still missing, with reasons",
     example: "",
     run: losses,
   },
@@ -15,7 +18,7 @@ export const lossCommands: Record<string, AdminCommand> = {
     help: "let gateways use this database although it does not continue the one that they used before",
     flags: { yes: { help: "confirm: gateways use this database from now on, and none uses another copy" } },
     more: [
-      "After a restore from a backup, or a move to another PostgreSQL cluster. Gateways then replay their journals.",
+      "Run this after a restore from a backup or a move to another PostgreSQL cluster. Gateways then replay their journals.",
     ],
     example: "--yes",
     run: accept,
@@ -62,7 +65,7 @@ const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEnter
 
 async function accept(run: AdminRun): Promise<number> {
   if (!run.switches.has("yes"))
-    throw new UsageError("--yes is missing: from then on, gateways reject every other copy of the database");
+    throw new UsageError("--yes is missing: this command makes gateways reject every other copy of the database");
   const act = { operator: SHELL_OPERATOR, action: "history.accept", subject: "database" };
   const { epoch, system, timeline } = await openAudit(run).record(act, () => acceptHistory(run.pool, run.newId));
   run.print(

@@ -1,4 +1,4 @@
-/** `tollgate admin history …`: kept and closed months of requests, and dropping old ones. */
+/** `tollgate admin history …`: lists stored and closed months of the request history, and drops old months. */
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
@@ -31,9 +31,9 @@ interface Month {
   month: string;
   state: "kept" | "due" | "waiting" | "closed";
   rows: bigint;
-  /** The sums of a closed month. */
+  /** The sums that remain of a closed month. */
   charged: Pico | null;
-  /** Why the month is kept, or where it was exported to. */
+  /** Why the month is still stored, or the file to which it was exported. */
   note: string;
 }
 
@@ -86,7 +86,7 @@ const retentionOf = ({ pool, config, clock }: AdminRun): Retention =>
 
 async function keptMonths(retention: Retention): Promise<Month[]> {
   const kept = await retention.kept();
-  // A month is kept because an older one is, unless that one is dropped too.
+  // Months are dropped from the oldest on, so a month stays while an older one is stored, unless both are dropped now.
   const [oldest] = kept;
   const goes = oldest?.isDue === true && oldest.waits === null;
   return await Promise.all(

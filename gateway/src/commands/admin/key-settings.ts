@@ -1,4 +1,4 @@
-/** Flags for an API key's settings: budgets, expiry, models and limits. */
+/** Parses the flags for an API key's settings: budgets, expiry, models and limits. */
 
 import type { Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -23,7 +23,7 @@ export const SETTING_FLAGS: Record<string, Flag> = {
   "in-flight": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
 };
 
-/** Only the given settings. All mistakes are reported at once. */
+/** Returns only the given settings. Reports all mistakes at once. */
 export async function settingsOf(run: AdminRun, nowMs: number): Promise<Partial<KeySettings>> {
   const { flags, config } = run;
   const mistakes: string[] = [];
@@ -62,14 +62,14 @@ const LIMIT_FLAGS = [
   ["in-flight", "inFlight"],
 ] as const;
 
-/** Owners may lower a key's limits, but not exceed the operator's. */
+/** Checks an owner's limits, which may be lower than the operator's but not higher. */
 export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling: KeyLimits): void {
   const above = LIMIT_FLAGS.filter(([, name]) => (ownLimits[name] ?? 0) > ceiling[name]);
   if (above.length === 0) return;
   throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or "none"`));
 }
 
-/** Budgets are exact to the picodollar. */
+/** Parses a budget exactly, to the picodollar. */
 function budgetOf(text: string): Pico | null | undefined {
   if (text === "none") return null;
   const [, whole, part = ""] = /^(\d{1,7})(?:\.(\d{1,12}))?$/.exec(text) ?? [];
@@ -78,7 +78,7 @@ function budgetOf(text: string): Pico | null | undefined {
   return amount > BUDGET_DOLLARS_MAX * PICO_PER_DOLLAR ? undefined : pico(amount);
 }
 
-/** A day begins at 00:00 UTC; a time needs an offset. */
+/** Parses a day, which begins at 00:00 UTC, or a time, which needs a UTC offset. */
 function momentOf(text: string, nowMs: number): Date | null | undefined {
   if (text === "never") return null;
   if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/.test(text)) return undefined;
@@ -98,7 +98,7 @@ function limitOf(text: string): number | null | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** `90s`, `1h`, `7d`, or seconds; at most 30 days. */
+/** Parses `90s`, `1h`, `7d`, or a number of seconds; at most 30 days. Returns milliseconds. */
 export function keepOldMs(text = "0"): number {
   const [, count, unit = "s"] = /^(\d{1,7})([smhd])?$/.exec(text) ?? [];
   const seconds = Number(count) * { s: 1, m: 60, h: 3600, d: 86_400 }[unit as "s" | "m" | "h" | "d"];

@@ -1,4 +1,4 @@
-/** Prints API keys for admin commands, and their settings for the audit log. */
+/** Formats API keys for admin commands, and their settings for the audit log. */
 
 import type { Column } from "@tollgate/terminal/columns.ts";
 import { publicId } from "../../base/ids.ts";
@@ -13,7 +13,7 @@ type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
 
 interface Listed {
   record: ApiKeyRecord;
-  /** The spend of the month, and of the day if requested. Undefined if nothing was spent. */
+  /** The month's spending, and today's if requested. Undefined if nothing was spent. */
   spend: HourlySum | undefined;
   today?: HourlySum | undefined;
 }
@@ -87,7 +87,7 @@ export function propertiesOf(
   };
 }
 
-/** The settings in the format of the audit log. */
+/** The settings in the audit log's format. */
 export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits }: Partial<KeySettings>): object {
   const micro = (amount: Pico | null): string | null => (amount === null ? null : exactMicro(amount));
   return {
@@ -99,13 +99,13 @@ export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits
   };
 }
 
-/** The effective limit, with a star if it is set for the key: `5*`. */
+/** The effective limit, marked with a star if it is set for this key: `5*`. */
 function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
   const holds = limitsInForce({ overrides, own })[name];
   return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
 }
 
-/** `5* requests/min, 2000000 tokens/min, 64 at once`. */
+/** All limits in one line: `5* requests/min, 2000000 tokens/min, 64 at once`. */
 export function limitsLine(limited: Limited): string {
   const units = { requestsPerMinute: "requests/min", tokensPerMinute: "tokens/min", inFlight: "at once" } as const;
   const names = Object.keys(units) as (keyof typeof units)[];

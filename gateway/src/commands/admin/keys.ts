@@ -66,7 +66,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: revoke,
   },
   "key limits": {
-    help: "set an API key's limits; limits that you leave out or set to \"default\" become the platform's",
+    help: "set an API key's limits; limits that you leave out or set to \"default\" get the platform's defaults",
     args: KEY,
     flags: {
       "requests-per-minute": { value: "N", help: 'a whole number, or "default"' },
@@ -249,7 +249,7 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
   const { pool, newId, clock, config } = run;
   const { pepper } = await serverSecrets(config);
   const hasColumns = await keepsPeppers(pool);
-  // A command only sends to gateways.
+  // A command sends messages to gateways, but receives none.
   const broadcast: Broadcast = { send: (topic, text) => announce(pool, topic, text), on() {}, async close() {} };
   const log = createErrorLog("warn");
   const secrets = open({

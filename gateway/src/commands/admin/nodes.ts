@@ -1,4 +1,6 @@
-/** `tollgate admin node …`: all hosts' nodes, and their quarantine. Changes are broadcast to gateways. */
+/**
+ * `tollgate admin node …`: lists all hosts' nodes, and quarantines or releases them. Gateways are notified of changes.
+ */
 
 import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -140,7 +142,7 @@ const COLUMNS: Column<ListedEntry>[] = [
   {
     title: "NOTE",
     cell: ({ quarantine: why, withheld }) =>
-      [why?.reason ?? "", withheld === null ? "" : "no work: its host has a node in quarantine"]
+      [why?.reason ?? "", withheld === null ? "" : "gets no requests: its host has a node in quarantine"]
         .filter((note) => note !== "")
         .join("; "),
   },

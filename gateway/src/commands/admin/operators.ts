@@ -1,6 +1,7 @@
 /**
- * `tollgate admin operator …`: creates, lists and removes operators, and resets a lost second factor. A new user needs a password, and so
- * does one with an unconfirmed address. `--password -` reads it from standard input, so that no shell history or process list contains it.
+ * `tollgate admin operator …`: creates, lists and removes operators, and resets a lost second factor. A password is
+ * required for new users and users with an unconfirmed address. `--password -` reads it from standard input, to keep it
+ * out of the shell history and process list.
  */
 import { text } from "node:stream/consumers";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
@@ -81,7 +82,7 @@ const COLUMNS: Column<Operator>[] = [
 interface Change {
   action: string;
   act: (pool: AdminRun["pool"], email: string) => Promise<void>;
-  /** The result, printed after the email address. */
+  /** The text printed after the email address. */
   done: string;
 }
 

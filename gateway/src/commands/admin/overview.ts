@@ -23,7 +23,7 @@ export async function overview({ pool, clock, json, print, flags, terminal }: Ad
   ]);
   const { builders, hosts, suspended, holds, nodes } = totals;
   const traffic = byOutcome(hours);
-  // Imported late, because every command loads the table of commands.
+  // Imported here, because a static import would load this module for every command.
   const { moneyObject, trafficObject } = await import("../../routes/console/operator/overview.ts");
   const shown = {
     from: from.toISOString(),

@@ -1,4 +1,4 @@
-/** `tollgate admin payout …`: payout batches. */
+/** `tollgate admin payout …`: creates, lists, exports and marks payout batches. */
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -15,7 +15,7 @@ import { dollarsText } from "./dollars.ts";
 
 const Newest = row({ schema: column.count });
 
-/** A line with where its host wants the money. */
+/** A payout line with the host's unmasked payout method. */
 interface PayableLine extends PayoutLine {
   method: PayoutMethod | undefined;
 }
@@ -56,8 +56,8 @@ async function create(run: AdminRun): Promise<number> {
   const batch = await openAudit(run).record(act, async () => {
     const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
     if (made === undefined) {
-      const much = minimum === ZERO ? "anything" : "as much";
-      throw new CommandError(`no host is owed ${much} that is not held back or in an open payout`, {
+      const much = minimum === ZERO ? "anything" : "this minimum";
+      throw new CommandError(`no host is owed ${much}, not counting held-back earnings and open payouts`, {
         next: "tollgate admin payout list shows open batches",
       });
     }
@@ -101,7 +101,7 @@ async function show(run: AdminRun): Promise<number> {
 async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
-  // Imported late, because every command loads the table of commands.
+  // Imported here, because a static import would load this module for every command.
   const { LINE_COLUMNS } = await import("../../routes/console/operator/payouts.ts");
   run.print(Object.keys(LINE_COLUMNS).join(","));
   for (const line of await everyLine(run, id, true)) {

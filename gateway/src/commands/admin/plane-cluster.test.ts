@@ -1,4 +1,7 @@
-/** Three real NATS servers run with the generated files, each in a directory with only its own. */
+/**
+ * Tests a cluster of three real NATS servers with the generated files. Each server runs in a directory that contains
+ * only its own files.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -46,7 +49,7 @@ async function init(args: string[]): Promise<Report> {
 }
 
 describe("plane init for several servers", () => {
-  test("writes one file per server, with secrets readable by their owner only", async (t) => {
+  test("writes one file per server, readable by its owner only if it contains secrets", async (t) => {
     const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
     t.after(() => rm(parent, { recursive: true, force: true }));
     const place = join(parent, "plane");
@@ -96,7 +99,7 @@ describe("plane init for several servers", () => {
     assert.throws(() => parseServers("a=one:6222,b=two"), /one:6222 is named twice/);
   });
 
-  test("refuses flags for a single server together with those for several", async () => {
+  test("refuses flags for one server in combination with --servers", async () => {
     const both = ["--url", "tls://x:1", "--servers", "a=x,b=y"];
     await assert.rejects(planeInit(["--dir", "/nowhere/x", ...both]), /--url .* and --servers .* cannot be combined/);
   });
@@ -117,7 +120,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     for (const server of report.servers) running.set(server.name, await start(server));
     const lines = (await readFile(join(place, "plane", "gateway.env"), "utf8")).trimEnd().split("\n");
     env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
-    // The in-process equivalent of NODE_EXTRA_CA_CERTS.
+    // Trusts the cluster's certificate authority in this process, as NODE_EXTRA_CA_CERTS does at start.
     setDefaultCACertificates([...trusted, await readFile(env.NODE_EXTRA_CA_CERTS as string, "utf8")]);
     for (const name of NAMES) await eventually(`${name} found the others`, async () => (await routesOf(name)) >= 2);
   });
@@ -177,7 +180,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     }
   });
 
-  test("is one plane under all its addresses, and survives the loss of a server", async (t) => {
+  test("acts as one plane at all its addresses, and survives the loss of a server", async (t) => {
     const plane = await openPlane(t, env.NATS_URL as string);
     assert.equal((await plane.mint("n1")).url, env.NATS_URL);
     await running.get("c")?.kill();
@@ -197,11 +200,11 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     }
   });
 
-  test("requires TLS with certificates on both sides between servers", async () => {
+  test("requires TLS certificates from both sides of a connection between servers", async () => {
     const file = (name: string): Promise<string> => readFile(join(place, "plane", name), "utf8");
     const own = { cert: await file("nats-b-cert.pem"), key: await file("nats-b-key.pem") };
     const foreign = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
-    /** The data received until the other side sends something or closes. */
+    /** Returns the first data that the server sends; empty if the server closes the connection. */
     const heard = async (port: number, options: ConnectionOptions): Promise<string> => {
       const socket = connectTls({ host: "127.0.0.1", port, servername: "localhost", ...options });
       const said = await new Promise<string>((resolve) => {
@@ -222,8 +225,9 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
   });
 
   /**
-   * Starts a server that knows the operator and the accounts, which are no secret, and connects to the other servers' routes; their log
-   * then contains `words`. Returns what a gateway on another server and a node on this one have received.
+   * Starts another server that has the public configuration (operator and accounts) and connects to the cluster, whose
+   * logs then contain `words`. Returns the messages received at server `a`, and a function with which a node on the new
+   * server publishes.
    */
   const dialIn = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
     const own = join(place, name);
@@ -242,7 +246,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     const plane = await openPlane(t, serverOf("a").url);
     const heard: string[] = [];
     plane.subscribe(nodeState(name), (subject) => heard.push(subject));
-    /** Waits until a new log line of it appears on the others. */
+    /** Returns a function that waits until the logs of servers `a` and `b` contain a new line with `words`. */
     const areDialled = async (): Promise<() => Promise<void>> => {
       const lengths = await Promise.all(NAMES.map(async (server) => (await log(server)).length));
       return async () => {
@@ -262,7 +266,10 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     };
     return { heard, publish, plane, areDialled };
   };
-  /** The server is refused before and after its node publishes; only what a node on `b` publishes arrives. */
+  /**
+   * Asserts that the server is refused before and after its node publishes. Only messages of a node on server `b`
+   * arrive.
+   */
   const assertRefused = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
     const { heard, publish, plane, areDialled } = await dialIn(t, name, change, words);
     await publish();
@@ -285,14 +292,14 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
   const otherPassword = (conf: string): string => conf.replaceAll(/route:[\w-]+@/g, "route:guessed@");
   const withoutTls = (conf: string): string => conf.replace(/^ {2}tls \{[^}]*\}/m, "");
 
-  test("accepts a server with the cluster's secrets", async (t) => {
+  test("accepts a server with the cluster's certificate and password", async (t) => {
     const { heard, publish } = await dialIn(t, "c2", (conf) => conf, /Route connection created/);
     await eventually("a node on it is heard", async () => {
       await publish();
       return heard.length > 0;
     });
   });
-  test("refuses a server with its own certificate", async (t) => {
+  test("refuses a server with a self-made certificate", async (t) => {
     await assertRefused(t, "stranger-1", ownCertificate, /TLS route handshake error/);
   });
   test("refuses a server without the password", async (t) => {

@@ -1,6 +1,7 @@
 /**
- * The additional files of `tollgate admin plane init --servers …`: a configuration for each NATS server, a certificate authority and
- * certificates. Servers authenticate each other by certificate and password, and use TLS for all connections.
+ * Creates the files of `tollgate admin plane init --servers …` for a NATS cluster: a configuration per server, a
+ * certificate authority and certificates. Servers authenticate each other by certificate and password, and all
+ * connections use TLS.
  */
 import { isIP } from "node:net";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -57,7 +58,7 @@ function parseServer(text: string): ClusterServer {
 
 const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
 
-/** The URL for gateways and nodes. */
+/** The URL at which gateways and nodes connect to the server. */
 export const urlOf = ({ client }: ClusterServer): string => `tls://${addressOf(client)}`;
 
 export function clusterFiles(
@@ -85,7 +86,7 @@ export function clusterFiles(
   ];
 }
 
-/** The files of one server, by name. */
+/** The names of the files that one server needs. */
 export const filesFor = ({ name }: ClusterServer): string[] => [
   configurationFile(name),
   certificateFile(name),
@@ -95,6 +96,6 @@ export const filesFor = ({ name }: ClusterServer): string[] => [
 
 function hostsOf({ client, route }: ClusterServer): string[] {
   const hosts = [client.host, route.host];
-  // A NATS client that connects to an IP address verifies the certificate for "localhost".
+  // "localhost" is added because a NATS client that connects to an IP address verifies the certificate for that name.
   return [...new Set(hosts.some((host) => isIP(host) > 0) ? [...hosts, "localhost"] : hosts)];
 }

@@ -64,7 +64,7 @@ describe("plane init", () => {
     assert.equal(check.status, 0, String(check.stderr));
   });
 
-  test("overwrites no file, and writes nothing if one exists", async (t) => {
+  test("writes nothing if one of the files exists", async (t) => {
     const place = await newPlace(t);
     await run(["--dir", place]);
     const before = await readFile(join(place, "gateway.env"), "utf8");
@@ -79,7 +79,7 @@ describe("plane init", () => {
     assert.deepEqual(await readdir(place), ["nats-server.conf"]);
   });
 
-  test("refuses an invalid flag and names its rule", async () => {
+  test("refuses an invalid flag and names the rule", async () => {
     await assert.rejects(planeInit([]), /--dir is missing: the directory to write to/);
     for (const url of ["http://x", "nats://", "x:4222", "nats://a:1/path", "nats://u:p@a:1", "nats://a:1,http://b"]) {
       await assert.rejects(planeInit(["--dir", "/nowhere/x", "--url", url]), /--url must be nats:/, url);

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin plane init --dir DIR`: creates the keys and files of a new NATS plane with one or several servers. It never overwrites a
- * file, because the seeds in them identify nodes and gateways.
+ * `tollgate admin plane init --dir DIR`: creates the keys and files of a new NATS plane with one or several servers. It
+ * never overwrites a file, because the files contain the seeds that identify nodes and gateways.
  */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -22,7 +22,7 @@ import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./p
 const DEFAULT_URL = "nats://127.0.0.1:4222";
 const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas";
 
-/** Needs no database. */
+/** This command needs no database. */
 export const planeInit: Command = {
   help: "create keys and configuration files for one or several NATS servers",
   flags: {
@@ -73,7 +73,7 @@ function readAddresses({ url, servers, server }: CommandInput["flags"]): {
 }
 
 async function writeFiles(place: string, files: PlaneFile[]): Promise<void> {
-  // Secrets come first, so that an existing one is reported before anything else.
+  // Writes secrets first, so that an existing secret is reported before any other existing file.
   const inOrder = files.toReversed();
   const inTheWay = inOrder.map(({ name }) => join(place, name)).find((file) => existsSync(file));
   if (inTheWay !== undefined)
@@ -93,7 +93,7 @@ const serverFile = ({ serverConfiguration: text }: PlaneSetup): PlaneFile => ({
   use: "for every NATS server",
 });
 
-/** The files of gateways and operators, whatever the number of servers. */
+/** The files for gateways and operators, which do not depend on the number of servers. */
 function ourFiles(setup: PlaneSetup, addresses: Record<string, string>): PlaneFile[] {
   const { accountSeed, operatorSeed, system } = setup;
   const keys = { PLANE_SEED: accountSeed, NATS_OPERATOR_SEED: operatorSeed };
@@ -112,7 +112,7 @@ function ourFiles(setup: PlaneSetup, addresses: Record<string, string>): PlaneFi
   ];
 }
 
-/** The credentials format of the `nats` tool. */
+/** Formats a user's credentials for the `nats` tool. */
 function credentialsFile({ jwt, seed }: SystemUser): string {
   return `-----BEGIN NATS USER JWT-----
 ${jwt}

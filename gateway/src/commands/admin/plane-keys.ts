@@ -1,6 +1,6 @@
 /**
- * `tollgate admin plane new-key` and `plane retire-keys`: replaces the key that signs credentials on NATS servers, while gateways and nodes
- * stay connected. Neither needs the database.
+ * `tollgate admin plane new-key` and `plane retire-keys`: replace the key that signs credentials for NATS servers,
+ * while gateways and nodes stay connected. Neither command needs the database.
  */
 
 import { type Command, JSON_FLAG } from "@tollgate/terminal/command.ts";
@@ -23,10 +23,10 @@ export const planeNewKey: Command = {
 };
 
 export const planeRetireKeys: Command = {
-  help: "remove every signing key of the NATS plane that PLANE_SIGNING_SEED does not name",
+  help: "remove every signing key of the NATS plane that is not in PLANE_SIGNING_SEED",
   flags: {
     ...JSON_FLAG,
-    yes: { help: "confirm: nodes and gateways whose credentials these keys signed are disconnected" },
+    yes: { help: "confirm that nodes and gateways with credentials signed by these keys are disconnected" },
   },
   more: ["Run this command with the gateways' environment variables, after all gateways have started with them."],
   example: "--yes",

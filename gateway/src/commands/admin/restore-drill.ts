@@ -1,6 +1,7 @@
 /**
- * `tollgate admin restore-drill --database URL`: proves that a restored copy of the database works. It changes that copy, which no one else
- * may use. It opens no port and no plane, and reads from the live database only that it is another one.
+ * `tollgate admin restore-drill --database URL`: proves that a restored copy of the database works. The drill changes
+ * the copy, so no other program may use it. It opens no port and no plane. It connects to the live database only to
+ * verify that the copy is a different database.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +38,7 @@ import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
 import { assertReachable } from "../failures.ts";
 import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
 
-/** Does not use the environment's database, which is the live one. */
+/** Ignores the environment's database, which is the live one. */
 export const restoreDrill: Command = {
   help: "check that gateways can run on a restored copy of the database (exit code 1 if not)",
   flags: {
@@ -119,13 +120,13 @@ async function run({ flags, json }: CommandInput, { terminal, env }: BaseCommand
   }
 }
 
-/** The environment's database, if it names one. */
+/** The URL of the live database, if the environment names it. */
 function liveUrl(env: BaseCommandContext["env"]): string | undefined {
   const { DATABASE_URL, DATABASE_URL_FILE } = env;
   return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(env);
 }
 
-/** Leaves a mark in one database and looks for it in the other. */
+/** Verifies that the copy is a different database: writes a marker into one database and looks for it in the other. */
 async function assertCopy({
   pool,
   newId,
@@ -155,7 +156,7 @@ async function assertCopy({
   }
 }
 
-/** The environment's configuration, or that of a gateway with only the backup. */
+/** Builds the configuration from the environment, or as a gateway would that has only the backup. */
 function configOf(
   backup: Backup | undefined,
   { database, place, env }: { database: string; place: string; env: BaseCommandContext["env"] },
@@ -231,7 +232,7 @@ async function books({ pool }: Drill, name: string): Promise<Result> {
   return result(name, wrong.length === 0, words || `${checks.length} rules hold`);
 }
 
-/** Settles spooled requests like the next gateway would. The backup stays unchanged. */
+/** Settles spooled requests as the next gateway would. The backup's files stay unchanged. */
 async function spools({ pool, newId, clock, backup }: Drill, place: string): Promise<Result> {
   const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
   const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock, log });
@@ -251,12 +252,12 @@ async function spools({ pool, newId, clock, backup }: Drill, place: string): Pro
     await ledger.close();
     await spool.close();
   }
-  const words = `${counts.entered} settled, ${counts.known} in the ledger already`;
+  const words = `settlements entered: ${counts.entered}; already in the ledger: ${counts.known}`;
   const bad = counts.givenUp + counts.damaged === 0 ? "" : `; ${counts.givenUp} refused, ${counts.damaged} unreadable`;
   return result("the spools", bad === "", `${words}${bad}`);
 }
 
-/** Compares the pepper with the database's record of it. */
+/** Compares the backup's pepper (the secret for hashing keys) with the check value in the database. */
 async function pepper({ pool, secrets }: Drill): Promise<Result> {
   if (!(await keepsPeppers(pool)))
     return result(
@@ -295,7 +296,7 @@ async function otherPeppers(pool: pg.Pool, known: string[]): Promise<number> {
 
 const Newest = row({ id: column.uuid, accountId: column.uuid });
 
-/** Signs a receipt of the latest request and verifies it with the published keys. */
+/** Signs a receipt for the latest request, and verifies it with the published keys. */
 async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const seed = Buffer.from(secrets.receiptSeed, "base64url");
   const { keyId } = receiptKeyOf(seed);
@@ -308,7 +309,7 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const record = newest && (await openHistory({ pool }).find(newest.accountId, newest.id));
   if (record === undefined) return result("receipts", true, `${keyId} is published; there is no request to sign for`);
   const verdict = verifyReceipt(signReceipt(record, seed), keys);
-  return result("receipts", verdict.valid, verdict.valid ? `signed as ${keyId}, and verified` : verdict.why);
+  return result("receipts", verdict.valid, verdict.valid ? `signed with the key ${keyId} and verified` : verdict.why);
 }
 
 async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> {
@@ -323,7 +324,7 @@ async function apiKey({ pool, newId, clock, secrets }: Drill, token: string): Pr
   const broadcast = { send: async () => {}, on() {}, async close() {} };
   const { pepper: current, pepperOld: old, pepperNext: next } = secrets;
   const common = { pool, newId, clock, random: systemRandom(), log: createErrorLog("warn"), broadcast };
-  // No new hashes are made here.
+  // The drill creates no new hashes, only verifies existing ones.
   const keys = openApiKeys({ ...common, pepper: current, old, next, keepsPeppers: () => false });
   const holder = await keys.authenticate(`Bearer ${token}`);
   await keys.close();

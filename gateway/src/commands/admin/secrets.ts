@@ -1,6 +1,6 @@
 /**
- * `tollgate admin secrets`: the progress of a secret's replacement, and when the old one can be removed. `secrets rotate` replaces secrets
- * of the data directory; secrets in the environment are replaced there.
+ * `tollgate admin secrets`: shows the progress of replacing a secret, and when the old one can be removed. `secrets
+ * rotate` replaces secrets in the data directory. Secrets in the environment are replaced there.
  */
 
 import { propertyList } from "@tollgate/terminal/columns.ts";
@@ -30,7 +30,7 @@ const REPLACED = ["pepper", "plane"] as const;
 
 export const secretCommands: Record<string, AdminCommand> = {
   secrets: {
-    help: "show which secrets are being replaced, and what still needs the old ones (exit code 3 if anything does)",
+    help: "show which secrets are being replaced, and whether the old ones are still needed (exit code 3 if so)",
     more: ["Run this command with the gateways' environment variables: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],
     example: "--json",
     run: show,
@@ -56,10 +56,10 @@ interface Left {
   secondFactors: number;
 }
 
-/** What would stop working without the old pepper and the old session secret. */
+/** Counts what would stop working without the old pepper and the old session secret. */
 async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: RotatingSecret): Promise<Left> {
   if (!(await keepsPeppers(pool)))
-    throw new CommandError("an older version migrated this database: it does not record peppers", {
+    throw new CommandError("this database was migrated by an older version, which does not record peppers", {
       next: "tollgate migrate",
     });
   const { pepper } = secrets;
@@ -144,14 +144,14 @@ function sentences(
       Sessions: `signed with ${session.from === "pepper" ? "a key derived from the pepper" : session.from}${
         session.replacing === "old" ? ", and the one before it: keep that for 7 days" : ""
       }`,
-      "Second factors": session.replacing === "old" ? `${left.secondFactors} encrypted with the old secret` : undefined,
+      "Second factors": session.replacing === "old" ? `${left.secondFactors} still use the old secret` : undefined,
       Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
       Plane: told.plane.account ?? "no key yet: the first gateway makes one",
       "Signed by": told.plane.signed_by.join(", "),
       "Plane before":
         told.plane.old_account === null
           ? undefined
-          : `${told.plane.old_account}; keep it for ${plane.credentialTtlMs / 1000} s after the restart`,
+          : `${told.plane.old_account}; keep this old key for ${plane.credentialTtlMs / 1000} s after the restart`,
     },
     terminal,
   );
@@ -179,14 +179,14 @@ function keptSecret({ args, config }: AdminRun): KeptSecret {
 
 async function rotate(run: AdminRun): Promise<number> {
   const which = keptSecret(run);
-  // Before the platform's first start there are none.
+  // Creates the secrets if the platform has never started.
   await serverSecrets(run.config);
   const act = { operator: SHELL_OPERATOR, action: "secret.rotate", subject: which };
   await openAudit(run).record(act, () => replaceKept(run.config.dataDir, which));
   const next =
     which === "receipts"
       ? "restart the gateway; old receipts stay verifiable"
-      : `restart the gateway, and when tollgate admin secrets says so: tollgate admin secrets forget ${which}`;
+      : `restart the gateway. When tollgate admin secrets shows that the old secret is no longer needed, run tollgate admin secrets forget ${which}`;
   run.print(run.json ? JSON.stringify({ rotated: which, next }) : `Replaced. Next: ${next}`);
   return 0;
 }

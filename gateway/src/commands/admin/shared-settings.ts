@@ -1,6 +1,7 @@
 /**
- * `tollgate admin deployment set|finish SETTING`: changes a setting that all gateways share. `set` takes the value from this command's
- * environment. Gateways with the previous value keep serving until `finish`, so that they can be restarted one by one.
+ * `tollgate admin deployment set|finish SETTING`: changes a setting that all gateways must share. `set` takes the value
+ * from this command's environment. Gateways with the previous value keep serving until `finish`, so they can be
+ * restarted one by one.
  */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -50,7 +51,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
 
 interface ShownSetting extends StoredSetting {
   name: SharedName;
-  /** Whether this command's environment has the same value; undefined if unknown. */
+  /** Whether this command's environment contains the same value; undefined if the environment has none. */
   isOurs: boolean | undefined;
 }
 
@@ -68,14 +69,14 @@ export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminR
 export const shownSetting = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
   name,
   variable: VARIABLES[name],
-  // The pepper is stored as a check value, which is of no use to a reader.
+  // The pepper is stored only as a check value, which readers cannot use, so it is not printed.
   ...(name !== "pepper" && { value, previous }),
   changing: previous !== null,
   since: changedAt.toISOString(),
   same_here: isOurs ?? null,
 });
 
-/** Empty until a gateway of this version has recorded settings. */
+/** Empty until a gateway of this version or later has recorded its settings. */
 export async function sharedSettings(run: AdminRun): Promise<ShownSetting[]> {
   if (!(await keepsSharedSettings(run.pool))) return [];
   const stored = await readShared(run.pool);
@@ -100,13 +101,13 @@ async function withOwn<T>(
   }
 }
 
-/** The requested settings that this command has a value for. */
+/** The requested settings for which this command's environment has a value. */
 const namesIn = ({ args }: AdminRun, known: Partial<Record<SharedName, unknown>>): SharedName[] =>
   args[0] === "all" ? SHARED_NAMES.filter((name) => known[name] !== undefined) : [args[0] as SharedName];
 
 async function set(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
-  // Writes an ID into a limits server that has none.
+  // If the limits server has no ID yet, writes one into it.
   const own = await withOwn(run, ({ tell }) => tell(withoutLimits(stored)));
   const names = namesIn(run, own).filter((name) => {
     const [from, its] = [stored[name], ownIn(own, name, run)];
@@ -142,7 +143,7 @@ async function set(run: AdminRun): Promise<number> {
   );
 }
 
-/** The value with which running gateways continue. Setting that value again undoes the change. */
+/** The value with which running gateways continue. Setting this value again undoes the change. */
 function previousOf(from: StoredSetting | undefined, own: OwnSetting): string | null {
   if (from === undefined) return null;
   return own.is(from.value) ? from.previous : from.value;
@@ -151,7 +152,9 @@ function previousOf(from: StoredSetting | undefined, own: OwnSetting): string | 
 const keepsKeys = ({ value, previous }: StoredSetting, own: OwnSetting): boolean =>
   [value, previous].some((one) => one !== null && (own.is(one) || own.replaces?.(one) === true));
 
-/** An empty server must become a new one, and must not be mistaken for the recorded one. */
+/**
+ * Removes the recorded limits server, so that an empty server gets a new ID and is not mistaken for the recorded one.
+ */
 const withoutLimits = ({ limits: _, ...others }: StoredSettings): StoredSettings => others;
 
 function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): OwnSetting {
@@ -184,7 +187,7 @@ async function finish(run: AdminRun): Promise<number> {
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
   if (await keepsSharedSettings(pool)) return await readShared(pool);
-  throw new CommandError("an older version migrated this database: it does not record shared settings", {
+  throw new CommandError("this database was migrated by an older version, which records no shared settings", {
     next: "tollgate migrate --finish",
   });
 }

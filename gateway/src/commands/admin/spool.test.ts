@@ -1,4 +1,4 @@
-/** Entering the charges that a gateway left on disk. */
+/** Tests entering the charges from a lost gateway's spool (settlements waiting on its disk). */
 
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ import { COST, holdOf, newDirectory, newId, settlementOf } from "../../ledger/te
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 
-test("lists the spool of a lost gateway, and enters its charges once after the holds expired, with an audit record", async (t) => {
+test("lists a lost gateway's spool, and enters its charges once after the holds expired, with an audit record", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const directory = await newDirectory(t);

@@ -1,4 +1,7 @@
-/** `tollgate admin spool …`: lists and enters the charges on the disk of a gateway that will not return. */
+/**
+ * `tollgate admin spool …`: lists and enters the charges in the spool (settlements on disk) of a gateway that will not
+ * return.
+ */
 import { resolve } from "node:path";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
@@ -22,9 +25,11 @@ export const spoolCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "spool enter": {
-    help: "commit the settlements in a directory's spool files that the ledger lacks, each of them once",
+    help: "enter the settlements from a directory's spool files into the ledger, except those that it already has",
     args: DIR,
-    more: ["Safe to repeat, and while gateways run. The files stay; gateways remove those of gateways that are gone."],
+    more: [
+      "Safe to repeat, and while gateways run. The command keeps the files. Gateways later remove the files of gateways that no longer exist.",
+    ],
     example: "/srv/old/spool",
     run: enter,
   },
@@ -71,7 +76,7 @@ async function enter(run: AdminRun): Promise<number> {
   const act = { operator: SHELL_OPERATOR, action: "spool.enter", subject: "ledger", details };
   const counts = await openAudit(run).record(act, async () => {
     const [gatewayId, log, { clock }] = [suffixOf(run.newId()), createErrorLog("warn"), run];
-    // Charges that can never be entered are recorded beside the files.
+    // Charges that can never be entered are recorded in a file beside the spool's files.
     const spool = await openSpool({ directory, gatewayId, clock, log });
     const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log });
     try {

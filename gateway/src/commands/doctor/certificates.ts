@@ -1,4 +1,4 @@
-/** Checks TLS files: readable, matching, valid now and for the clients' hostname. */
+/** Checks TLS files: readable, matching, currently valid, and issued for the hostname that clients use. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
@@ -6,7 +6,7 @@ import { type CertificateFiles, readCertificate } from "../../base/certificate.t
 import { DAY_MS } from "../../base/time.ts";
 import type { CheckContext } from "./examined.ts";
 
-/** Renewal usually begins 30 days before the end. */
+/** Certificates are usually renewed 30 days before they expire, so fewer days left need a warning. */
 const ENDS_SOON_DAYS = 14;
 
 export async function* certificateChecks({ config, clock }: CheckContext): AsyncGenerator<Check> {
@@ -39,7 +39,11 @@ export async function certificateCheck(name: string, { files, prefix, host, now 
   try {
     certificate = new X509Certificate((await readCertificate({ files, settings })).cert);
   } catch (error) {
-    return fail(name, (error as Error).message, `set ${settings.cert} and ${settings.key} to PEM files of one pair`);
+    return fail(
+      name,
+      (error as Error).message,
+      `set ${settings.cert} and ${settings.key} to the PEM files of a certificate and its key`,
+    );
   }
   const renew = `renew the certificate in ${files.certFile}; the gateway reads it within 5 s`;
   const days = Math.floor((certificate.validToDate.getTime() - now) / DAY_MS);

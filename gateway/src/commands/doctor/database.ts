@@ -1,4 +1,7 @@
-/** Checks the database: reachable, of a supported version, with suitable settings and schema, and a matching clock. */
+/**
+ * Checks the database: reachable, supported version, suitable settings, current schema, and a clock that agrees with
+ * this machine's.
+ */
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -18,7 +21,7 @@ import { type CheckContext, withRemedy } from "./examined.ts";
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;
 const CLOCK_OFF_MS_MAX = 5_000;
-/** Connections besides DATABASE_POOL_MAX: the ledger's, those for locked accounts, the listener and the heartbeat. */
+/** Connections outside DATABASE_POOL_MAX: the ledger's, those for locked accounts, the listener and the heartbeat. */
 const OTHER_CONNECTIONS = 14;
 
 const State = row({
@@ -28,11 +31,11 @@ const State = row({
   readOnly: z.boolean(),
   ms: z.number(),
   syncNames: z.string(),
-  /** The standbys that confirm commits; null if this user may not see them. */
+  /** The standbys that confirm commits; null if this database user may not see them. */
   syncStandbys: z.int().nullable(),
   connectionsMax: z.int(),
   connectionsFree: z.int(),
-  /** −1: no limit. */
+  /** The database role's connection limit; −1 means none. */
   roleMax: z.int(),
 });
 export type State = z.infer<typeof State>;
@@ -68,10 +71,10 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
   yield await misconfigured("pooler", "no connection pooler shares this gateway's sessions", () =>
     checkPooler(clientConfig(connection, connectionName())),
   );
-  // A private database, and one with durability "assumed", has no standby.
+  // A private database, or one with durability "assumed", needs no standby.
   if (config.databaseUrl !== undefined && durability === "checked") yield standbyCheck(state);
   yield clockCheck(offsetMs, slackMs);
-  // A starting gateway migrates the schema, or reports itself what is missing.
+  // Skipped while a gateway starts, because the start migrates the schema or reports the problem itself.
   if (!isStarting) yield await schemaCheck(pool);
   yield* historyChecks(pool, config);
 }
@@ -126,8 +129,8 @@ export function standbyCheck({ syncNames, syncStandbys }: Pick<State, "syncNames
 /** `slackMs`: the part of the offset that network delay may explain. */
 export function clockCheck(offsetMs: number, slackMs: number): Check {
   const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
-  const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's`;
-  const next = "synchronise both with NTP: timedatectl set-ntp true";
+  const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's clock`;
+  const next = "synchronise both clocks with NTP: timedatectl set-ntp true";
   if (offMs > CLOCK_OFF_MS_MAX) return fail("clock", said, next);
   return offMs > CLOCK_OFF_MS
     ? warn("clock", said, next)
@@ -136,7 +139,8 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {
   const { schema, known, migrations } = await planMigration(pool, await readProgram());
-  if (schema === 0) return ok("schema", "empty: the first gateway migrates it (or tollgate migrate)");
+  if (schema === 0)
+    return ok("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
   const left = `${migrations.length} of ${known} migrations are not applied`;
   if (migrations.some(({ phase }) => phase === "before")) return warn("schema", left, "tollgate migrate");
   if (migrations.length > 0)
@@ -146,13 +150,13 @@ async function schemaCheck(pool: pg.Pool): Promise<Check> {
 
 const There = row({ isThere: z.boolean() });
 
-/** Whether the database has the history that this directory's gateways followed. */
+/** Checks whether the database has the same history that this directory's gateways recorded. */
 async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerator<Check> {
   const seen = await historyFile(spoolDir).read();
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
   if (seen === undefined || !isThere) return;
   const { system, timeline, epoch, position, reason } = await queryOne(pool, HistoryReading, READ_HISTORY);
-  // A standby has been reported already.
+  // Null on a standby, which an earlier check has already reported.
   if (timeline === null || epoch === null || position === null) return;
   const judged = judgeHistory(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
   if (judged.kind !== "refused") yield ok("history", "the database continues the one that this gateway used before");

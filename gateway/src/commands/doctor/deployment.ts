@@ -1,4 +1,4 @@
-/** Checks whether these settings match the deployment's. Writes nothing. */
+/** Checks whether this gateway's settings match the deployment's shared settings. Writes nothing. */
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { readIfExists } from "../../base/files.ts";
@@ -20,7 +20,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
     yield warn(
       "deployment",
       "RECEIPT_SEED is not set, and DATA_DIR has none",
-      "set RECEIPT_SEED as the other gateways have it",
+      "set RECEIPT_SEED to the other gateways' value",
     );
   const found = SHARED_NAMES.flatMap((name): Check[] => {
     const [recorded, its] = [stored[name], own[name]];
@@ -44,7 +44,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
 async function ownOf(config: Config, stored: StoredSettings): Promise<OwnSettings> {
   const { keyPepper = "", keyPepperOld: pepperOld, keyPepperNext: pepperNext, receiptSeed = "" } = config;
   const isKept = (await readIfExists(secretsFileIn(config.dataDir))) !== undefined;
-  // Secrets that do not exist yet are created by the gateway.
+  // Missing secrets are not created here, because the gateway creates them at its first start.
   const secrets = isKept
     ? await serverSecrets(config)
     : {

@@ -1,4 +1,7 @@
-/** `tollgate doctor` finds mistakes of operators and says how to repair them; `serve` logs the same findings. */
+/**
+ * Tests that `tollgate doctor` finds operators' mistakes and says how to fix them, and that `serve` logs the same
+ * findings.
+ */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
@@ -36,7 +39,7 @@ const MAIL = { SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "a@b.example", PUBLIC_
 const seedOf = (role: "account" | "operator" | "user"): string => createKey(role, systemRandom()).seed;
 const PEPPER = "the pepper of these tests, 32 characters";
 
-/** Compares verdict, name, finding and remedy. */
+/** Compares a check's verdict, name, finding and remedy. */
 const assertCheck = ({ name, verdict, detail, next }: Check, which: string, found: RegExp, todo?: RegExp): void => {
   assert.equal(`${verdict} ${name}`, which, detail);
   assert.match(detail, found);
@@ -44,7 +47,7 @@ const assertCheck = ({ name, verdict, detail, next }: Check, which: string, foun
   else assert.match(next ?? "", todo);
 };
 
-/** A socket directory cannot be a URL's host, so it is a parameter. */
+/** The socket directory is a query parameter, because it cannot be a URL's host. */
 function urlOf({ connection }: TestDatabase): string {
   if ("connectionString" in connection) return connection.connectionString;
   const { host, port, user, database } = connection;
@@ -94,7 +97,7 @@ describe("a check", () => {
     assertCheck(found({ readOnly: true })[0], "fail database", /read-only/, /default_transaction_read_only/);
   });
 
-  test("reports a connection limit of the server or the role that is too low", () => {
+  test("reports a connection limit of the server or role that is too low", () => {
     assertCheck(found({})[1], "ok pool", /80 of 97 connections/);
     assertCheck(found({ connectionsFree: 3 })[1], "warn pool", /3 of 97/, /max_connections/);
     assertCheck(
@@ -114,11 +117,11 @@ describe("a check", () => {
     );
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 0 }), "fail standby", /commits wait/, /start the standby/);
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 1 }), "ok standby", /confirms/);
-    // A user without pg_monitor cannot see standby states.
+    // A user without the role pg_monitor cannot see the state of standbys.
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: null }), "ok standby", /confirms/);
   });
 
-  test("allows for the network's delay when it compares clocks", () => {
+  test("tolerates network delay when it compares clocks", () => {
     assertCheck(clockCheck(1_400, 600), "ok clock", /agrees/);
     assertCheck(clockCheck(3_000, 100), "warn clock", /2\.9 s behind/, /NTP/);
     assertCheck(clockCheck(-3_600_000, 10), "fail clock", /3600\.0 s ahead of/, /NTP/);
@@ -144,13 +147,13 @@ describe("a check", () => {
     );
   });
 
-  test("reports a limits server whose policy evicts counts", () => {
+  test("reports a limits server that may evict counters", () => {
     assertCheck(policyCheck("noeviction"), "ok eviction", /noeviction/);
     assertCheck(policyCheck("allkeys-lru"), "fail eviction", /allkeys-lru/, /CONFIG SET maxmemory-policy noeviction/);
     assertCheck(policyCheck(undefined), "warn eviction", /does not report/, /noeviction/);
   });
 
-  test("reports test keys on a public platform, and live keys at a test address", () => {
+  test("reports test keys on a public platform, and live keys at a test URL", () => {
     const check = (mode: string, others: { publicUrl?: string; apiBase?: string } = {}): Check => {
       const { apiBase, publicUrl } = others;
       const payments = { secretKey: `sk_${mode}_1`, webhookSecrets: ["whsec_1"], apiBase, invoices: false };
@@ -162,7 +165,7 @@ describe("a check", () => {
     assertCheck(check("live", { apiBase: "https://x.example" }), "fail payments", /STRIPE_API_BASE/, /unset/);
   });
 
-  test("reports a certificate's expiry, wrong name and unreadable files", async (t) => {
+  test("reports an expired certificate, a wrong hostname and unreadable files", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "tollgate-doctor-"));
     t.after(() => rm(folder, { recursive: true }));
     const { cert, key } = selfSignedCertificate();
@@ -278,11 +281,11 @@ describe("tollgate doctor", () => {
       },
       ...{ NATS_SYSTEM_JWT: "a.b.c", NATS_SYSTEM_SEED: seedOf("user") },
     };
-    assertCheck(of((await doctor(nats)).checks, "plane"), "fail plane", /the server is no NATS server$/, /NATS_URL/);
+    assertCheck(of((await doctor(nats)).checks, "plane"), "fail plane", /the server is not a NATS server$/, /NATS_URL/);
   });
 
   const binary = findServer();
-  test("names a limits server that evicts, and serve logs it", {
+  test("names a limits server that evicts counters, which serve also logs", {
     skip: binary === undefined && "no server",
   }, async (t) => {
     const server = await startServer(binary as string, ["--maxmemory-policy", "allkeys-lru"]);

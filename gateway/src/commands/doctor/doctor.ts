@@ -42,7 +42,7 @@ async function run({ flags: { data }, json }: CommandInput, { terminal, env }: B
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-/** Invalid settings end the checks, because the others depend on them. */
+/** Stops after invalid settings, because the other checks depend on them. */
 async function* findingsIn(env: BaseCommandContext["env"]): AsyncGenerator<Finding> {
   let config: Config;
   try {

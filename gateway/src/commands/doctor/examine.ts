@@ -1,4 +1,4 @@
-/** Runs all checks in the order of dependencies. `tollgate doctor` prints the results; `serve` logs them. */
+/** Runs all checks, dependencies first. `tollgate doctor` prints the results, and `serve` logs them. */
 import { ok } from "@tollgate/terminal/checks.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { PrivatePostgresError } from "../../db/embedded/errors.ts";
@@ -13,7 +13,7 @@ import { machineChecks } from "./machine.ts";
 import { planeChecks } from "./plane.ts";
 import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
 
-/** Yields each finding at once, so that a slow check does not delay the others. */
+/** Yields each finding as soon as it is known, so that a slow check does not delay earlier results. */
 export async function* examine(examined: CheckContext): AsyncGenerator<Finding> {
   const { config } = examined;
   yield* machineChecks(config);
@@ -26,7 +26,7 @@ export async function* examine(examined: CheckContext): AsyncGenerator<Finding> 
 }
 
 async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncGenerator<Finding> {
-  // The start itself sets up the private database.
+  // The private database does not exist yet, because the start sets it up.
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
   if (connection === undefined) {
@@ -55,7 +55,7 @@ async function connectionOf({ databaseUrl, dataDir }: CheckContext["config"]): P
   });
 }
 
-/** Logs what `serve` finds about its environment. Unreachable services are logged by the start itself. */
+/** Logs problems that the checks find when `serve` starts. The start itself logs unreachable services. */
 export async function logFindings(surroundings: Omit<CheckContext, "isStarting">, log: Log): Promise<void> {
   try {
     for await (const { name: check, verdict, detail, next, isAway } of examine({ ...surroundings, isStarting: true })) {

@@ -1,4 +1,4 @@
-/** The input of every check, and its error type. */
+/** The input of every check, and the type of its findings. */
 import { type Check, fail } from "@tollgate/terminal/checks.ts";
 import { systemFailure } from "@tollgate/terminal/failure.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -9,11 +9,14 @@ export interface CheckContext {
   config: Config;
   clock: Clock;
   newId: NewId;
-  /** A gateway starts in this process, so checks that the start makes itself are skipped. */
+  /** True when a gateway starts in this process, which then skips checks that the start makes itself. */
   isStarting?: true;
 }
 
-/** `unreachable`: the service does not answer. A starting gateway waits for it and logs that itself. */
+/**
+ * A check's result. `unreachable`: the service does not answer. A starting gateway waits for the service and logs that
+ * itself.
+ */
 export interface Finding extends Check {
   isAway?: true;
 }
@@ -28,7 +31,7 @@ export function reasonOf(error: unknown): string {
   return systemFailure(error)?.message ?? (message || (code ?? String(error)));
 }
 
-/** Formats `what: remedy`, like errors of settings. */
+/** Splits an error message of the form `problem: remedy` into a failed check. */
 export function withRemedy(name: string, message: string, usual: string): Check {
   const [what = "", ...rest] = message.split(": ");
   return fail(name, what, rest.length === 0 ? usual : rest.join(": "));

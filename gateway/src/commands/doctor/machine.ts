@@ -8,7 +8,7 @@ import type { Config } from "../../config.ts";
 const MIB = 1024 ** 2;
 const FREE_MIN = 256 * MIB;
 const FREE_LOW = 2048 * MIB;
-/** Each connection of a client, a node or the database needs a file descriptor. */
+/** The minimum limit of open files: each connection of a client, a node or the database needs a file descriptor. */
 const FILES_MIN = 1_024;
 const FILES_LOW = 8_192;
 
@@ -24,7 +24,7 @@ export async function* machineChecks({ dataDir, spoolDir, retention }: Config): 
 export async function directoryCheck(name: string, setting: string, directory: string): Promise<Check> {
   const place = await nearest(directory);
   try {
-    // For root, access checks succeed even on a read-only file system, so the test writes.
+    // Writes a directory, because for root an access check succeeds even on a read-only file system.
     if (place === directory) await rmdir(await mkdtemp(join(place, ".doctor-")));
     else await access(place, constants.W_OK);
   } catch (error) {
@@ -36,7 +36,7 @@ export async function directoryCheck(name: string, setting: string, directory: s
   return spaceCheck(name, { setting, directory, freeBytes: bavail * bsize });
 }
 
-/** The nearest existing parent. */
+/** The nearest parent directory that exists. */
 async function nearest(directory: string): Promise<string> {
   const isThere = await access(directory).then(
     () => true,
@@ -58,7 +58,7 @@ export function spaceCheck(name: string, { setting, directory, freeBytes }: Spac
   return freeBytes < FREE_LOW ? warn(name, detail, next) : ok(name, detail);
 }
 
-/** `limits`: /proc/self/limits. */
+/** `limits`: the content of /proc/self/limits. */
 export function filesCheck(limits: string): Check {
   const [, found = ""] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];
   const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);

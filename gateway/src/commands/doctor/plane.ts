@@ -1,4 +1,7 @@
-/** Checks the dispatch plane: each NATS server's version, payload limit and permissions, and the plane's deployment. */
+/**
+ * Checks the dispatch plane (NATS): each server's version, payload limit and permissions, and the deployment that the
+ * plane belongs to.
+ */
 import { connect } from "node:net";
 import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { type Check, fail, ok } from "@tollgate/terminal/checks.ts";
@@ -32,7 +35,7 @@ async function serverCheck(url: string): Promise<Finding> {
   }
 }
 
-/** A NATS server sends a line about itself first, even before TLS. */
+/** Reads the line with which a NATS server introduces itself, even before TLS. */
 function greeting(at: { host: string; port: number }): Promise<z.infer<typeof Info>> {
   return new Promise((resolve, reject) => {
     const socket = connect({ ...at, timeout: ANSWER_MS_MAX });
@@ -50,7 +53,7 @@ function greeting(at: { host: string; port: number }): Promise<z.infer<typeof In
       socket.destroy();
       const [, json] = /^INFO (\{.*\})/.exec(said) ?? [];
       const info = json === undefined ? undefined : Info.safeParse(JSON.parse(json)).data;
-      if (info === undefined) reject(new Error("the server is no NATS server"));
+      if (info === undefined) reject(new Error("the server is not a NATS server"));
       else resolve(info);
     });
   });
@@ -76,8 +79,8 @@ async function rightsCheck(examined: CheckContext): Promise<Finding> {
   try {
     return await withPlane(examined, async ({ isAway }) =>
       isAway
-        ? fail("plane", "the NATS servers answer, and refuse this gateway's keys", next)
-        : ok("plane", "accepts this gateway's keys"),
+        ? fail("plane", "the NATS servers respond, but reject this gateway's keys", next)
+        : ok("plane", "the NATS servers accept this gateway's keys"),
     );
   } catch (error) {
     return fail("plane", reasonOf(error), next);

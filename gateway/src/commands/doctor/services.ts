@@ -32,7 +32,11 @@ const roleCheck = (role: string | undefined): Check | undefined =>
 
 export function policyCheck(policy: string | undefined): Check {
   if (policy === undefined)
-    return warn("eviction", "the server does not report its maxmemory-policy", "make sure that it is noeviction");
+    return warn(
+      "eviction",
+      "the server does not report its maxmemory-policy",
+      "make sure that maxmemory-policy is noeviction",
+    );
   if (policy === "noeviction") return ok("eviction", "maxmemory-policy is noeviction");
   return fail(
     "eviction",

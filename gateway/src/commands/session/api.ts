@@ -1,4 +1,4 @@
-/** `tollgate api METHOD PATH`: calls the console API with this machine's session. */
+/** `tollgate api METHOD PATH`: calls the console API with the session that this machine has stored. */
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -19,7 +19,7 @@ export const apiCommand: Command = {
     ...JSON_FLAG,
   },
   more: [
-    "It prints what the gateway answers: JSON, CSV or events. With --json, JSON comes as one line.",
+    "The command prints the gateway's response: JSON, CSV or events. With --json, JSON is printed on one line.",
     "The API reference is under /docs of the gateway.",
   ],
   example: "GET usage?by=day",
@@ -49,7 +49,10 @@ async function run(
   return 0;
 }
 
-/** `usage`, `/usage` and `/console/api/usage` are the same path. The session is sent to no other path. */
+/**
+ * `usage`, `/usage` and `/console/api/usage` mean the same path. The session's token is sent only to paths of the
+ * console API.
+ */
 function pathOf(path: string): string {
   const below = path.startsWith(ROOT) ? path.slice(ROOT.length) : path.replace(/^\/+/, "");
   const url = new URL(ROOT + below, "http://gateway");
@@ -66,7 +69,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Prints lines as they arrive, because responses can be large or endless. */
+/** Prints lines as they arrive, because a response can be large or endless. */
 async function printLines(response: Response, print: (line: string) => void): Promise<void> {
   let rest = "";
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-/** Calls the console API of a gateway, with or without this machine's session. */
+/** Calls a gateway's console API, with or without this machine's session. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { systemFailure } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
@@ -11,19 +11,19 @@ const Envelope = z.object({ error: z.object({ message: z.string(), code: z.strin
 interface ConsoleCall {
   gateway: string;
   method: string;
-  /** Relative to the gateway's URL: `/console/api/me`. */
+  /** The path relative to the gateway's URL: `/console/api/me`. */
   path: string;
   token?: string | undefined;
-  /** JSON text. */
+  /** The body as JSON text. */
   body?: string | undefined;
   headers?: Record<string, string>;
 }
 
-/** Resolves with the response once its headers arrived. Throws for an error status. */
+/** Resolves when the response's headers have arrived. Throws an error for an error status. */
 export async function callConsole(call: ConsoleCall): Promise<Response> {
   const { gateway, method, path, token, body, headers } = call;
   const giveUp = new AbortController();
-  // The timeout only covers the headers, because event streams have no end.
+  // The timeout covers only the headers, because event streams are endless.
   const stop = systemClock.after(ANSWER_AFTER_MS, () => giveUp.abort(new Error("the gateway did not answer in time")));
   try {
     const response = await fetch(new URL(path, gateway), {
@@ -31,7 +31,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
       redirect: "error",
       signal: giveUp.signal,
       headers: {
-        // The console API refuses changes without an Origin of its own.
+        // The console API refuses changes without an Origin header that names the gateway.
         origin: gateway,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { "content-type": "application/json" }),
@@ -54,18 +54,18 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
   }
 }
 
-/** The remedy for each error code. */
+/** The next step for each error code. */
 const NEXT: Record<string, string> = {
   not_authenticated: "run tollgate login; the session has ended",
   session_read_only: "run tollgate login --write",
   browser_required: "use the console in a browser",
 };
-const LOOK_IT_UP = "check the path and what it takes, in the API reference under /docs of the gateway";
+const LOOK_IT_UP = "check the path and its parameters in the API reference, under /docs of the gateway";
 
 async function refusalOf(response: Response, gateway: string): Promise<CommandError> {
   const envelope = Envelope.safeParse(await response.json().catch(() => undefined));
   if (!envelope.success) {
-    return new CommandError(`${gateway} answered ${response.status}, and not as a Tollgate gateway does`, {
+    return new CommandError(`${gateway} returned ${response.status}, but not in the format of a Tollgate gateway`, {
       next: "check the address (--gateway URL)",
     });
   }

@@ -1,4 +1,4 @@
-/** `tollgate login`: creates a session for scripts, which a person confirms in the browser. */
+/** `tollgate login`: creates a session for scripts after a person has confirmed it in a browser. */
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
@@ -69,7 +69,10 @@ async function run({ flags, switches, json }: CommandInput, context: BaseCommand
   return 0;
 }
 
-/** Resolves with the session's expiry. An unconfirmed login expires at the gateway, which ends the wait. */
+/**
+ * Waits for the confirmation, and resolves to the session's expiry. The gateway expires an unconfirmed login, which
+ * ends the wait with an error.
+ */
 async function confirmed(gateway: string, { token, poll_s }: z.infer<typeof Started>): Promise<number> {
   for (;;) {
     const { status, expires_at } = State.parse(await post(gateway, "/console/api/auth/scripts/state", { token }));
@@ -99,7 +102,7 @@ function isLoopback(url: string): boolean {
   return host === "localhost" || host === "[::1]" || host.startsWith("127.");
 }
 
-/** If no browser can be opened, the user has the printed URL. */
+/** Opens the login page. A failure is ignored, because the user also has the printed URL. */
 function openBrowser(url: string): void {
   const [command, args] =
     process.platform === "darwin"

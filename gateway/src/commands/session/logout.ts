@@ -1,4 +1,4 @@
-/** `tollgate logout`: ends this machine's session, here and at the gateway. */
+/** `tollgate logout`: ends this machine's session at the gateway and deletes it here. */
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { callConsole } from "./console-call.ts";
 import { forgetSession, keptSession } from "./kept-session.ts";

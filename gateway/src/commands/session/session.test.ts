@@ -1,4 +1,4 @@
-/** Logging in, calling the console API and logging out against a whole gateway, with the failures of each. */
+/** Tests login, console API calls and logout against a whole gateway, with the failures of each. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -35,7 +35,7 @@ async function tollgate(args: string[], terminal = new FakeTerminal()) {
   return { code, terminal };
 }
 
-/** Confirms or rejects the code that the command prints, as a person in that browser. */
+/** A terminal whose person confirms or rejects the printed code in that browser. */
 function answering(browser: Browser, confirm: boolean): FakeTerminal {
   const terminal = new FakeTerminal();
   let asked = false;
@@ -76,7 +76,7 @@ describe("tollgate login", () => {
     assert.equal(typeof expires_at, "number");
   });
 
-  test("stores nothing when the person refuses", async () => {
+  test("stores nothing if the person refuses", async () => {
     const { browser } = await signedIn(platform);
     const { code, terminal } = await tollgate(["login", "--gateway", gateway], answering(browser, false));
     assert.equal(code, 1);
@@ -84,7 +84,7 @@ describe("tollgate login", () => {
     await assert.rejects(stat(file()), { code: "ENOENT" });
   });
 
-  test("fails with one line if the address has no gateway or is invalid", async () => {
+  test("fails with one line if the URL has no gateway or is invalid", async () => {
     for (const address of ["http://127.0.0.1:1", "gateway.example", "ftp://gateway.example"]) {
       const { code, terminal } = await tollgate(["login", "--gateway", address]);
       assertFailure(terminal, code, address);
@@ -93,7 +93,7 @@ describe("tollgate login", () => {
 });
 
 describe("tollgate api", () => {
-  test("prints JSON answers as JSON and CSV unchanged", async () => {
+  test("prints JSON responses as JSON and CSV unchanged", async () => {
     const { accountIds } = await loggedIn();
     const { terminal } = await tollgate(["api", "GET", "balance"]);
     assert.equal(terminal.json<{ balance_micro: string }>().balance_micro, "5000000.000000");
@@ -104,7 +104,7 @@ describe("tollgate api", () => {
     assert.match(csv.terminal.lines[0] ?? "", /^id,/);
   });
 
-  test("can change something only if the login had --write", async () => {
+  test("changes data only after a login with --write", async () => {
     const create = ["api", "POST", "keys", "--data", '{"name":"made by a script"}'];
     await loggedIn();
     const { code, terminal } = await tollgate(create);

@@ -1,6 +1,6 @@
 /**
- * Recognises a secret without storing it: an HMAC with the secret over a random salt. Values of the same secret differ between
- * databases, and reveal only whether a given secret matches.
+ * Recognizes a secret without storing it: the check value is an HMAC with the secret over a random salt. Check values
+ * of the same secret differ between databases, and reveal only whether a given secret matches.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
@@ -11,7 +11,7 @@ export function checkValueOf(secret: string, salt = randomBytes(16).toString("ba
   return `${salt}.${macOf(secret, salt).toString("base64url")}`;
 }
 
-/** Compares in constant time. */
+/** Whether the check value belongs to this secret. Compares in constant time. */
 export function isCheckValueOf(value: string, secret: string): boolean {
   const [salt = "", mac = ""] = value.split(".");
   const [expected, found] = [macOf(secret, salt), Buffer.from(mac, "base64url")];

@@ -1,6 +1,6 @@
 /**
- * Compares a gateway's settings with the deployment's recorded ones, and records missing ones: all by the first gateway, and a pepper
- * that replaces another.
+ * Compares a gateway's settings with those recorded for the deployment. Records missing settings: the first gateway
+ * records all of its own, and a later one a new pepper that replaces the recorded one.
  */
 import type pg from "pg";
 import { changeShared, confirmShared, readShared, recordFirst, type StoredSettings } from "./record.ts";
@@ -14,12 +14,12 @@ import {
   type SharedName,
 } from "./rules.ts";
 
-/** The gateway's settings. Those that are unknown at the moment or do not apply are not compared. */
+/** The gateway's settings. A setting that is unknown at the moment, or that does not apply, is not compared. */
 export type OwnSettings = Partial<Record<SharedName, OwnSetting>>;
 
 export interface Compared {
   differences: Difference[];
-  /** Settings that still have the previous value. */
+  /** Settings for which this gateway still has the previous value. */
   behind: SharedName[];
   /** What the comparison changed, for the log. */
   changes: { setting: SharedName; change: "recorded" | "began" | "finished" | "made" }[];
@@ -28,9 +28,9 @@ export interface Compared {
 interface CompareOptions {
   pool: pg.Pool;
   own: (stored: StoredSettings) => Promise<OwnSettings>;
-  /** The gateway owns its database, so only the pepper is compared. */
+  /** True if the database is private to this gateway, so only the pepper is compared. */
   isOnly: boolean;
-  /** Record missing settings. Set only when the gateway is certain that it belongs to this database. */
+  /** Whether to record missing settings. True only when the gateway is certain that it belongs to this database. */
   records: boolean;
 }
 

@@ -1,13 +1,13 @@
-/** The shared settings as stored in the database. */
+/** Reads and writes the shared settings in the database. */
 import type pg from "pg";
 import { z } from "zod";
 import { announce, DEPLOYMENT_TOPIC } from "../broadcast.ts";
 import { column, queryOne, queryRows, row } from "../rows.ts";
 import { type RecordedSetting, SHARED_NAMES, type SharedName } from "./rules.ts";
 
-/** The migration that adds the table. */
+/** The migration that adds the table of shared settings. */
 export const SHARED_SETTINGS_SINCE = 44;
-/** A value that was reported this recently counts as in use. Gateways check every five seconds. */
+/** A value that a gateway reported within this time is in use. Gateways report every five seconds. */
 const CONFIRMED_FOR = "12 seconds";
 
 const Stored = row({
@@ -21,12 +21,12 @@ const There = row({ isThere: z.boolean() });
 
 export interface StoredSetting extends RecordedSetting {
   changedAt: Date;
-  /** A gateway has just reported it. */
+  /** Whether a gateway has reported this value in the last 12 seconds. */
   isConfirmed: boolean;
 }
 export type StoredSettings = Partial<Record<SharedName, StoredSetting>>;
 
-/** Whether the table exists, for commands. Gateways know their schema. */
+/** Whether the table of shared settings exists. For commands, which may run on any schema version. */
 export async function keepsSharedSettings(db: pg.Pool): Promise<boolean> {
   return (await queryOne(db, There, `select to_regclass('shared_setting') is not null as "isThere"`)).isThere;
 }
@@ -38,12 +38,15 @@ export async function readShared(db: pg.Pool): Promise<StoredSettings> {
     `select name, value, previous, changed_at as "changedAt",
             confirmed_at > clock_timestamp() - interval '${CONFIRMED_FOR}' as "isConfirmed" from shared_setting`,
   );
-  // A later version may have recorded additional settings.
+  // Ignores settings that a later version has recorded.
   const known = stored.filter(({ name }) => (SHARED_NAMES as readonly string[]).includes(name));
   return Object.fromEntries(known.map(({ name, ...setting }) => [name, setting]));
 }
 
-/** Rows are written in one order, so that one of several starting gateways writes all of them. */
+/**
+ * Records the first values. All gateways write rows in the same order, so if several start at once, one of them writes
+ * all rows.
+ */
 export async function recordFirst(db: pg.Pool, values: [SharedName, string][]): Promise<void> {
   await db.query(
     `insert into shared_setting (name, value) select * from unnest($1::text[], $2::text[]) as n (name, value) order by name
@@ -52,7 +55,7 @@ export async function recordFirst(db: pg.Pool, values: [SharedName, string][]): 
   );
 }
 
-/** `from`: the expected current value. A concurrent second change has no effect. */
+/** Changes a setting only if `from` is still its current value, so of two concurrent changes one has an effect. */
 export async function changeShared(
   db: pg.Pool,
   name: SharedName,
@@ -67,7 +70,7 @@ export async function changeShared(
   await announce(db, DEPLOYMENT_TOPIC, name);
 }
 
-/** One small commit every few seconds for all gateways together. */
+/** Marks a value as in use. For all gateways together this is one small commit every few seconds. */
 export async function confirmShared(db: pg.Pool, name: SharedName, value: string): Promise<void> {
   await db.query(
     `update shared_setting set confirmed_at = clock_timestamp()
@@ -78,8 +81,8 @@ export async function confirmShared(db: pg.Pool, name: SharedName, value: string
 }
 
 /**
- * For a copy of the database that is used on its own. It has other servers, but its keys are still hashed with the same pepper, so that
- * setting stays.
+ * Deletes the shared settings of a database copy that will be used on its own. The copy has other servers, but its keys
+ * are still hashed with the same pepper, so that setting stays.
  */
 export async function forgetShared(db: pg.Pool): Promise<void> {
   if (await keepsSharedSettings(db)) await db.query("delete from shared_setting where name <> 'pepper'");

@@ -15,7 +15,7 @@ const withPepper = (pepper: string, others: { old?: string; next?: string } = {}
 });
 
 describe("a check value", () => {
-  test("matches its own secret only, and differs each time it is computed", () => {
+  test("matches only the secret it was computed from, and differs each time it is computed", () => {
     assert.ok(isCheckValueOf(FIRST, PEPPERS.first));
     assert.ok(!isCheckValueOf(FIRST, PEPPERS.second));
     assert.notEqual(checkValueOf(PEPPERS.first), FIRST);
@@ -30,7 +30,7 @@ describe("a check value", () => {
 });
 
 describe("a gateway's settings", () => {
-  test("match when they equal the recorded ones, or the previous ones during a rollout", () => {
+  test("match when they equal the recorded ones, or during a rollout the previous ones", () => {
     const [before, now] = ["embedded", "nats A1"];
     assert.equal(judgeSetting({ value: now, previous: null }, plainSetting(now)), "fits");
     assert.equal(judgeSetting({ value: now, previous: before }, plainSetting(now)), "fits");
@@ -39,7 +39,7 @@ describe("a gateway's settings", () => {
     assert.equal(judgeSetting({ value: now, previous: before }, plainSetting("nats A2")), "differs");
   });
 
-  test("allow replacing the pepper in the documented steps, gateway by gateway", () => {
+  test("stay valid while the pepper is replaced gateway by gateway, in the documented steps", () => {
     const atFirst = { value: FIRST, previous: null };
     const inFlight = { value: SECOND, previous: FIRST };
     const done = { value: SECOND, previous: null };
@@ -62,7 +62,7 @@ describe("a gateway's settings", () => {
     assert.equal(judgeSetting(atFirst, steps.after), "differs");
   });
 
-  test("refuse two concurrent replacements of one pepper", () => {
+  test("are refused when two gateways replace the pepper with different ones at the same time", () => {
     const recorded = { value: SECOND, previous: FIRST };
     const third = withPepper("the third pepper, of 32 characters", { old: PEPPERS.first });
     assert.equal(judgeSetting(recorded, third), "differs");
@@ -72,7 +72,7 @@ describe("a gateway's settings", () => {
     );
   });
 
-  test("are reported with the variable, both values and the command, without secrets", () => {
+  test("differ with a message that names the variable, both values and the command, without secrets", () => {
     const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plainSetting("test"));
     assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
     assert.match(remedy, /tollgate admin deployment set payments$/);

@@ -1,4 +1,7 @@
-/** The settings that all gateways of a deployment share, and whether a gateway's values match the recorded ones. Pure. */
+/**
+ * Defines the settings that all gateways of a deployment share, and decides whether a gateway's values match the
+ * recorded ones. Pure.
+ */
 
 export const SHARED_NAMES = ["pepper", "plane", "limits", "receipts", "mail", "payments"] as const;
 export type SharedName = (typeof SHARED_NAMES)[number];
@@ -6,24 +9,28 @@ export type SharedName = (typeof SHARED_NAMES)[number];
 /** The recorded value of a setting. */
 export interface RecordedSetting {
   value: string;
-  /** The previous value during a rollout: both are accepted. */
+  /** The previous value during a rollout, when gateways may have either value. */
   previous: string | null;
 }
 
 /** A gateway's value of a setting. */
 export interface OwnSetting {
-  /** The value as recorded if none is. */
+  /** Returns the value as it is recorded when the database has none. */
   written: () => string;
   is: (recorded: string) => boolean;
-  /** Whether it accepts the recorded value as the previous one, because that is set beside its own (`KEY_PEPPER_OLD`). */
+  /** Whether the recorded value is this gateway's previous one, set beside the new one (`KEY_PEPPER_OLD`). */
   replaces?: (recorded: string) => boolean;
-  /** True if no previous value is set beside it, so a replacement is finished. Settings without `replaces` never report this. */
+  /**
+   * True if the gateway has no previous value set, so the replacement is finished. Settings without `replaces` omit
+   * this.
+   */
   isAlone?: boolean;
 }
 
 /**
- * `previous`: accepted until the change is finished. `introduces`: its value replaces the recorded one. `finishes`: the previous value
- * is no longer accepted.
+ * How a gateway's value relates to the recorded setting. `previous`: it is the previous value, accepted until the
+ * change is finished. `introduces`: it replaces the recorded value. `finishes`: it is the recorded value, and the
+ * previous one is no longer accepted.
  */
 type Judgement = "fits" | "previous" | "introduces" | "finishes" | "differs";
 
@@ -33,13 +40,13 @@ export function judgeSetting({ value, previous }: RecordedSetting, own: OwnSetti
   return own.replaces?.(value) === true ? "introduces" : "differs";
 }
 
-/** A setting that is stored as plain text. */
+/** Creates a setting that is stored as plain text. */
 export const plainSetting = (value: string): OwnSetting => ({
   written: () => value,
   is: (recorded) => recorded === value,
 });
 
-/** The environment variable's name. */
+/** The environment variable of each setting. */
 export const VARIABLES: Record<SharedName, string> = {
   pepper: "KEY_PEPPER",
   plane: "NATS_URL",
@@ -49,13 +56,13 @@ export const VARIABLES: Record<SharedName, string> = {
   payments: "STRIPE_SECRET_KEY",
 };
 
-/** A recorded value for display. */
+/** Formats a recorded value for display, without secrets. */
 export function displayedValue(name: SharedName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedName, () => string> = {
     pepper: () => "a pepper (only its check value is stored)",
-    plane: () => (kind === "nats" ? `NATS, account ${id}` : "the plane inside the gateway"),
-    limits: () => (kind === "valkey" ? `limits server ${id}` : "memory of each gateway"),
+    plane: () => (kind === "nats" ? `NATS, account ${id}` : "the gateway's embedded plane"),
+    limits: () => (kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory"),
     receipts: () => `key ${value}`,
     mail: () => (value === "none" ? "no email" : "a mail server"),
     payments: () => (value === "none" ? "no purchases" : `${value} keys`),
@@ -65,7 +72,7 @@ export function displayedValue(name: SharedName, value: string): string {
 
 export interface Difference {
   setting: SharedName;
-  /** The mismatch as one sentence without a full stop. */
+  /** The mismatch, as one sentence without a full stop. */
   what: string;
   remedy: string;
 }

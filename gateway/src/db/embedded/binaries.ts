@@ -1,6 +1,7 @@
 /**
- * PostgreSQL's programs from the npm package of this platform. It fixes two problems: the install script that links shared libraries
- * may have been disabled, and the checkout may be inaccessible to PostgreSQL's user. In both cases a copy elsewhere works.
+ * Finds PostgreSQL's programs in the npm package of this platform, and works around two problems. npm's install script,
+ * which links shared libraries, may have been disabled. And PostgreSQL's user may be unable to access the checkout. A
+ * copy in another folder fixes both.
  */
 import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -13,7 +14,7 @@ export interface Binaries {
   native: string;
   /** The npm package's version: "18.4.0-beta.17". */
   version: string;
-  /** PostgreSQL's major version. It cannot read the data of another one. */
+  /** PostgreSQL's major version. Each major version reads only its own data. */
   major: number;
 }
 
@@ -23,7 +24,7 @@ export function binary(binaries: Binaries, name: "initdb" | "postgres"): string 
   return join(binaries.native, "bin", name);
 }
 
-/** The package's folder in node_modules. */
+/** Finds the package of this platform in node_modules. */
 export async function installedBinaries(): Promise<Binaries> {
   const platform = `${process.platform}-${process.arch}`;
   if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(unsupported());
@@ -34,7 +35,10 @@ export async function installedBinaries(): Promise<Binaries> {
   return { native: join(root, "native"), version, major: Number.parseInt(version, 10) };
 }
 
-/** The package is optional, because an external PostgreSQL needs no private one. */
+/**
+ * Locates the npm package, or reports that it is missing. The package is optional, because an external PostgreSQL can
+ * be used instead.
+ */
 export async function resolvePackage(name: string): Promise<string> {
   try {
     return import.meta.resolve(name);
@@ -48,7 +52,10 @@ export async function resolvePackage(name: string): Promise<string> {
   }
 }
 
-/** The installed binaries, or a copy under `place` when `runAs` cannot run them where they are. */
+/**
+ * Returns the installed binaries, or a copy under `place` when the user `runAs` cannot run them where they are
+ * installed.
+ */
 export async function usableBinaries(
   installed: Binaries,
   options: { runAs: RunAs; place: string; progress: (what: string) => void },
@@ -56,7 +63,7 @@ export async function usableBinaries(
   const { runAs, place, progress } = options;
   if ((await linkLibraries(installed.native)) && (await runs(installed, runAs))) return installed;
   const copy = { ...installed, native: join(place, `postgresql-${installed.version}`) };
-  await namingPath("The directory for PostgreSQL's programs", place, async () => {
+  await namingPath("The directory for PostgreSQL's program files", place, async () => {
     if (await orAbsent(lstat(copy.native))) return;
     progress("copying PostgreSQL's programs to a directory that allows execution");
     await copyNative(installed.native, copy.native);
@@ -82,13 +89,13 @@ function tryOut(binaries: Binaries, runAs: RunAs) {
   return runToEnd("/bin/sh", ["-c", script, "sh", binaries.native], runAs);
 }
 
-/** Creates the links that the package describes. Returns false when one cannot be created here. */
+/** Creates the library links that the package lists. Returns false when a link cannot be created in this folder. */
 async function linkLibraries(native: string): Promise<boolean> {
   const text = await orAbsent(readFile(join(native, "pg-symlinks.json"), "utf8"));
   if (text === undefined) return true;
   const links: unknown = JSON.parse(text);
   for (const { source, target } of links as { source: string; target: string }[]) {
-    // Both paths start at the package, one above `native`.
+    // The listed paths start one folder above `native`.
     const path = join(native, relative("native", target));
     if (await orAbsent(lstat(path))) continue;
     try {
@@ -96,14 +103,14 @@ async function linkLibraries(native: string): Promise<boolean> {
     } catch (error) {
       const code = codeOf(error);
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
-      // Another starting process created it first.
+      // EEXIST: another starting process created the link first.
       if (code !== "EEXIST") throw error;
     }
   }
   return true;
 }
 
-/** Created under a temporary name and renamed, so that a copy is complete or absent. */
+/** Copies to a temporary name and renames it, so that the copy is complete or absent. */
 async function copyNative(from: string, to: string): Promise<void> {
   const parent = dirname(to);
   await mkdir(parent, { recursive: true });
@@ -116,13 +123,13 @@ async function copyNative(from: string, to: string): Promise<void> {
     await rename(native, to);
   } catch (error) {
     if (!(await orAbsent(lstat(to)))) throw error;
-    // Another starting process was faster; its copy is the same.
+    // Another starting process has made the same copy first.
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
 }
 
-/** A checkout made under a strict umask has files that only its owner can read. */
+/** Makes the files readable for PostgreSQL's user. In a checkout with a strict umask, only the owner can read them. */
 async function openToAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true })) {

@@ -1,6 +1,6 @@
 /**
- * The cluster: PostgreSQL's data directory. initdb runs in a temporary sibling that is renamed when complete, so an interrupted first
- * start leaves no partial cluster.
+ * Creates and checks the cluster, PostgreSQL's data directory. initdb writes to a temporary sibling folder that is
+ * renamed when complete, so an interrupted first start leaves no partial cluster.
  */
 import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { ownUid, runToEnd } from "./user.ts";
 const UNFINISHED = "cluster.new-";
 const INITDB_MS_MAX = 300_000;
 
-/** The superuser. The gateway connects as an ordinary user. */
+/** PostgreSQL's superuser. The gateway itself connects as an ordinary user. */
 export const SUPERUSER = "postgres";
 
 export async function createCluster(home: Home, binaries: Binaries, options: { sync: boolean }): Promise<void> {
@@ -22,7 +22,8 @@ export async function createCluster(home: Home, binaries: Binaries, options: { s
     await initialise(unfinished, home, binaries, options.sync);
     await namingPath("Directory", home.directory, () => putInPlace(unfinished, home));
   } catch (error) {
-    // Another starting gateway was faster and may have removed ours; the lock decides which one continues.
+    // If a cluster exists now, another starting gateway created it first. The data directory's lock decides which
+    // gateway continues.
     if (!(await orAbsent(stat(join(home.cluster, "PG_VERSION"))))) throw error;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -42,7 +43,7 @@ async function initialise(directory: string, home: Home, binaries: Binaries, syn
     "--encoding=UTF8",
     ...locale(binaries.major),
     "--data-checksums",
-    // The socket directory is private, and nothing listens on TCP.
+    // No password is needed, because the socket directory is private and nothing listens on TCP.
     "--auth-local=trust",
     "--auth-host=reject",
     "--no-instructions",
@@ -56,7 +57,7 @@ async function initialise(directory: string, home: Home, binaries: Binaries, syn
   });
 }
 
-/** Sort by code point everywhere, for the same order on all systems. */
+/** The options for sorting text by code point, which gives the same order on every system. */
 function locale(major: number): string[] {
   if (major < 17) return ["--locale=C.UTF-8"];
   return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
@@ -75,7 +76,7 @@ function whyInitdbFailed(home: Home, output: string, stderr: string): string {
 
 async function putInPlace(unfinished: string, home: Home): Promise<void> {
   await rename(unfinished, home.cluster);
-  // Syncs the directory, so that the new name survives a power failure.
+  // Syncs the directory, so that the renamed cluster survives a power failure.
   const parent = await open(home.directory, "r");
   try {
     await parent.sync();
@@ -84,7 +85,7 @@ async function putInPlace(unfinished: string, home: Home): Promise<void> {
   }
 }
 
-/** Refuses a cluster that this PostgreSQL cannot serve, before it is started. */
+/** Refuses a cluster that this version of PostgreSQL cannot serve, before a server is started on it. */
 export async function checkCluster(home: Home, binaries: Binaries): Promise<void> {
   await namingPath("The database cluster", home.cluster, async () => {
     const version = (await orAbsent(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
@@ -100,20 +101,21 @@ export async function checkCluster(home: Home, binaries: Binaries): Promise<void
           "move the data with pg_dump, or serve it yourself and set DATABASE_URL.",
       );
     }
-    // PostgreSQL refuses a data directory that others can read, for example after a copy or restore.
+    // Removes permissions of other users, which a copy or restore may have added. PostgreSQL refuses a data directory
+    // that others can read.
     const { mode } = await stat(home.cluster);
     if (mode & 0o077) await chmod(home.cluster, 0o700);
   });
 }
 
-/** Removes leftovers of interrupted first starts. Only for the holder of the lock. */
+/** Removes leftovers of interrupted first starts. Only the holder of the data directory's lock may call it. */
 export async function removeUnfinished(home: Home, log: Log): Promise<void> {
   for (const name of await readdir(home.directory)) {
     if (!name.startsWith(UNFINISHED)) continue;
     try {
       await rm(join(home.directory, name), { recursive: true, force: true });
     } catch (error) {
-      // An initdb of a killed gateway may still write to it. The next start tries again.
+      // The initdb process of a killed gateway may still write to these files. The next start tries again.
       log.warn({ err: error, name }, "could not remove the files of an interrupted first start");
     }
   }

@@ -1,13 +1,13 @@
 /**
- * Errors that keep the private PostgreSQL from running. Every message is one actionable line; details (a system error, the end of a
- * log) are in `cause`.
+ * Errors that keep the private PostgreSQL server from running. Every message is one line that says what to do. Details
+ * (a system error, the end of a log) are in `cause`.
  */
 
 export class PrivatePostgresError extends Error {
   override name = "PrivatePostgresError";
 }
 
-/** Another gateway serves from this data directory. Its server must not be touched. */
+/** Another gateway uses this data directory. Its server must keep running. */
 export class DataDirectoryInUse extends PrivatePostgresError {
   override name = "DataDirectoryInUse";
   readonly dataDir: string;
@@ -38,7 +38,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** A system error in words: "permission denied". */
+/** Describes a system error in words, such as "permission denied". */
 function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return (code && REASONS[code]) ?? (error instanceof Error ? firstLine(error.message) : String(error));
@@ -48,7 +48,7 @@ export function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? "";
 }
 
-/** Runs `work` on files of `path`; a failure becomes one line that names the path and the reason. */
+/** Runs `work` on files of `path`. Its failure becomes an error of one line with the path and the reason. */
 export async function namingPath<T>(what: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -58,7 +58,7 @@ export async function namingPath<T>(what: string, path: string, work: () => Prom
   }
 }
 
-/** The result of `work`, or undefined if its file does not exist. */
+/** Returns the result of `work`, or undefined if its file does not exist. */
 export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -1,4 +1,4 @@
-/** The socket directory and the log of a private server. */
+/** Opens the socket directory and the log file of a private PostgreSQL server. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,14 +7,17 @@ import { namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
 import { type Home, shortHash } from "./home.ts";
 import { canWrite, ownUid, type RunAs } from "./user.ts";
 
-/** Only names the socket file; nothing listens on TCP. */
+/** Appears only in the name of the socket file, because nothing listens on TCP. */
 export const PORT = 5432;
-/** The system's limit is 104 bytes on macOS, 108 on Linux. */
+/** The maximum length of a socket path. Systems allow 104 bytes (macOS) or 108 bytes (Linux). */
 const SOCKET_PATH_BYTES_MAX = 100;
 const LOG_BYTES_MAX = 10 << 20;
 const LOG_TAIL_BYTES = 4096;
 
-/** In the home if the path is short enough for a socket, otherwise in the system's temporary directory. */
+/**
+ * Opens the socket directory: inside the server's folder if that path is short enough for a socket, otherwise in the
+ * system's temporary directory.
+ */
 export async function openSocketDir(home: Home): Promise<string> {
   const inHome = join(home.directory, "run");
   const name = `tollgate-${shortHash(home.cluster)}`;
@@ -28,7 +31,10 @@ export async function openSocketDir(home: Home): Promise<string> {
   );
 }
 
-/** Creates a directory that only PostgreSQL's user can enter. In /tmp another user may already own the name. */
+/**
+ * Creates a directory that only PostgreSQL's user can enter. In /tmp another user may already have a directory of that
+ * name, which is refused.
+ */
 async function makePrivate(path: string, runAs: RunAs): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -44,7 +50,7 @@ async function makePrivate(path: string, runAs: RunAs): Promise<void> {
   }
 }
 
-/** One old log is kept. */
+/** Opens PostgreSQL's log. A large log is renamed first, and replaces the one old log that is kept. */
 export function openServerLog(home: Home): Promise<FileHandle> {
   return namingPath("PostgreSQL's log", home.log, async () => {
     const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
@@ -56,7 +62,7 @@ export function openServerLog(home: Home): Promise<FileHandle> {
   });
 }
 
-/** A running server keeps the file open, so the file is emptied instead of renamed. */
+/** Empties a large log. It is not renamed, because the running server would keep writing to the renamed file. */
 export async function trimServerLog(home: Home): Promise<void> {
   const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
   if (size <= LOG_BYTES_MAX) return;

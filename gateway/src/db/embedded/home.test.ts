@@ -1,4 +1,4 @@
-/** Which user runs PostgreSQL, and where the cluster is if that user cannot reach the data directory. */
+/** The user that runs PostgreSQL, and the cluster's location if that user cannot reach the data directory. */
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,11 +25,11 @@ async function uidOfProcess(pid: number): Promise<number> {
   return Number(/^Uid:\t(\d+)/m.exec(status)?.[1]);
 }
 
-/** A shared cluster of this process's user, for tests that need any. */
+/** A cluster of this process's user, shared by tests that need any cluster. */
 const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 
-test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, async () => {
+test("root runs PostgreSQL as another user, and that user owns the cluster", onlyRoot, async () => {
   const postgres = await place.start();
   const uid = await uidOfProcess(postgres.pid);
   assert.notEqual(uid, 0);
@@ -58,20 +58,20 @@ test(
   },
 );
 
-test("an error names the owner of a cluster that belongs to another user", asNobody, async (t) => {
+test("the error for another user's cluster names its owner", asNobody, async (t) => {
   await (await place.start()).stop();
   const ordinary = otherGateway(t, place, NOBODY);
   await assert.rejects(ordinary.next("ready"), /cluster \S+ belongs to \S+: run the gateway as that user or as root/);
 });
 
-test("the error for a read-only data directory names the directory and the reason", asNobody, async (t) => {
+test("the error for a read-only data directory gives the path and the reason", asNobody, async (t) => {
   const fresh = await temporaryPlace(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
   const ordinary = otherGateway(t, fresh, NOBODY);
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 
-test("the cluster is placed elsewhere when its user cannot reach the data directory", onlyRoot, async (t) => {
+test("the cluster is created elsewhere when PostgreSQL's user cannot reach the data directory", onlyRoot, async (t) => {
   const fresh = await temporaryPlace(t);
   const hidden = join(fresh.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
@@ -85,7 +85,7 @@ test("the cluster is placed elsewhere when its user cannot reach the data direct
   await query(first.connection, "create table kept (a int)");
   await first.stop();
 
-  // Like a first start that was interrupted before it wrote the note.
+  // Simulates a first start that was interrupted before it wrote the note with the cluster's location.
   await rm(join(dataDir, NOTE));
   const second = await fresh.start({ dataDir });
   assert.deepEqual(await query(second.connection, "select a from kept"), []);
@@ -98,10 +98,13 @@ test("the cluster is placed elsewhere when its user cannot reach the data direct
   await third.stop();
 
   await rename(home, `${home}-away`);
-  await assert.rejects(fresh.start({ dataDir: moved }), /cluster is not in \S+, which \S+ names: restore it/);
+  await assert.rejects(
+    fresh.start({ dataDir: moved }),
+    /The file \S+ names \S+, but the database cluster is not there: restore the cluster/,
+  );
 });
 
-test("a cluster that became unreachable is not replaced by an empty one", onlyRoot, async () => {
+test("a start does not replace a cluster that its owner can no longer reach by an empty one", onlyRoot, async () => {
   await (await place.start()).stop();
   const { mode } = await stat(place.dataDir);
   await chmod(place.dataDir, 0o700);
@@ -113,7 +116,7 @@ test("a cluster that became unreachable is not replaced by an empty one", onlyRo
   await chmod(place.dataDir, mode);
 });
 
-test("an existing directory's mode is changed only if the directory is empty", async () => {
+test("a start changes the mode of an existing data directory only if the directory is empty", async () => {
   const empty = join(place.directory, "empty");
   await mkdir(empty);
   await chmod(empty, 0o755);

@@ -1,8 +1,8 @@
 /**
- * Finds the home of the private PostgreSQL: the folder with its cluster, socket directory and log. It is `<data directory>/postgres`. If
- * the gateway runs as root and PostgreSQL's user cannot reach that, the home is a folder under the root place, and a note in the data
- * directory names it. An existing cluster is always found before a new one is created, because an empty database would look like lost
- * money.
+ * Finds the home of the private PostgreSQL server: the folder with its cluster, socket directory and log. The home is
+ * `<data directory>/postgres`. If the gateway runs as root and PostgreSQL's user cannot reach that folder, the home is
+ * a folder under the root place, and a note in the data directory contains its path. An existing cluster is always
+ * found before a new one is created, because an empty database would look like lost money.
  */
 import { createHash } from "node:crypto";
 import {
@@ -34,9 +34,9 @@ export interface Home {
 }
 
 interface Places {
-  /** Absolute, links resolved. */
+  /** The absolute path of the data directory, with links resolved. */
   dataDir: string;
-  /** The folder in which root creates homes that other users can reach. */
+  /** The folder in which root creates homes that PostgreSQL's user can reach. */
   rootPlace: string;
 }
 
@@ -54,12 +54,18 @@ export function openDataDir(dataDir: string, log: Log): Promise<string> {
   });
 }
 
-/** PostgreSQL's user may traverse root's directory, but not list it. */
+/**
+ * The mode of directories on the path to the cluster. PostgreSQL's user may traverse root's directories, but not list
+ * them.
+ */
 function passableMode(): number {
   return ownUid() === 0 ? 0o711 : 0o700;
 }
 
-/** Does not change the mode of a directory with other files, which may be a home directory or /tmp. */
+/**
+ * Closes an empty data directory to other users. A directory with files keeps its mode, because it may be a home
+ * directory or /tmp.
+ */
 async function hideFromOthers(path: string, log: Log): Promise<void> {
   const { mode, uid } = await stat(path);
   if ((mode & 0o006) === 0) return;
@@ -68,26 +74,26 @@ async function hideFromOthers(path: string, log: Log): Promise<void> {
   else log.warn({ dataDir: path }, "other users can list the data directory; its files are private");
 }
 
-/** The home of the existing cluster, or undefined. */
+/** Finds the home of the existing cluster, or undefined if there is none. */
 export async function findHome(places: Places): Promise<Home | undefined> {
   const noted = await readNote(places.dataDir);
   if (noted !== undefined) {
     const home = await homeOfCluster(noted);
     if (home) return home;
     throw new PrivatePostgresError(
-      `The database cluster is not in ${noted}, which ${join(places.dataDir, NOTE)} names: ` +
-        "restore it, or remove that file to start with an empty database.",
+      `The file ${join(places.dataDir, NOTE)} names ${noted}, but the database cluster is not there: ` +
+        "restore the cluster, or remove the file to start with an empty database.",
     );
   }
   const inPlace = await homeOfCluster(homeIn(places.dataDir));
   if (inPlace || ownUid() !== 0) return inPlace;
   const elsewhere = await homeOfCluster(homeAt(places));
-  // A start may have been interrupted after it created that cluster and before it wrote the note.
+  // A start may have been interrupted after it created this cluster and before it wrote the note.
   if (elsewhere) await writeNote(places.dataDir, elsewhere);
   return elsewhere;
 }
 
-/** The home for a new cluster: in the data directory if PostgreSQL's user can reach it. */
+/** Creates the home for a new cluster, in the data directory if PostgreSQL's user can reach it. */
 export async function makeHome(places: Places): Promise<Home> {
   const runAs = await chooseRunAs();
   const inPlace = homeIn(places.dataDir);
@@ -107,7 +113,7 @@ export async function makeHome(places: Places): Promise<Home> {
   );
 }
 
-/** Writes the cluster's location into the data directory. */
+/** Writes the cluster's location to a note in the data directory, if the cluster is elsewhere. */
 export async function writeNote(dataDir: string, home: Home): Promise<void> {
   if (home.directory === homeIn(dataDir)) return;
   const text = `${home.directory}
@@ -144,7 +150,7 @@ async function homeOfCluster(directory: string): Promise<Home | undefined> {
   const owner = await namingPath("The database cluster", cluster, () => clusterOwner(cluster));
   if (!owner) return undefined;
   const runAs = await runAsOwner(cluster, owner);
-  // The cluster was accessible before, so an empty one must not replace it.
+  // Refuses an unreachable cluster, because its user could reach it before and an empty one must not replace it.
   if (runAs && !(await canWrite(cluster, runAs))) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} cannot be reached by its owner ${runAs.name}: ` +
@@ -154,20 +160,22 @@ async function homeOfCluster(directory: string): Promise<Home | undefined> {
   return homeOf(directory, runAs);
 }
 
-/** An empty directory is no cluster yet: initdb's result is renamed over it. */
+/**
+ * Returns the owner of an existing cluster. An empty directory does not count, because initdb's result may replace it.
+ */
 async function clusterOwner(cluster: string): Promise<{ uid: number; gid: number } | undefined> {
   const found = await orAbsent(stat(cluster));
   if (!found) return undefined;
   try {
     if ((await readdir(cluster)).length === 0) return undefined;
   } catch (error) {
-    // The directory belongs to another user; the error should name the owner.
+    // EACCES: the directory belongs to another user, whose name the error should contain.
     if (codeOf(error) !== "EACCES") throw error;
   }
   return found;
 }
 
-/** Returns true if it created the directory. */
+/** Creates a directory that PostgreSQL's user can traverse. Returns false if it existed. */
 async function makePassable(directory: string): Promise<boolean> {
   let made = true;
   try {
@@ -181,7 +189,7 @@ async function makePassable(directory: string): Promise<boolean> {
   return made;
 }
 
-/** Whether that user can create and use a directory inside `home`, as the cluster requires. */
+/** Whether the user can create and use a directory inside `home`, as PostgreSQL requires. */
 async function canWork(home: string, runAs: NonNullable<RunAs>): Promise<boolean> {
   const trial = await mkdtemp(join(home, "trial-"));
   try {

@@ -1,4 +1,4 @@
-/** The lock on the data directory after its connection was lost. */
+/** The lock on the data directory: a gateway that loses its connection acquires the lock again or reports the loss. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -9,7 +9,7 @@ import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
 import { otherGateway, query, temporaryPlace } from "./testing.ts";
 
-/** All tests share one cluster; each begins without a running server. */
+/** All tests share this data directory. Each begins without a running server. */
 const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 
@@ -23,7 +23,7 @@ async function holder({ connection }: Pick<PrivatePostgres, "connection">): Prom
   return rows[0]?.pid;
 }
 
-test("the lock is acquired again after its session ends", async () => {
+test("the gateway acquires the lock again after the lock's session ends", async () => {
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   await query(postgres.connection, `select pg_terminate_backend(${before})`, "superuser");
@@ -33,20 +33,20 @@ test("the lock is acquired again after its session ends", async () => {
   });
 });
 
-test("the lock is acquired again after PostgreSQL has recovered from a crash", async () => {
+test("the gateway acquires the lock again after PostgreSQL has recovered from a crash", async () => {
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   assert.ok(before);
-  // A crashed server process makes PostgreSQL end all sessions and restart.
+  // The crash of one server process makes PostgreSQL end all sessions and restart.
   process.kill(before, "SIGKILL");
   await eventually("another session holds it", async () => {
-    // Connections fail while it recovers.
+    // Connections fail while PostgreSQL recovers.
     const now = await holder(postgres).catch(() => undefined);
     return now !== undefined && now !== before;
   });
 });
 
-test("acquiring the lock waits for the session of a killed gateway to end", async (t) => {
+test("a start waits until the session of a killed gateway ends and frees the lock", async (t) => {
   const killed = otherGateway(t, place);
   const { host } = await killed.next("ready");
   const connection = { host, port: 5432, user: "tollgate", database: "tollgate" };
@@ -63,7 +63,7 @@ test("acquiring the lock waits for the session of a killed gateway to end", asyn
   assert.equal((await starting).adopted, true);
 });
 
-test("losing the lock to another process is reported", async (t) => {
+test("a gateway is notified when another process takes its lock", async (t) => {
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   const before = await holder(postgres);
@@ -86,7 +86,7 @@ test("losing the lock to another process is reported", async (t) => {
   assert.match(error.message, /is in use by process 1: stop that process first/);
 });
 
-test("the death of the server is reported, and the next start recovers", async () => {
+test("a gateway is notified when its server dies, and the next start recovers", async () => {
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   await query(postgres.connection, "create table kept (a int)");

@@ -1,6 +1,6 @@
 /**
- * Allows one gateway per data directory, by a session-level advisory lock on its own connection, which ends with the process. Only the
- * holder may stop the server.
+ * Allows one gateway per data directory. The lock is a session-level advisory lock on its own connection, so it ends
+ * with the process. Only the holder may stop the server.
  */
 import pg from "pg";
 import { z } from "zod";
@@ -12,7 +12,7 @@ import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./errors.ts";
 import { adminConfig, isPostmasterOf } from "./postmaster.ts";
 
 const APPLICATION = "tollgate gateway ";
-/** How long the server may take to notice the end of a killed gateway's session. */
+/** How long to wait until the server notices that a killed gateway's session has ended. */
 const DEAD_HOLDER_MS_MAX = 5_000;
 const RETAKE_MS_MAX = 60_000;
 const RETRY_MS = 100;
@@ -26,7 +26,7 @@ interface LockOptions {
   server: { pid: number; host: string; port: number };
   log: Log;
   clock: Clock;
-  /** Called at most once, when the lock is lost: this process must stop writing. */
+  /** Called at most once, when the lock is lost. This process must then stop writing. */
   onLost: (error: PrivatePostgresError) => void;
 }
 
@@ -45,7 +45,7 @@ export class DirectoryLock {
     return lock;
   }
 
-  /** From here on the connection may close, because the server is about to be stopped. */
+  /** Allows the lock's connection to close, because the server is about to be stopped. */
   letGo(): void {
     this.#letGo = true;
   }
@@ -65,7 +65,7 @@ export class DirectoryLock {
     });
     try {
       await client.connect();
-      // A server-wide timeout must not interrupt this wait.
+      // Disables a server-wide timeout, which would end this idle session and with it the lock.
       await client.query("set idle_session_timeout = 0");
       while (!(await tryLock(client))) {
         const holder = await findHolder(client);
@@ -96,7 +96,10 @@ export class DirectoryLock {
     });
   }
 
-  /** PostgreSQL restarts itself after a crash of one of its processes, so the lock is acquired again. */
+  /**
+   * Acquires the lock again after its connection ended. PostgreSQL ends all connections and restarts after a crash of
+   * one of its processes.
+   */
   async #retake(): Promise<void> {
     const { clock, log, server, cluster } = this.#options;
     const deadline = clock.monotonic() + RETAKE_MS_MAX;
@@ -123,7 +126,7 @@ async function tryLock(client: pg.Client): Promise<boolean> {
   return (await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key)).taken;
 }
 
-/** The process ID of the lock's holder, from its session's name. */
+/** Returns the process ID of the lock's holder, from its connection's name. */
 async function findHolder(client: pg.Client): Promise<number | undefined> {
   const holder = await queryRow(
     client,

@@ -1,6 +1,6 @@
 /**
- * Finds the server of a cluster. `postmaster.pid` survives a crash and process IDs are reused, so the process is verified by its command
- * line before it is trusted, and again before it is sent a signal.
+ * Finds the running server of a cluster. `postmaster.pid` survives a crash and process IDs are reused. So the process
+ * is verified by its command line before it is used, and again before it is sent a signal.
  */
 import { execFile } from "node:child_process";
 import { readFile, rename, rm, stat } from "node:fs/promises";
@@ -21,19 +21,19 @@ const CONNECT_MS_MAX = 5_000;
 
 const DataDirectory = row({ data_directory: z.string() });
 
-/** The lines of postmaster.pid, which the server writes one by one while it starts. */
+/** The lines of postmaster.pid, which PostgreSQL writes one by one while it starts. */
 interface PidFile {
   text: string;
   pid: number;
   port: number;
   socketDir: string;
-  /** "starting", "ready", "stopping"; empty before the first. */
+  /** The server's status: "starting", "ready", "stopping". Empty until the server writes it. */
   status: string;
 }
 
 export type PostmasterState =
   | { kind: "none" }
-  /** The file names a process that is not this cluster's server. */
+  /** The file contains the ID of a process that is not this cluster's server. */
   | { kind: "stale"; text: string }
   | { kind: "live"; file: PidFile };
 
@@ -43,7 +43,8 @@ export async function lookForPostmaster(cluster: string): Promise<PostmasterStat
   const file = parsePidFile(text);
   if (file === undefined) return { kind: "stale", text };
   if (await isPostmasterOf(file.pid, cluster)) return { kind: "live", file };
-  // The process is on another machine or has an unknown command line, but a server that answers must not be disturbed.
+  // A server may run on another machine or with an unknown command line. If it answers on the socket, it must keep
+  // running.
   if ((await askForCluster(file)) === cluster) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} is used by a PostgreSQL that this gateway did not start ` +
@@ -60,14 +61,15 @@ function parsePidFile(text: string): PidFile | undefined {
   return { text, pid, port: Number(lines[3]), socketDir: lines[4] ?? "", status: lines[7]?.trim() ?? "" };
 }
 
-/** Whether that process lives and serves that cluster. A zombie process has no command line. */
+/** Whether the process is alive and serves the cluster. A zombie process has no command line. */
 export async function isPostmasterOf(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== "linux") return (await commandLineByPs(pid)).includes(`postgres -D ${cluster} `);
   const argv = (await commandLineByProc(pid)).split("\0");
   if (basename(argv[0] ?? "") !== "postgres") return false;
   const directoryAt = argv.indexOf("-D");
   if (directoryAt > 0 && argv[directoryAt + 1] === cluster) return true;
-  // The data directory was moved while the server ran; its working directory moved too.
+  // If the data directory was moved while the server ran, the command line has the old path. The working directory has
+  // the new one.
   return await isWorkingDirectory(pid, cluster);
 }
 
@@ -83,7 +85,7 @@ async function commandLineByProc(pid: number): Promise<string> {
 
 function commandLineByPs(pid: number): Promise<string> {
   return new Promise((resolve) => {
-    // ps exits with 1 and prints nothing if the process does not exist.
+    // ps exits with status 1 and prints nothing if the process does not exist.
     execFile("/bin/ps", ["-ww", "-p", String(pid), "-o", "command="], (_error, stdout) => resolve(stdout));
   });
 }
@@ -99,7 +101,7 @@ async function isWorkingDirectory(pid: number, directory: string): Promise<boole
   }
 }
 
-/** The data directory of the server on that socket; undefined if none answers. */
+/** Returns the data directory of the server that listens on the file's socket, or undefined if none answers. */
 async function askForCluster(file: PidFile): Promise<string | undefined> {
   if (!file.socketDir.startsWith("/")) return undefined;
   try {
@@ -112,21 +114,21 @@ async function askForCluster(file: PidFile): Promise<string | undefined> {
   }
 }
 
-/** No server listens, or it is starting or stopping. */
+/** Whether the error means that no server listens, or that it is starting or stopping. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|57P0[123])$/.test(code);
   return error instanceof Error && /terminated|timeout/i.test(error.message);
 }
 
-/** The superuser's connection to the database that always exists. */
+/** Connection settings for the superuser and the database `postgres`, which always exists. */
 export function adminConfig(at: { host: string; port: number }, applicationName: string): pg.ClientConfig {
   return {
     host: at.host,
     port: at.port,
     user: SUPERUSER,
     database: "postgres",
-    // Otherwise PGSSLMODE would request TLS on a socket file.
+    // Without this, the environment variable PGSSLMODE could request TLS on a socket file.
     ssl: false,
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_MS_MAX,
@@ -138,7 +140,8 @@ export async function withClient<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(adminConfig(at, "tollgate launcher"));
-  // A lost connection can be reported twice, and an error without a listener would end the process.
+  // Always listens for errors: a lost connection can be reported twice, and an error without a listener would end the
+  // process.
   const lost = new Promise<never>((_, reject) => client.on("error", reject));
   try {
     return await Promise.race([client.connect().then(() => work(client)), lost]);
@@ -148,12 +151,12 @@ export async function withClient<T>(
 }
 
 /**
- * Removes a stale postmaster.pid. PostgreSQL does so itself if the process is gone, but not if its ID now belongs to another process of the
- * same user. Renaming the file first shows whether a server has written a new one meanwhile.
+ * Removes a stale postmaster.pid. PostgreSQL does so itself if the process has ended, but not if another process of the
+ * same user now has its ID. The file is renamed first, which reveals whether a server has written a new one meanwhile.
  */
 export async function removeStalePidFile(cluster: string, text: string, clock: Clock): Promise<void> {
   const path = join(cluster, "postmaster.pid");
-  // An empty file is left by a crash, or belongs to a server that is about to write its first line.
+  // An empty file remains after a crash, or belongs to a server that is about to write the first line.
   if (text === "") await sleep(clock, EMPTY_FILE_MS);
   const aside = `${path}.stale`;
   if (!(await orAbsent(rename(path, aside).then(() => true)))) return;
@@ -161,7 +164,10 @@ export async function removeStalePidFile(cluster: string, text: string, clock: C
   else await rename(aside, path);
 }
 
-/** Fast shutdown: ends all sessions and writes everything. Resolves when the process is gone. */
+/**
+ * Stops the server with a fast shutdown, which ends all sessions and writes all data. Resolves when the process has
+ * ended.
+ */
 export async function stopPostmaster(target: { pid: number; cluster: string }, tools: { log: Log; clock: Clock }) {
   const steps = [
     { signal: "SIGINT", waitMs: STOP_FAST_MS_MAX },
@@ -170,7 +176,7 @@ export async function stopPostmaster(target: { pid: number; cluster: string }, t
   for (const { signal, waitMs } of steps) {
     if (!(await isPostmasterOf(target.pid, target.cluster))) return;
     if (signal === "SIGQUIT") {
-      // A hard kill loses no commits, because the next start replays the WAL.
+      // Killing the server loses no commits, because the next start replays the write-ahead log.
       tools.log.warn({ pid: target.pid }, "PostgreSQL does not stop; killing it");
     }
     sendSignal(target.pid, signal);
@@ -183,7 +189,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // The process ended before the signal.
+    // ESRCH: the process ended before the signal.
     if (codeOf(error) !== "ESRCH") throw error;
   }
 }

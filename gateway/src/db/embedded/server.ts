@@ -1,6 +1,6 @@
 /**
- * Starts the server of a cluster, or waits for one that is starting or stopping. The server is a session of its own, so that Ctrl-C in a
- * terminal reaches the gateway alone, which then stops the server in order.
+ * Starts the server of a cluster, or waits for one that is starting or stopping. The server runs in its own process
+ * session, so that Ctrl-C in a terminal stops only the gateway, which then stops the server in order.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statfs } from "node:fs/promises";
@@ -19,13 +19,13 @@ import {
 } from "./postmaster.ts";
 import { spawnOptions } from "./user.ts";
 
-/** Less than one segment of the write-ahead log. */
+/** Less free disk space means a full disk: PostgreSQL needs 16 MiB for a segment of its write-ahead log. */
 const DISK_BYTES_MIN = 16 << 20;
 const READY_MS_MAX = 60_000;
 const POLL_MS = 20;
 const RACE_MS = 250;
 
-/** The ledger is stored here, so commits must reach the disk. */
+/** The ledger is stored in this database, so commits must reach the disk. */
 const SETTINGS: Record<string, string> = {
   fsync: "on",
   synchronous_commit: "on",
@@ -38,21 +38,21 @@ const SETTINGS: Record<string, string> = {
   cluster_name: "tollgate",
 };
 
-/** Enough for one gateway process, and commands beside it. */
+/** The connection limit, enough for one gateway process and for commands beside it. */
 const CONNECTIONS_MAX = 50;
 
-/** The arguments of every private server, including those of tests. */
+/** The command-line arguments of every private server, including those of tests. */
 export function serverArguments(cluster: string, socketDir: string, settings: Record<string, string>): string[] {
   const all: Record<string, string> = {
     listen_addresses: "",
-    // The setting is a list: quotes protect a comma or space in the path.
+    // Quoted, because the setting is a list and the path may contain a comma or space.
     unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
     unix_socket_permissions: "0700",
     port: String(PORT),
     log_timezone: "UTC",
     log_line_prefix: "%m [%p] ",
     log_checkpoints: "off",
-    // The server must not log statements and values. The caller gets the full error.
+    // Keeps statements and their values out of the server's log. The caller gets the full error.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
     ...settings,
@@ -124,7 +124,7 @@ async function answers(at: { host: string; port: number }): Promise<boolean> {
 interface Started {
   child: ChildProcess;
   ended: () => boolean;
-  /** The position in the log where this start's lines begin. */
+  /** The size of the log in bytes before this start, where its own lines begin. */
   logFrom: number;
 }
 
@@ -159,7 +159,9 @@ async function start(
   }
 }
 
-/** Another start was faster, or processes of a killed server still run. */
+/**
+ * Whether the server could not start because another one was faster, or because processes of a killed server still run.
+ */
 async function lostARace(home: Home, started: Started): Promise<boolean> {
   const tail = await logTail(home.log, started.logFrom);
   return /lock file "[^"]*" already exists|pre-existing shared memory block/.test(tail);
@@ -168,7 +170,7 @@ async function lostARace(home: Home, started: Started): Promise<boolean> {
 async function startFailed(home: Home, started: Started): Promise<PrivatePostgresError> {
   const tail = await logTail(home.log, started.logFrom);
   const cause = new Error(tail || `no output, exit status ${started.child.exitCode ?? started.child.signalCode}`);
-  // The log is on the same disk, so its last lines may be missing.
+  // Also checks the free space, because on a full disk the log lacks its last lines.
   const { bavail, bsize } = await statfs(home.directory);
   if (/No space left on device|Disk quota exceeded/.test(tail) || bavail * bsize < DISK_BYTES_MIN) {
     return new PrivatePostgresError(`The disk of ${home.directory} is full: PostgreSQL cannot start.`, { cause });
@@ -177,7 +179,10 @@ async function startFailed(home: Home, started: Started): Promise<PrivatePostgre
   return new PrivatePostgresError(`PostgreSQL did not start on ${home.cluster}: ${fatal} (${home.log}).`, { cause });
 }
 
-/** Leaves the server running: it may be replaying a long WAL, and the next start will wait for it again. */
+/**
+ * Describes a server that was not ready in time. The server keeps running: it may be replaying a long write-ahead log,
+ * and the next start waits for it again.
+ */
 async function notReady(
   home: Home,
   sighting: PostmasterState,

@@ -1,6 +1,6 @@
 /**
- * A process that owns a private PostgreSQL like a gateway, for tests that kill it, start it twice or run it as another user. Prints events
- * as JSON lines, and stops the server when its standard input ends.
+ * A process that owns a private PostgreSQL server like a gateway, for tests that kill it, start it twice or run it as
+ * another user. It prints events as JSON lines, and stops the server when its standard input ends.
  */
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";

@@ -1,4 +1,6 @@
-/** Test helpers for the private PostgreSQL: temporary places that leave no server running, and other gateways. */
+/**
+ * Test helpers for the private PostgreSQL: temporary folders whose servers are stopped at the end, and other gateways.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,19 +23,19 @@ interface Scratch {
   /** A data directory that does not exist yet. */
   dataDir: string;
   cluster: string;
-  /** Replaces the system's folder for root. */
+  /** The folder in which root creates homes, instead of the system's. */
   rootPlace: string;
   start(more?: Partial<PrivatePostgresOptions>): Promise<PrivatePostgres>;
-  /** Stops servers that a failed test has left running. */
+  /** Stops the servers that this helper started. */
   stopAll(): Promise<void>;
 }
 
-/** A test's context, or node:test itself for a whole file. */
+/** A test's context, or the module node:test for a whole file. */
 interface Scope {
   after(task: () => Promise<void>): void;
 }
 
-/** A temporary place for a test or a file. Servers that still run in it at the end are stopped. */
+/** Creates a temporary folder for a test or a file. At the end, servers that still run in it are stopped. */
 export async function temporaryPlace(t: Scope): Promise<Scratch> {
   const directory = await mkdtemp("/tmp/tollgate-embedded-");
   await chmod(directory, 0o711);
@@ -63,14 +65,14 @@ async function stopLeftover(cluster: string): Promise<void> {
   if (sighting.kind === "live") await stopPostmaster({ pid: sighting.file.pid, cluster }, { log, clock: systemClock });
 }
 
-/** Runs one statement in the gateway's database, or as superuser. */
+/** Runs one statement in the gateway's database as the gateway's user, or as superuser. */
 export async function query<Row extends pg.QueryResultRow>(
   connection: PrivatePostgres["connection"],
   sql: string,
   as: "gateway" | "superuser" = "gateway",
 ): Promise<Row[]> {
   const client = new pg.Client(as === "gateway" ? connection : adminConfig(connection, "tollgate test"));
-  // The test looks at the statement's error instead.
+  // Ignored here, because the statement itself fails with the error.
   client.on("error", () => undefined);
   await client.connect();
   try {
@@ -82,9 +84,9 @@ export async function query<Row extends pg.QueryResultRow>(
 
 interface OtherGateway {
   child: ChildProcess;
-  /** Resolves with the next line of that event. Fails if the process ends first. */
+  /** Resolves with the next event of this kind. Fails if the process ends first. */
   next<E extends GatewayEvent["event"]>(event: E): Promise<Extract<GatewayEvent, { event: E }>>;
-  /** Closes its standard input, so that it stops its server, and waits for its end. */
+  /** Closes the process's standard input, so that it stops its server, and waits for its end. */
   stop(): Promise<void>;
   kill(): Promise<void>;
 }

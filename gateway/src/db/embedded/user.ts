@@ -1,18 +1,21 @@
 /**
- * The user that runs PostgreSQL, which refuses to run as root. A small process under that user's ID tests what it can access, because
- * mode bits do not show access lists, mount options or security modules.
+ * Chooses the user that runs PostgreSQL, which refuses to run as root. A short process of that user tests which files
+ * it can access, because mode bits do not show access lists, mount options or security modules.
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 
-/** The user to become, or undefined to stay the user of this process. */
+/** The user that a child process runs as. Undefined: the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;
 
-/** In order of preference. All but the last are created by PostgreSQL packages; initdb requires a user with a passwd entry. */
+/**
+ * Users for a new cluster, in order of preference. PostgreSQL packages create all but the last. initdb requires a user
+ * with a passwd entry.
+ */
 const CANDIDATES = ["postgres", "_postgres", "nobody"];
 
-/** The gateway's environment is not passed on, because it contains secrets. */
+/** Replaces the gateway's environment, which contains secrets. */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 const OUTPUT_BYTES_MAX = 1 << 20;
@@ -48,7 +51,7 @@ async function nameOf(uid: number): Promise<string> {
   return entry?.name ?? `user id ${uid}`;
 }
 
-/** For a new cluster. The owner of an existing one is kept instead, by `runAsOwner`. */
+/** Chooses the user for a new cluster. An existing cluster keeps its owner (`runAsOwner`). */
 export async function chooseRunAs(): Promise<RunAs> {
   if (ownUid() !== 0) return undefined;
   const entries = await readPasswd();
@@ -64,7 +67,10 @@ export async function chooseRunAs(): Promise<RunAs> {
   );
 }
 
-/** Root becomes the owner of an existing cluster; an ordinary user can only use its own. */
+/**
+ * Returns the owner of an existing cluster as its user. Root can run any owner's cluster; an ordinary user only its
+ * own.
+ */
 export async function runAsOwner(cluster: string, owner: { uid: number; gid: number }): Promise<RunAs> {
   const uid = ownUid();
   if (owner.uid === uid && uid !== 0) return undefined;
@@ -85,7 +91,7 @@ export async function runAsOwner(cluster: string, owner: { uid: number; gid: num
   return runAs;
 }
 
-/** Root in some containers cannot change its user ID; it is reported before anything else fails. */
+/** Reports early if this process cannot change its user ID, as root in some containers. */
 async function mustBecome(runAs: { uid: number; gid: number; name: string }): Promise<void> {
   const end = await runToEnd("/bin/sh", ["-c", ":"], runAs);
   if (end.code === 0) return;
@@ -96,9 +102,9 @@ async function mustBecome(runAs: { uid: number; gid: number; name: string }): Pr
   );
 }
 
-/** How a child process is started under that user. */
+/** The options for starting a child process as that user. */
 export function spawnOptions(runAs: RunAs) {
-  // The other user may be unable to enter the current directory.
+  // Started in `/`, because the user may be unable to enter the current directory.
   const common = { cwd: "/", env: ENVIRONMENT };
   return runAs ? { ...common, uid: runAs.uid, gid: runAs.gid } : common;
 }
@@ -111,7 +117,7 @@ interface End {
   error: Error | undefined;
 }
 
-/** Runs a short command to its end. Never rejects: the result has the error. */
+/** Runs a short command until it ends. Never rejects: the result contains any error. */
 export function runToEnd(command: string, args: string[], runAs: RunAs, timeoutMs = 30_000): Promise<End> {
   return new Promise((resolve) => {
     const options = { ...spawnOptions(runAs), timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX };
@@ -122,7 +128,7 @@ export function runToEnd(command: string, args: string[], runAs: RunAs, timeoutM
     try {
       execFile(command, args, options, done);
     } catch (error) {
-      // An invalid user ID or a binary that cannot be executed throws before a process exists.
+      // spawn throws at once for an invalid user ID or a binary that cannot be executed.
       done(error instanceof Error ? error : new Error(String(error)), "", "");
     }
   });
@@ -132,7 +138,7 @@ function exitStatus(error: Error): number | undefined {
   return "code" in error && typeof error.code === "number" ? error.code : undefined;
 }
 
-/** Whether that user can enter `directory` and create files in it. Asks the kernel with a process of that user. */
+/** Whether the user can enter `directory` and create files in it, as tested by a process of that user. */
 export async function canWrite(directory: string, runAs: RunAs): Promise<boolean> {
   const script = 'cd "$1" && test -r . && test -w .';
   return (await runToEnd("/bin/sh", ["-c", script, "sh", directory], runAs)).code === 0;

@@ -1,4 +1,7 @@
-/** Following the history of a real database. The tests simulate failovers by changing what the gateway or the database has recorded. */
+/**
+ * Following the history of a real database. The tests simulate failovers by changing the history that the gateway or
+ * the database has recorded.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -50,7 +53,7 @@ describe("following the database's history", () => {
     await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
   };
   const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
-  /** Changes the remembered history, so that the database looks like it had a failover since. */
+  /** Changes the history in the gateway's file, so that the database seems to have had a failover since. */
   const seenBefore = async (change: object): Promise<void> =>
     writeFile(join(directory, HISTORY_FILE), JSON.stringify({ ...(await remembered()), ...change }));
 
@@ -64,7 +67,7 @@ describe("following the database's history", () => {
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
   });
 
-  test("recognises an old primary among several servers, even before the gateway's first start", async () => {
+  test("refuses an old primary among several servers, even before the gateway's first start", async () => {
     await (await open()).suits(db.pool);
     await seenBefore({ timeline: 2 });
     const lineage = new Lineage({
@@ -76,7 +79,7 @@ describe("following the database's history", () => {
     await assert.rejects(lineage.suits(db.pool), WrongHistory);
   });
 
-  test("writes the first history to disk only on request", async () => {
+  test("writes a new database's history to disk only on request", async () => {
     const memory = historyFile(directory);
     const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
     await lineage.begin(db.pool);
@@ -94,13 +97,13 @@ describe("following the database's history", () => {
     assert.equal((await memory.read())?.position, 3);
   });
 
-  test("advances the position with the heartbeat, once for all gateways", async () => {
+  test("advances the recorded position by one when two gateways send a heartbeat at once", async () => {
     const [one, other] = [await open(), await open()];
     const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
     const client = await db.pool.connect();
     try {
       await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));
-      // Waits for the heartbeat's commit on the same connection.
+      // Waits for the heartbeat's commit, which runs on the same connection.
       await client.query("select 1");
     } finally {
       client.release();
@@ -109,7 +112,7 @@ describe("following the database's history", () => {
     assert.deepEqual(rows, [{ position: 1 }]);
   });
 
-  test("refuses to start on a database that moved back without a failover", async () => {
+  test("refuses to start on a database whose position moved back without a failover", async () => {
     await open();
     await seenBefore({ position: 7 });
     await assert.rejects(
@@ -126,7 +129,7 @@ describe("following the database's history", () => {
     assert.equal((await open()).seen?.epoch, epoch);
   });
 
-  test("moves to a new timeline in two steps, both repeated after a crash", async () => {
+  test("follows a failover in two steps, and repeats both after a crash", async () => {
     await open();
     await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
     const steps: string[] = [];
@@ -145,7 +148,7 @@ describe("following the database's history", () => {
     await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
   });
 
-  test("moves only by the heartbeat: other connections to the new timeline are refused and reported", async () => {
+  test("follows a failover only with the heartbeat: other connections to the new timeline are refused and reported", async () => {
     const lineage = await open();
     let reported = 0;
     lineage.onNewer = () => {
@@ -168,12 +171,12 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.timeline, 2);
   });
 
-  test("compares a slow answer with the history known when the query was sent", async () => {
+  test("compares a slow response with the history known when its query was sent", async () => {
     const lineage = await open();
     const slow = {
       query: async (...given: unknown[]) => {
         const answer = await (db.pool.query as (...of: unknown[]) => Promise<{ rows: object[] }>)(...given);
-        // A heartbeat sees a later position meanwhile.
+        // Meanwhile a heartbeat reads a later position.
         await beat(lineage, { position: 5 });
         return answer;
       },
@@ -182,7 +185,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.position, 5);
   });
 
-  test("reports what is wrong with a damaged file", async () => {
+  test("reports a damaged file of the known history", async () => {
     await open();
     await writeFile(join(directory, HISTORY_FILE), "{");
     await assert.rejects(open(), /history\.json is damaged and cannot be read/);

@@ -1,7 +1,8 @@
 /**
- * The database history that a gateway follows. Every new connection and heartbeat is compared with it by the rules in `rules.ts`. Only the
- * heartbeat moves to a new timeline: before other connections are allowed, it starts an epoch there, clears caches and re-enters changes
- * that must not be missing. Everything else that the new history lacks is re-entered in the background.
+ * Follows the history of the database, so that a gateway detects a failover and refuses an old copy. Every new
+ * connection and heartbeat is compared with the known history (`rules.ts`). Only the heartbeat moves to a new timeline.
+ * Before other connections are allowed there, it starts an epoch, clears caches and re-enters changes that must not be
+ * missing. Everything else that the new timeline lacks is re-entered in the background.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -15,14 +16,17 @@ import { queryOne, queryRow, row } from "../rows.ts";
 import type { HistoryStore, RememberedHistory } from "./remembered.ts";
 import { type FoundHistory, type History, judgeHistory, lostPositions } from "./rules.ts";
 
-/** The migration that adds the tables. */
+/** The migration that adds the history tables. */
 export const LINEAGE_SINCE = 43;
-/** A heartbeat advances the position if none did for this long: one small commit per second, however many gateways there are. */
+/**
+ * A heartbeat advances the recorded position if no gateway did for this long. So there is one small commit per second,
+ * for any number of gateways.
+ */
 const MOVE_EVERY = "1 second";
-/** The maximum age of the position on disk. */
+/** How old the position in the gateway's file may be. */
 const REMEMBER_EVERY_MS = 10_000;
 
-/** The connection leads to a database that this gateway must not use. */
+/** Thrown when a connection leads to a database that this gateway must not use. */
 export class WrongHistory extends Away {
   override name = "WrongHistory";
   readonly what: string;
@@ -39,12 +43,12 @@ type Client = pg.ClientBase | pg.Pool;
 
 export const HistoryReading = row({
   system: z.string(),
-  /** Null on a standby. */
+  /** The server's timeline. Null on a standby. */
   timeline: z.int().nullable(),
   epoch: z.string().nullable(),
   position: z.number().nullable(),
   reason: z.enum(EPOCH_REASONS).nullable(),
-  /** The timeline for which the epoch was started. */
+  /** The timeline on which the latest epoch was started. */
   begunFor: z.int().nullable(),
   begunIn: z.string().nullable(),
   isDue: z.boolean().nullable(),
@@ -52,7 +56,7 @@ export const HistoryReading = row({
 export type HistoryReading = z.infer<typeof HistoryReading>;
 type Complete = FoundHistory & Pick<HistoryReading, "begunFor" | "begunIn" | "isDue">;
 
-/** Reads what `rules.ts` needs. */
+/** Reads the server's identity and the latest epoch, for the rules in `rules.ts`. */
 export const READ_HISTORY = `select (select system_identifier::text from pg_control_system()) as system,
     case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
     h.epoch, h.position::float8 as position, h.reason, h.timeline as "begunFor", h.system as "begunIn",
@@ -61,24 +65,24 @@ export const READ_HISTORY = `select (select system_identifier::text from pg_cont
 const BEGIN = `insert into ledger_history (epoch, system, timeline, position, reason)
   select $1, $2, $3, coalesce(max(position), 0), case when count(*) = 0 then 'first' else 'failover' end from ledger_history
   on conflict do nothing`;
-/** One of several gateways advances the position; the others do not wait for its commit. */
+/** Advances the position. `skip locked`: one of several gateways does it, and the others do not wait for its commit. */
 const MOVE = `update ledger_history set position = position + 1, moved_at = clock_timestamp()
   where epoch = (select epoch from ledger_history where epoch = $1 and position = $2 for no key update skip locked)`;
 
 const There = row({ isThere: z.boolean() });
 const Known = row({ position: z.number() });
 
-/** A move from one history to its successor. */
+/** The gateway's move to the history that follows a failover. */
 export interface Move {
   epoch: string;
-  /** The extent of the missing history: about one position per second. */
+  /** How much history the failover lost: about one position per second. */
   positions: number;
 }
 
 interface Follower {
-  /** Runs before the database is used again: clears caches and re-enters changes that must not be missing. */
+  /** Runs before the database is used again. Clears caches and re-enters changes that must not be missing. */
   first: (client: Client, move: Move) => Promise<void>;
-  /** Runs in the background. Called again after a failure or restart, until it resolves. */
+  /** Re-enters everything else in the background. Called again after a failure or restart, until it resolves. */
   rest: (move: Move) => Promise<void>;
 }
 
@@ -92,18 +96,18 @@ interface LineageOptions {
 export class Lineage {
   readonly #options: LineageOptions;
   readonly #sparing: ReturnType<typeof rateLimitedLog>;
-  /** True once the database has the tables. */
+  /** Whether the database has the history tables. */
   isOn = false;
   #seen: RememberedHistory | undefined;
   #heardTimeline = 0;
   #rememberedAt = 0;
   #move: Move | undefined;
   #follower: Follower | undefined;
-  /** Called when a timeline is found that the heartbeat has not moved to. */
+  /** Called when a connection reports a timeline to which the heartbeat has not moved yet. */
   onNewer: () => void = () => {};
-  /** Called after the heartbeat has moved. */
+  /** Called after the heartbeat has moved to a new history. */
   onMoved: () => void = () => {};
-  /** The number of refused connections. */
+  /** How many connections were refused. */
   refusals = 0;
 
   constructor(options: LineageOptions) {
@@ -116,7 +120,10 @@ export class Lineage {
     return this.#seen;
   }
 
-  /** Throws `WrongHistory` if the database must not be used. No effect before the database has the tables. */
+  /**
+   * Reads the gateway's file and compares it with the database. Throws `WrongHistory` if the database must not be used.
+   * Does nothing before the database has the history tables.
+   */
   async begin(client: Client): Promise<void> {
     if (this.isOn || !(await hasTables(client))) return;
     this.#seen = await this.#options.memory.read();
@@ -124,17 +131,17 @@ export class Lineage {
     this.isOn = true;
     const { found, judged } = this.#judged(await look(client), this.#seen);
     await this.#accept(client, found, judged);
-    // An earlier process ended before everything was re-entered.
+    // An earlier process may have ended before it had re-entered everything.
     const seen = this.#seen as RememberedHistory;
     if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
   }
 
-  /** Stores the first history on disk once the gateway certainly belongs to it. */
+  /** Writes a new database's history to disk, once the gateway certainly belongs to it. */
   async remember(): Promise<void> {
     if (this.#seen !== undefined) await this.#options.memory.write(this.#seen);
   }
 
-  /** Does the work of a move, also for one found at the start. */
+  /** Registers the work to do after a failover, and does it for a failover found at the start. */
   async follow(follower: Follower, client: Client): Promise<void> {
     this.#follower = follower;
     const move = this.#move;
@@ -143,7 +150,7 @@ export class Lineage {
     this.#enterRest(move);
   }
 
-  /** Checks one of several servers before it is chosen. Throws `WrongHistory` if another must be tried. */
+  /** Checks one of several servers before it is chosen. Throws `WrongHistory` if the server must not be used. */
   async suits(client: Client): Promise<void> {
     if (!this.isOn && !(await hasTables(client))) return;
     this.#judged(await look(client), this.#seen ?? (await this.#options.memory.read()));
@@ -160,18 +167,21 @@ export class Lineage {
     throw new Away("database", "it failed over, and the heartbeat has not followed yet");
   }
 
-  /** Checks the heartbeat's connection, the only one that moves to a new history. */
+  /** Checks the heartbeat's connection, the only one that may move to a new history. */
   async beat(client: Client, looked: HistoryReading): Promise<void> {
     const { found, judged } = this.#judged(looked, this.#seen);
     await this.#accept(client, found, judged);
     if (found.isDue !== true || judged === "moved") return;
-    // Not awaited: if commits hang, the next heartbeat would wait too.
+    // Not awaited, because a hanging commit would also delay the next heartbeat.
     client.query(MOVE, [found.epoch, found.position]).catch((error) => {
-      this.#options.log.debug({ err: error }, "could not update the position in the database's history");
+      this.#options.log.debug(
+        { err: error },
+        "could not record this gateway's latest position in the database's history",
+      );
     });
   }
 
-  /** Another gateway reports the history that it follows. */
+  /** Records the timeline that another gateway follows. */
   hear({ system, timeline }: Pick<History, "system" | "timeline">): void {
     const seen = this.#seen;
     if (seen === undefined || system !== seen.system || timeline <= Math.max(seen.timeline, this.#heardTimeline))
@@ -180,7 +190,10 @@ export class Lineage {
     this.onNewer();
   }
 
-  /** `before`: the history known when the query was sent, because a slow answer may be older than the current one. */
+  /**
+   * Compares a reading with a history. `before`: the history known when the query was sent, because a slow response may
+   * be older than the current one.
+   */
   #judged(
     looked: HistoryReading,
     before: RememberedHistory | undefined,
@@ -195,7 +208,7 @@ export class Lineage {
     this.#sparing.error(
       "",
       { reason },
-      "database rejected: its contents do not continue those that this gateway used before",
+      "database rejected: its history does not continue that of the database that this gateway used before",
     );
     throw new WrongHistory(reason);
   }
@@ -228,7 +241,10 @@ export class Lineage {
     this.#seen = next;
     this.#move = move;
     const fields = { timeline, before: seen.timeline, epoch, positions: move.positions };
-    this.#options.log.warn(fields, "the database continues on another timeline; comparing it with the journals");
+    this.#options.log.warn(
+      fields,
+      "the database has a new timeline, as after a failover; checking it for the commits in the journals",
+    );
     this.onMoved();
     this.#enterRest(move);
   }

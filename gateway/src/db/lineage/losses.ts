@@ -1,4 +1,6 @@
-/** The losses of failovers as gateways recorded them, and an operator's decision on which history to follow. */
+/**
+ * Reads the losses of failovers that gateways recorded, and stores an operator's decision on which history to follow.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId } from "../../base/ids.ts";
@@ -9,9 +11,9 @@ const Loss = row({
   timeline: z.int(),
   gateway: z.string(),
   foundAt: column.moment,
-  /** The extent of the lost history: about one position per second. */
+  /** How much history was lost: about one position per second. */
   positions: z.number(),
-  /** The number of re-entered rows by kind. */
+  /** How many rows were re-entered, by kind. */
   entered: z.record(z.string(), z.number()),
   notEntered: z.array(z.object({ kind: z.string(), id: z.string(), reason: z.string() })),
 });
@@ -19,7 +21,7 @@ export type Loss = z.infer<typeof Loss>;
 
 const There = row({ isThere: z.boolean() });
 
-/** Newest first. Empty if the database has no table for them yet. */
+/** Reads the losses, newest first. Empty if the database has no table for losses yet. */
 export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Promise<Loss[]> {
   const { isThere } = await queryOne(pool, There, `select to_regclass('history_loss') is not null as "isThere"`);
   if (!isThere) return [];
@@ -36,7 +38,7 @@ export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Prom
 
 const Accepted = row({ epoch: column.uuid, system: z.string(), timeline: z.int() });
 
-/** Makes gateways follow this history even if they have seen a later or another one. */
+/** Makes gateways follow this database's history, even if they have seen a later or another one. */
 export const acceptHistory = (pool: pg.Pool, newId: NewId): Promise<z.infer<typeof Accepted>> =>
   queryOne(
     pool,

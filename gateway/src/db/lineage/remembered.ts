@@ -1,7 +1,7 @@
 /**
- * Stores the furthest history that the gateways of one directory have seen, in a file beside their spools, which a starting gateway
- * compares with the database. Written atomically. Each worker process writes its own file and reads all of them, because it also enters the
- * journals of its siblings.
+ * Stores the latest database history that the gateways of one directory have seen, in a file beside their spools. A
+ * starting gateway compares it with the database. The file is written atomically. Each worker process writes its own
+ * file but reads all of them, because it also re-enters changes from the journals of the other workers.
  */
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ const RememberedHistory = z.strictObject({
   timeline: z.int(),
   epoch: z.uuid(),
   position: z.int(),
-  /** The last epoch for which this directory's journals were entered. */
+  /** The last epoch for which the journals of this directory were re-entered. */
   entered: z.uuid(),
 });
 export interface RememberedHistory extends History {
@@ -24,12 +24,12 @@ export interface RememberedHistory extends History {
 }
 
 export interface HistoryStore {
-  /** Undefined before the first history. Rejects with the reason if the file is damaged. */
+  /** Reads the latest history. Undefined if none is stored. Rejects with the reason if the file is damaged. */
   read(): Promise<RememberedHistory | undefined>;
   write(remembered: RememberedHistory): Promise<void>;
 }
 
-/** `directories`: the directories of all workers; absent for a single process. */
+/** `directories` lists the directories of all worker processes. By default there is a single process. */
 export function historyFile(directory: string, directories = async (): Promise<string[]> => [directory]): HistoryStore {
   const path = join(directory, HISTORY_FILE);
   let writing: Promise<void> = Promise.resolve();
@@ -44,7 +44,7 @@ export function historyFile(directory: string, directories = async (): Promise<s
     },
     write(remembered) {
       const written = writing.then(() => replaceFile(path, remembered));
-      // The caller gets the error, and the next call writes again.
+      // Only the caller gets the error. The next call writes again.
       writing = written.catch(() => undefined);
       return written;
     },
@@ -53,7 +53,7 @@ export function historyFile(directory: string, directories = async (): Promise<s
 
 async function replaceFile(path: string, remembered: RememberedHistory): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Several gateways may share the directory.
+  // The process ID keeps the temporary file unique, because several gateways may share the directory.
   const draft = `${path}.${process.pid}`;
   const file = await open(draft, "w", 0o600);
   try {
@@ -77,6 +77,6 @@ async function readHistory(path: string): Promise<RememberedHistory | undefined>
   }
 }
 
-/** Epoch IDs contain their start time, which orders them. */
+/** Whether one history is later. Epoch IDs contain their start time and sort by it. */
 const isFurther = (one: RememberedHistory, other: RememberedHistory): boolean =>
   one.epoch === other.epoch ? one.position > other.position : one.epoch > other.epoch;

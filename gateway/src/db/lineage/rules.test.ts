@@ -8,7 +8,7 @@ const LATER = "019a0000-0000-7000-8000-000000000003";
 const seen: History = { system: "7001", timeline: 2, epoch: EPOCH, position: 100 };
 const found = (change: Partial<FoundHistory> = {}): FoundHistory => ({ ...seen, accepted: false, ...change });
 
-describe("judging a connection by the history it leads to", () => {
+describe("judging a connection by the database history that it reports", () => {
   const table: [what: string, found: FoundHistory, heard: number, expected: "same" | "moved" | RegExp][] = [
     ["the same position", found(), 0, "same"],
     ["a later position", found({ position: 101 }), 0, "same"],
@@ -43,12 +43,12 @@ describe("judging a connection by the history it leads to", () => {
     });
   }
 
-  test("accepts any history when none was seen before", () => {
+  test("accepts any history when the gateway has seen none before", () => {
     assert.deepEqual(judgeHistory(undefined, found({ system: "7002" })), { kind: "same" });
   });
 });
 
-test("computes how many positions a history lacks", () => {
+test("computes by how many positions a history is behind", () => {
   assert.equal(lostPositions(seen, 100), 0);
   assert.equal(lostPositions(seen, 120), 0);
   assert.equal(lostPositions(seen, 94), 6);

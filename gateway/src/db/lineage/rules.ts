@@ -1,9 +1,10 @@
 /**
- * Which database a gateway may use, decided from the furthest history it has seen. Pure.
+ * Decides whether a gateway may use a database, by comparing the database's history with the latest one that the
+ * gateway has seen. Pure.
  *
- * Four things identify a history: the system identifier of the PostgreSQL cluster, its timeline (a promoted standby begins a new
- * one), the epoch that gateways began in `ledger_history`, and the position to which heartbeats moved it. All but the first only move
- * forward.
+ * Four values identify a history: the system identifier of the PostgreSQL cluster, its timeline (a promoted standby
+ * begins a new one), the epoch that gateways started in `ledger_history`, and the position to which heartbeats moved
+ * it. All but the first only increase.
  */
 
 export interface History {
@@ -13,22 +14,25 @@ export interface History {
   position: number;
 }
 
-/** The history that a connection reports. On a server that was just promoted, the epoch is an older one. */
+/** The history that a connection reports. On a server that was just promoted, the epoch is still an older one. */
 export interface FoundHistory extends History {
-  /** An operator ordered gateways to follow this history (`tollgate admin history accept`). */
+  /** Whether an operator ordered gateways to follow this history (`tollgate admin history accept`). */
   accepted: boolean;
 }
 
 type Judgement =
-  /** The history that the gateway follows. */
+  /** The history that the gateway already follows. */
   | { kind: "same" }
-  /** A new timeline or an accepted copy of the history. Commits may be missing there. */
+  /** The history continues on a new timeline, or in an accepted copy. Commits may be missing there. */
   | { kind: "moved" }
   | { kind: "refused"; why: string };
 
 const refused = (why: string): Judgement => ({ kind: "refused", why });
 
-/** `heardTimeline`: the highest timeline of that system that another gateway or connection has reported. */
+/**
+ * Compares the histories. `heardTimeline`: the highest timeline of that PostgreSQL cluster that another gateway or
+ * connection has reported.
+ */
 export function judgeHistory(seen: History | undefined, found: FoundHistory, heardTimeline = 0): Judgement {
   if (seen === undefined) return { kind: "same" };
   if (found.accepted && found.epoch > seen.epoch) return { kind: "moved" };
@@ -45,6 +49,9 @@ export function judgeHistory(seen: History | undefined, found: FoundHistory, hea
   return { kind: "same" };
 }
 
-/** How far the database is behind, at about one position per second. `known`: the recorded position of the last seen epoch. */
+/**
+ * How many positions the database is behind, at about one position per second. `known`: the position of the last seen
+ * epoch in this database.
+ */
 export const lostPositions = (seen: History, known: number | null): number =>
   known === null ? Math.max(1, seen.position) : Math.max(0, seen.position - known);

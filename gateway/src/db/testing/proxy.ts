@@ -1,18 +1,19 @@
 /**
- * Test helper: a proxy in front of a database that can hang (like a frozen server), refuse connections (like a stopped one), and resume.
+ * Test helper: a proxy in front of a database. It can hang (like a frozen server), refuse connections (like a stopped
+ * one), and resume.
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import pg from "pg";
 import type { Connection } from "../pool.ts";
 
 export interface DatabaseProxy {
-  /** The database through the proxy. */
+  /** Connection settings that lead to the database through the proxy. */
   connection: { connectionString: string };
-  /** Accepts connections but forwards nothing, on existing ones neither. */
+  /** Stops forwarding on existing and new connections, which stay open. */
   hang(): void;
-  /** Cuts every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   refuse(): Promise<void>;
-  /** Forwards again, including what it held back. */
+  /** Forwards again, starting with the data that waited. */
   resume(): Promise<void>;
   /** The number of open connections. */
   readonly open: number;

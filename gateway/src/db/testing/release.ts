@@ -1,6 +1,6 @@
 /**
- * Writes down what a release's gateways need of the database (gateway/sql/releases), for tests that later versions keep it while they are
- * rolled out.
+ * Reads and compares the functions and migrations that a release's gateways need (gateway/sql/releases). Tests use it
+ * to prove that later versions keep them during a rollout.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,22 +12,22 @@ import { SQL } from "./sql-directory.ts";
 
 const FunctionForm = row({
   name: z.string(),
-  /** In order, each with its direction, name and type: "in p_id uuid[]". */
+  /** The parameters in order, each with direction, name and type: "in p_id uuid[]". */
   parameters: z.array(z.string()),
-  /** The number of trailing parameters with defaults. */
+  /** How many parameters at the end have a default. */
   optional: z.number(),
   result: z.string(),
 });
-/** A function's signature and result. */
+/** A SQL function's signature and result type. */
 export type FunctionForm = z.infer<typeof FunctionForm>;
 
 const Release = z.strictObject({
   version: z.string().regex(/^\d+\.\d+\.\d+$/),
-  /** The release's commit. */
+  /** The Git commit of the release. */
   commit: z.string().regex(/^[0-9a-f]{40}$/),
-  /** The release's last migration. */
+  /** The number of the release's last migration. */
   schema: z.number(),
-  /** Migration checksums by name. */
+  /** The checksum of each migration, by name. */
   migrations: z.record(z.string(), z.string()),
   functions: z.array(FunctionForm),
 });
@@ -35,7 +35,7 @@ type Release = z.infer<typeof Release>;
 
 export const RELEASES: string = join(SQL, "releases");
 
-/** The newest release. */
+/** Reads the newest release. */
 export function lastRelease(): Release {
   const releases = readdirSync(RELEASES).map((name) =>
     Release.parse(JSON.parse(readFileSync(join(RELEASES, name), "utf8"))),
@@ -55,7 +55,7 @@ export async function describeRelease(pool: pg.Pool, named: Pick<Release, "versi
   };
 }
 
-/** The forms of all our functions. */
+/** Lists all functions of the gateway in the database. */
 export function formsOf(pool: pg.Pool): Promise<FunctionForm[]> {
   return queryRows(
     pool,
@@ -70,7 +70,7 @@ export function formsOf(pool: pg.Pool): Promise<FunctionForm[]> {
   );
 }
 
-/** Why callers of the old form would fail with the new one; undefined if they would not. */
+/** Why calls of the old function would fail with the new one. Undefined if they would still work. */
 export function whyBroken(old: FunctionForm, now: FunctionForm | undefined): string | undefined {
   if (now === undefined) return "is gone";
   if (now.result !== old.result) return `gives ${now.result} and not ${old.result}`;
@@ -89,7 +89,7 @@ const isOutput = (parameter: string): boolean => /^(out|column) /.test(parameter
 const inputs = (form: FunctionForm): string[] => form.parameters.filter((parameter) => !isOutput(parameter));
 const outputs = (form: FunctionForm): string[] => form.parameters.filter(isOutput);
 
-/** An empty function with the same signature, for a database of the release's version. */
+/** SQL for an empty function with the same signature, to simulate the release's database. */
 export function emptyFunction({ name, parameters, optional, result }: FunctionForm): string {
   const taken = parameters.filter((parameter) => !parameter.startsWith("column "));
   const inputsCount = taken.filter((parameter) => !isOutput(parameter)).length;

@@ -1,4 +1,4 @@
-/** Test helper: the complete schema of a database as comparable lines of text. */
+/** Test helper: the complete schema of a database, as lines of text to compare. */
 import type pg from "pg";
 
 export async function texts(pool: pg.Pool, sql: string): Promise<string[]> {
@@ -8,7 +8,10 @@ export async function texts(pool: pg.Pool, sql: string): Promise<string[]> {
 
 export const OURS = "'public'::regnamespace";
 
-/** One list of lines per kind of object. Partitions are reduced to their bounds, because their table has the rest. */
+/**
+ * Returns one list of lines per kind of object. A partition is only listed with its bounds, because it has the columns
+ * of its table.
+ */
 export async function schemaOf(pool: pg.Pool): Promise<Record<string, string[]>> {
   const lists = {
     functions: `select concat(pg_get_functiondef(oid), ' ', proacl) from pg_proc where pronamespace = ${OURS}
@@ -18,7 +21,7 @@ export async function schemaOf(pool: pg.Pool): Promise<Record<string, string[]>>
     relations: `select format('%s %s %s %s %s %s', oid::regclass, relkind, relreplident, relacl, reloptions, pg_get_partkeydef(oid))
       from pg_class where relnamespace = ${OURS} and relkind in ('r', 'p', 'v', 'm', 'S') and not relispartition order by 1`,
     views: `select concat(oid::regclass, ' ', pg_get_viewdef(oid)) from pg_class where relnamespace = ${OURS} and relkind = 'v' order by 1`,
-    // In their order, without gaps left by dropped columns.
+    // Columns in their order. Gaps that dropped columns leave are ignored.
     columns: `select concat_ws(' ', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
                      case when a.attnotnull then 'not null' end, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated,
                      a.attstorage, a.attcompression, a.attacl, a.attoptions)
@@ -26,7 +29,7 @@ export async function schemaOf(pool: pg.Pool): Promise<Record<string, string[]>>
        left join pg_attrdef d on (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
       where c.relnamespace = ${OURS} and c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0 and not a.attisdropped
       order by a.attrelid::regclass::text, a.attnum`,
-    // PostgreSQL 18 generates names of `not null` constraints that depend on existing names.
+    // Omits the names of `not null` constraints, which PostgreSQL 18 generates depending on existing names.
     constraints: `select format('%s %s %s', k.conrelid::regclass, case when k.contype <> 'n' then k.conname end,
                      pg_get_constraintdef(k.oid))
        from pg_constraint k join pg_class c on c.oid = k.conrelid
@@ -46,7 +49,7 @@ export async function schemaOf(pool: pg.Pool): Promise<Record<string, string[]>>
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The lines that only one of them has, and a line per kind whose order differs. */
+/** Returns the lines that only one of two schemas has, and one line per kind of object whose order differs. */
 export function differences(one: Record<string, string[]>, other: Record<string, string[]>): string[] {
   return Object.keys({ ...one, ...other }).flatMap((kind) => {
     const [mine = [], theirs = []] = [one[kind], other[kind]];

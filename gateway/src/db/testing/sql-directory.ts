@@ -1,19 +1,19 @@
-/** Test helper: directories like gateway/sql, invented or of an earlier version. */
+/** Test helper: SQL directories like gateway/sql, with invented migrations or those of an earlier version. */
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The gateway's own directory. */
+/** The gateway's own SQL directory. */
 export const SQL = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
-/** A test's context or a whole file, which removes the directory at its end. */
+/** A test's context or a whole file. Removes the directory at its end. */
 interface Cleaner {
   after(remove: () => Promise<void>): void;
 }
 
 interface SqlDirectory {
-  /** File contents by name. */
+  /** The contents of the migration files, by file name. */
   migrations?: Record<string, string>;
   functions?: Record<string, string>;
 }
@@ -30,7 +30,9 @@ export async function makeSqlDirectory(t: Cleaner, contents: SqlDirectory = {}):
   return directory;
 }
 
-/** The migrations up to that number. Those before 0018 include the functions. */
+/**
+ * Creates an SQL directory with the migrations up to this number. Before 0018, the migrations include the functions.
+ */
 export async function sqlUpTo(t: Cleaner, last: string): Promise<string> {
   const directory = await makeSqlDirectory(t);
   for (const name of await readdir(join(SQL, "migrations"))) {

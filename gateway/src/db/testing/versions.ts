@@ -1,11 +1,14 @@
-/** Test helper: PostgreSQL of a major version. The npm package's version is always there; others come from Debian packages. */
+/**
+ * Test helper: PostgreSQL of a chosen major version. The npm package's version is always available; others come from
+ * Debian packages.
+ */
 import { accessSync, constants } from "node:fs";
 import { type Binaries, installedBinaries, usableBinaries } from "../embedded/binaries.ts";
 import type { RunAs } from "../embedded/user.ts";
 
 const FOLDER = "/usr/lib/postgresql";
 
-/** Why that version cannot run here; undefined if it can. */
+/** Why that major version cannot run here. Undefined if it can. */
 export async function whyNoPostgres(major: number): Promise<string | undefined> {
   if (major === (await installedBinaries()).major) return undefined;
   try {
@@ -16,7 +19,7 @@ export async function whyNoPostgres(major: number): Promise<string | undefined> 
   }
 }
 
-/** `place`: where to copy the npm package if `runAs` cannot reach it. Undefined: the npm package's version. */
+/** Returns that version's programs. `place`: where to copy the npm package if the user `runAs` cannot reach it. */
 export async function binariesOf(
   major: number | undefined,
   { runAs, place }: { runAs: RunAs; place: string },

@@ -1,7 +1,9 @@
-/** The largest number reported within a time window. */
+/** The largest of the numbers reported within a time window. */
 export class RecentMaximum {
   readonly #forMs: number;
-  /** Oldest first, in decreasing order: a value below a later one can never be the largest again. */
+  /**
+   * Reports from oldest to newest, with decreasing values: a value below a later one can never be the maximum again.
+   */
   readonly #told: { at: number; value: number }[] = [];
 
   constructor(forMs: number) {
@@ -13,7 +15,7 @@ export class RecentMaximum {
     this.#told.push({ at, value });
   }
 
-  /** Zero when the window has no value. */
+  /** The maximum within the window; 0 if there are no reports. */
   at(now: number): number {
     while ((this.#told[0]?.at ?? now) < now - this.#forMs) this.#told.shift();
     return this.#told[0]?.value ?? 0;

@@ -1,41 +1,41 @@
 /**
- * The messages between gateways. Every message is a sign of life of its sender. All parts are optional, and unknown parts, items and fields
- * are ignored, so later versions may add some. Times are the sender's monotonic milliseconds, sent with the time of writing: the difference
- * is valid on every clock.
+ * The messages between gateways. Every message also shows that its sender runs. All parts are optional, and unknown
+ * parts, items and fields are ignored, so that later versions can add some. Times are the sender's monotonic
+ * milliseconds. Each message has the time of writing, so that the receiver can convert times to its own clock.
  */
 import { z } from "zod";
 
-/** Topic → node → items. Each topic has its own reader. */
+/** The items by topic, then by node ID. Each topic has its own parser. */
 const ReportedItems = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
 export type ReportedItems = z.infer<typeof ReportedItems>;
 
 const PeerMessage = z.object({
   from: z.string().min(1).max(64),
   at: z.number(),
-  /** The sender just started; the others introduce themselves. */
+  /** The sender has just started, and asks the other gateways for their state. */
   hello: z.literal(true).optional(),
-  /** The sender is leaving. */
+  /** The sender is stopping. */
   bye: z.literal(true).optional(),
-  /** Model → how many jobs the sender's connected nodes can run at once. */
+  /** By model: how many jobs the nodes connected to the sender can run at once. */
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
-  /** Node → the sender's jobs on it. `whole`: and none on any other node. */
+  /** By node ID: the number of the sender's jobs on it. `whole`: the sender has no jobs on other nodes. */
   work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
-  /** Nodes that the sender has no records of; the others answer with theirs. */
+  /** Nodes of which the sender has no records. The other gateways answer with theirs. */
   ask: z.array(z.string()).optional(),
-  /** What the sender saw since its previous message. */
+  /** The sender's observations since its previous message. */
   news: ReportedItems.optional(),
-  /** The sender's records of the nodes that it was asked about. */
+  /** The sender's records of the nodes that another gateway asked for. */
   held: ReportedItems.optional(),
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 
-/** The sender comes first, so that a gateway recognises its own messages without parsing them. */
+/** The field `from` is written first, so that a gateway recognizes its own messages without parsing them. */
 export const writeMessage = ({ from, ...parts }: PeerMessage): Uint8Array =>
   Buffer.from(JSON.stringify({ from, ...parts }));
 
 export const openingOf = (from: string): string => `{"from":${JSON.stringify(from)},`;
 
-/** Returns undefined for a message that cannot be read. */
+/** Parses a message; undefined if it is invalid. */
 export function readMessage(payload: Uint8Array): PeerMessage | undefined {
   try {
     return PeerMessage.safeParse(JSON.parse(Buffer.from(payload).toString())).data;

@@ -1,4 +1,6 @@
-/** Gateways on one plane: presence, counts, and what they report to each other about nodes. */
+/**
+ * Gateways on one dispatch plane: which ones run, slot counts, and observations about nodes that they send each other.
+ */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
@@ -20,7 +22,7 @@ interface TestGateway {
   peers: Peers;
   roster: Roster;
   dispatcher: Dispatcher;
-  /** The messages it received, and a way to send to the others. */
+  /** The messages that this gateway received, and a function that sends one to the other gateways. */
   heard: { node: string; at: number; isHeld: boolean }[];
   tell: Report<{ at: number }>;
 }
@@ -66,7 +68,7 @@ describe("exchange between gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 11 });
   };
 
-  test("counts running gateways: joins and leaves immediately, silent ones after ten seconds", () => {
+  test("counts running gateways: adds and removes them immediately, and silent ones after ten seconds", () => {
     const a = open("a");
     assert.equal(a.peers.gateways(), 1);
     const b = open("b");
@@ -100,7 +102,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.dispatcher.slots(MODEL), b.dispatcher.slots(MODEL)], [0, 0], "and it is not told in circles");
   });
 
-  test("shares measured speeds with all gateways, and sends all records to a new gateway", async () => {
+  test("sends measured speeds to all gateways, and all records to a new gateway", async () => {
     const [a, b] = [open("a"), open("b")];
     const node = await join("n1");
     for (const ms of [10, 20, 30]) measured(a, "n1", ms);
@@ -145,7 +147,7 @@ describe("exchange between gateways", () => {
     assert.equal(b.heard.length, 4);
   });
 
-  test("asks the other gateways about a node that joins, and each answers only the gateway that asked", async () => {
+  test("asks the other gateways for records of a node that joins; they answer only the gateway that asked", async () => {
     const [a, b] = [open("a"), open("b", ["n1", "n2"])];
     a.roster.close();
     await join("n1");
@@ -161,7 +163,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual(a.heard, []);
   });
 
-  test("sends nothing while the plane is unreachable, and sends pending messages afterwards", () => {
+  test("sends nothing while the dispatch plane is unreachable, and sends pending observations afterwards", () => {
     const [a, b] = [open("a"), open("b")];
     (plane.health as { isAway: boolean }).isAway = true;
     a.tell("n1", { at: 1 });
@@ -172,7 +174,7 @@ describe("exchange between gateways", () => {
     assert.equal(b.heard.length, 1);
   });
 
-  test("sends nothing without peers, and ignores a message that it cannot read", () => {
+  test("sends no observations without other gateways, and ignores an invalid message", () => {
     const a = open("a");
     const before = sent;
     for (let i = 0; i < 100; i++) a.tell("n1", { at: i });
@@ -184,7 +186,7 @@ describe("exchange between gateways", () => {
     assert.equal(a.peers.gateways(), 1);
   });
 
-  test("refuses nodes that publish or subscribe on the exchange subject", () => {
+  test("does not allow nodes to publish or subscribe to the subject of the exchange", () => {
     const { publish, subscribe } = nodePermissions("node_1");
     for (const pattern of [...publish, ...subscribe]) {
       for (const subject of [PEERS_SUBJECT, toPeer("a"), toPeer("node_1")])

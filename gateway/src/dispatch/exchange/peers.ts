@@ -1,8 +1,8 @@
 /**
- * The other gateways on the plane. They exchange signs of life, slot counts and observations about nodes, so that all soon know what one of
- * them saw. Nothing waits for the exchange, and lost messages do no harm. Observations are collected for a moment and limited by topic and
- * node. When a node joins here (it is new, this gateway is new, or the plane was unreachable), the gateway asks the others for their
- * records of it.
+ * The other gateways on the dispatch plane. Gateways exchange signs of life, slot counts and observations about nodes,
+ * so that all know soon what one of them observed. No request waits for the exchange, and lost messages do no harm.
+ * Observations are collected for a moment, and limited by topic and node. When a node joins here (the node is new, this
+ * gateway is new, or the plane was unreachable), the gateway asks the others for their records of it.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -17,9 +17,15 @@ import type { Report, Topic } from "./topic.ts";
 const ALIVE_EVERY_MS = 2_000;
 const GONE_AFTER_MS = 10_000;
 const SLOTS_FOR_MS = 60_000;
-/** Observations wait this long to be sent together, so that a busy gateway sends four messages a second and not thousands. */
+/**
+ * Observations are collected for this time and sent together: a busy gateway then sends four messages a second instead
+ * of thousands.
+ */
 const GATHER_MS = 250;
-/** Items per message, so that it stays well below the plane's size limit. The rest waits for the next one. */
+/**
+ * The most items per message, which keeps it well below the plane's size limit. Further items are sent in the next
+ * message.
+ */
 const ITEMS_MAX = 2_000;
 const ASKED_MAX = 64;
 
@@ -32,11 +38,11 @@ interface PeersOptions {
 }
 
 export interface Peers {
-  /** The number of gateways on this plane, this one included. */
+  /** The number of gateways on this dispatch plane, including this one. */
   gateways(): number;
-  /** The most slots for the model that another gateway reported within the last minute. */
+  /** The highest number of slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
-  /** Starts to exchange the topic with the others. Returns the function that reports an observation. */
+  /** Starts to exchange a topic with the other gateways. Returns a function that reports an observation. */
   exchange<Item>(topic: Topic<Item>): Report<Item>;
   close(): void;
 }
@@ -47,9 +53,9 @@ export function openPeers(options: PeersOptions): Peers {
 
 interface OpenTopic {
   name: string;
-  /** Observations not sent yet, by node. */
+  /** Observations that are not sent yet, by node. */
   waiting: Map<string, unknown[]>;
-  /** Returns how many items could not be read. */
+  /** Handles items from another gateway. Returns how many of them were invalid. */
   hear(nodeId: string, items: unknown[], how: { shiftMs: number; isHeld: boolean }): number;
   held(nodeId: string): unknown[];
 }
@@ -57,16 +63,16 @@ interface OpenTopic {
 class OpenPeers implements Peers {
   readonly #options: PeersOptions;
   readonly #log: RateLimitedLog;
-  /** When each of the others last sent a message, in monotonic milliseconds. */
+  /** When each other gateway last sent a message, in monotonic milliseconds. */
   readonly #seenAt = new Map<string, number>();
   readonly #slots = new Map<string, RecentMaximum>();
   readonly #topics: OpenTopic[] = [];
-  /** Nodes on which this gateway's work changed since its previous message. */
+  /** Nodes on which this gateway's number of jobs changed since its previous message. */
   readonly #worked = new Set<string>();
-  /** Nodes that joined here and were not asked about yet. */
+  /** Nodes that joined here, and of which the other gateways' records were not requested yet. */
   readonly #toAsk = new Set<string>();
   readonly #stop: (() => void)[];
-  /** The first bytes of this gateway's own messages, which come back to it. */
+  /** The first bytes of this gateway's own messages, which the plane also delivers to itself. */
   readonly #ownOpening: Buffer;
   #stopGathering: (() => void) | undefined;
 
@@ -118,7 +124,7 @@ class OpenPeers implements Peers {
       },
     });
     return (nodeId, item) => {
-      // A gateway that starts later asks.
+      // Without other gateways there is nothing to send: a gateway that starts later asks for all records.
       if (this.#seenAt.size === 0) return;
       const items = waiting.get(nodeId);
       if (items === undefined) waiting.set(nodeId, [item]);
@@ -130,7 +136,7 @@ class OpenPeers implements Peers {
   close(): void {
     this.#flush();
     for (const stop of this.#stop) stop();
-    // Stops collecting, also for nodes that join during the shutdown.
+    // From now on nothing is collected, also for nodes that join during the shutdown.
     this.#stopGathering = () => {};
     this.#send(PEERS_SUBJECT, { bye: true });
   }
@@ -138,12 +144,14 @@ class OpenPeers implements Peers {
   #alive(): void {
     const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
     for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#left(id);
-    // Sends the whole state now and then, so that a lost message has no lasting effect.
+    // Sends the whole state regularly, so that a lost message has no lasting effect.
     this.#worked.clear();
     this.#send(PEERS_SUBJECT, this.#standing());
   }
 
-  /** Starts the timer when something waits to be sent. It stops when nothing does, so that an idle gateway does not wake up. */
+  /**
+   * Starts the timer that sends observations. It stops when there are none, so that an idle gateway does not wake up.
+   */
   #gather(): void {
     this.#stopGathering ??= this.#options.clock.every(GATHER_MS, () => {
       this.#flush();
@@ -154,7 +162,7 @@ class OpenPeers implements Peers {
   }
 
   #flush(): void {
-    // While the plane is unreachable, observations wait within their limits.
+    // While the dispatch plane is unreachable, observations wait, up to their limits.
     if (this.#options.plane.health.isAway) return;
     const ask = [...this.#toAsk].slice(0, ASKED_MAX);
     for (const id of ask) this.#toAsk.delete(id);
@@ -191,7 +199,7 @@ class OpenPeers implements Peers {
     return { whole: false, jobs };
   }
 
-  /** The state that a new gateway needs. */
+  /** The whole state, as a new gateway needs it. */
   #standing(): Pick<PeerMessage, "slots" | "work"> {
     return { slots: this.#countSlots(), work: { whole: true, jobs: this.#options.roster.ownWork() } };
   }
@@ -264,7 +272,10 @@ class OpenPeers implements Peers {
     slots.note(count, now);
   }
 
-  /** Counts only nodes connected here. With reported numbers included, gateways would repeat each other's forever. */
+  /**
+   * Counts only nodes connected to this gateway. If it included other gateways' numbers, gateways would repeat each
+   * other's forever.
+   */
   #countSlots(): Record<string, number> {
     const slots: Record<string, number> = {};
     for (const node of this.#options.roster.nodes()) {

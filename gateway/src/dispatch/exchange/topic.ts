@@ -1,18 +1,18 @@
-/** A kind of observation about nodes that gateways exchange. */
+/** A topic: one kind of observation about nodes that gateways exchange. */
 import type { z } from "zod";
 
 export interface Topic<Item> {
   name: string;
-  /** The most unsent items per node; older ones are dropped. */
+  /** The most unsent items per node. Beyond it, the oldest are dropped. */
   itemsMax: number;
-  /** The form in which an item travels. Unknown fields belong to a later version. */
+  /** The schema of an item in messages. Unknown fields are allowed, because a later version may have added them. */
   item: z.ZodType<Item>;
   /**
-   * Handles items from another gateway. `shiftMs` converts its monotonic times into ours. `isHeld`: the items answer our question with its
-   * stored records; otherwise they are new.
+   * Handles items from another gateway. Add `shiftMs` to its monotonic times to get this gateway's. `isHeld`: the items
+   * are stored records that this gateway asked for; otherwise they are new.
    */
   hear(nodeId: string, items: Item[], how: { shiftMs: number; isHeld: boolean }): void;
-  /** Our records of the node, for a gateway that asks. */
+  /** This gateway's records of the node, for a gateway that asks for them. */
   held(nodeId: string): Item[];
 }
 

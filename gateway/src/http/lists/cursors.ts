@@ -1,4 +1,4 @@
-/** Signed cursors of list pages, valid for one list only. */
+/** Signed cursors for the pages of a list. A cursor is valid for one list only. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { otherSecretsOf, type RotatingSecret } from "../../base/rotating-secret.ts";
 import { fault } from "../../faults.ts";
@@ -6,9 +6,9 @@ import { fault } from "../../faults.ts";
 const MAC_BYTES = 12;
 
 export interface Cursors {
-  /** `list` identifies the list and its owner. */
+  /** Creates a cursor. `list` identifies the list and its owner. */
   write(list: string, position: string): string;
-  /** Throws 400 `invalid_cursor`. */
+  /** Returns the cursor's position. Throws 400 `invalid_cursor`. */
   read(list: string, cursor: string): string;
 }
 
@@ -22,7 +22,7 @@ export function openCursors(secret: RotatingSecret): Cursors {
       const bytes = Buffer.from(cursor, "base64url");
       const position = bytes.subarray(MAC_BYTES).toString();
       const isOf = (of: string): boolean => timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position, of));
-      // The decoder ignores some characters; they must not produce another valid form of the cursor.
+      // The base64 decoder ignores some characters. Comparing the encoded form refuses cursors that contain them.
       const isGenuine =
         bytes.length > MAC_BYTES && bytes.toString("base64url") === cursor && [secret.current, ...others].some(isOf);
       if (!isGenuine) throw fault("invalid_cursor");

@@ -1,4 +1,7 @@
-/** The error for an unknown request. Its ID contains its time, which distinguishes a deleted request from one that never existed. */
+/**
+ * The error for an unknown request. A request ID contains its time, so the error can say whether the request's month
+ * was deleted.
+ */
 import { timeOf, type Uuid } from "../../base/ids.ts";
 import type { Fault, FaultOptions } from "../../faults.ts";
 import type { History } from "../../history/history.ts";

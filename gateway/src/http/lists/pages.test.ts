@@ -10,14 +10,14 @@ const cursors = openCursors({ current: "a secret of the platform" });
 const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";
 
 describe("cursors", () => {
-  test("are readable by the list that issued them, and by no other", () => {
+  test("are accepted by the list that issued them, and by no other list", () => {
     const cursor = cursors.write("requests acc_1", "0190");
     assert.equal(cursors.read("requests acc_1", cursor), "0190");
     assert.throws(() => cursors.read("requests acc_2", cursor), invalid);
     assert.throws(() => openCursors({ current: "another secret" }).read("requests acc_1", cursor), invalid);
   });
 
-  test("are readable under both secrets while the secret is replaced", () => {
+  test("are accepted with both secrets while the secret is being replaced", () => {
     const [first, second] = ["the first", "the second"];
     const [behind, ahead] = [
       openCursors({ current: first, next: second }),
@@ -29,7 +29,7 @@ describe("cursors", () => {
     assert.throws(() => openCursors({ current: second }).read("l", behind.write("l", "0190")), invalid);
   });
 
-  test("are refused in any other form", () => {
+  test("are refused if any character differs", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         assert.throws(() => cursors.read("l", text), invalid);

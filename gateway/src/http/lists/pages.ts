@@ -2,18 +2,17 @@
 import type { Cursors } from "./cursors.ts";
 
 /**
- * One page of a list whose rows have sortable IDs. `read` is asked for one more row than the page, to see whether there is another
- * page.
+ * One page of a list whose rows have sortable IDs. `read` returns one row more than the page if there is another page.
  */
 export async function page<Row, Shown>(parts: {
   cursors: Cursors;
-  /** The list's name: a cursor is valid for one list only. */
+  /** The list's name; a cursor is valid for one list only. */
   list: string;
   query: { cursor?: string | undefined; limit: number };
   read: (before: string | undefined, limit: number) => Promise<Row[]>;
   position: (row: Row) => string;
   show: (row: Row) => Shown;
-  /** The position of the next page when this one is not full; called after `read`. */
+  /** The position at which `read` stopped searching, if the page is not full. Called after `read`. */
   reached?: () => string | undefined;
 }): Promise<{ object: "list"; data: Shown[]; next_cursor: string | null }> {
   const { cursors, list, query } = parts;
@@ -29,5 +28,5 @@ export async function page<Row, Shown>(parts: {
   };
 }
 
-/** A list without pages. */
+/** A list that always fits on one page. */
 export const singlePage = <Shown>(data: Shown[]) => ({ object: "list" as const, data, next_cursor: null });

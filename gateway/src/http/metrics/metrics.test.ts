@@ -4,7 +4,7 @@ import { Distribution } from "../../base/figures.ts";
 import { pico } from "../../base/money.ts";
 import { openMetrics } from "./metrics.ts";
 
-test("exposes ended and refused requests as counters, and nodes and slots as gauges", async () => {
+test("the metrics page shows ended and refused requests as counters, and nodes and slots as gauges", async () => {
   let busy = 3;
   let verdict: { at: Date; balanced: boolean } | undefined;
   const figures = (...sizes: number[]) => {

@@ -1,4 +1,4 @@
-/** This gateway's Prometheus metrics. Exact amounts are in the ledger. */
+/** This gateway's Prometheus metrics. Amounts of money are rounded here; exact amounts are in the ledger. */
 import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
@@ -28,45 +28,47 @@ interface MetricFacts {
   about: { gateway: string; version: string };
   /** Whether `/readyz` reports ready. */
   isReady: () => boolean;
-  /** Connected nodes. */
+  /** The number of connected nodes. */
   nodes: () => number;
-  /** Requests that hold credit. */
+  /** The number of requests that hold credit. */
   holds: () => number;
   models: () => Iterable<string>;
   capacityOf: (model: string) => { slots: number; busy: number };
-  /** Requests waiting for a node of the model. */
+  /** The number of requests that wait for a node with this model. */
   waitingFor: (model: string) => number;
   dependencies: () => readonly Dependency[];
-  /** Settings that are not the deployment's. */
+  /** The names of settings whose value differs from that of the other gateways. */
   differing: () => readonly string[];
-  /** Connections to the database. */
+  /** The connections to the database. */
   pool: () => { max: number; total: number; idle: number; waiting: number };
-  /** The offset of the database's clock to this machine's (null before the first reading), and its uncertainty. */
+  /**
+   * The offset between the database's clock and this machine's (null before the first reading), and its uncertainty.
+   */
   databaseClock: () => { offsetMs: number | null; uncertaintyMs: number };
-  /** Open file descriptors of this process; undefined where they are not counted. */
+  /** The open file descriptors of this process; undefined on systems where they cannot be counted. */
   files: () => { open: number; max: number } | undefined;
-  /** Connections that the database refused because there were too many. */
+  /** How many connections the database refused because it had too many. */
   connectionsRefused: () => number;
   ledger: () => Pick<Ledger, "tallies" | "batches">;
-  /** Spot checks of this gateway. */
+  /** Figures on the spot checks by this gateway. */
   checks: () => CheckFigures;
-  /** Ended requests that are not in the ledger yet. */
+  /** The number of ended requests that are not settled in the ledger yet. */
   settlementsWaiting: () => number;
-  /** Months with request records, and those due to be dropped; undefined before the first check. */
+  /** The number of months with request records, and of those due to be dropped; undefined before the first check. */
   months: () => { kept: number; due: number } | undefined;
-  /** Requests that ended and are not rolled up yet; undefined before the first check. */
+  /** Ended requests that are not in the rollups yet; undefined before the first check. */
   rollupBacklog: () => { requests: number; oldest: Date | null } | undefined;
-  /** The latest ledger check of any gateway; undefined when none ran. */
+  /** The latest ledger check by any gateway; undefined if none ran. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
-  /** Losses in failovers; undefined when the history is not tracked. */
+  /** Commits lost in database failovers; undefined if failovers are not tracked. */
   losses: () => LossFigures | undefined;
   now: () => number;
-  /** Counters since the last read. */
+  /** Event-loop delays since the last call. */
   loopDelays: () => LoopDelays;
 }
 
 export interface Metrics extends Traffic {
-  /** Adds these gauges once the parts they read exist. Traffic is counted from the start. */
+  /** Adds the metrics that read these parts, once the parts exist. Traffic is counted from the start. */
   tellOf: (facts: MetricFacts) => void;
   page: () => Promise<{ contentType: string; text: string }>;
   figures: () => Promise<Figures>;
@@ -89,7 +91,7 @@ function tellOf(page: Page, facts: MetricFacts): void {
   );
   page.gauge(
     SETTING_DIFFERS,
-    "1 for each shared setting that differs from the deployment's.",
+    "1 for each setting of this gateway that differs from the deployment's shared settings.",
     () => facts.differing().map((setting) => [1, { setting }]),
     "max",
   );
@@ -103,14 +105,14 @@ function tellOf(page: Page, facts: MetricFacts): void {
   tellOfLosses(page, facts);
 }
 
-/** prom-client's default names, which dashboards and alerts use. */
+/** Metrics of the event loop, under prom-client's default names, which dashboards and alerts use. */
 function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
   let delays: LoopDelays;
   page.gauge(
     "nodejs_eventloop_lag_seconds",
     "Delay of the event loop at the last sample.",
     () => {
-      // Read once per scrape, for all metrics of the group.
+      // Read once per scrape, for all metrics of this group.
       delays = loopDelays();
       return [[delays.last]];
     },
@@ -221,7 +223,7 @@ function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: M
 }
 
 function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
-  // The ledger's own counters, read per scrape.
+  // A counter of the ledger itself, read at each scrape.
   const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
     page.counter(name, help, () => [[read(ledger().tallies)]]);
   page.counter(
@@ -267,7 +269,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   );
   page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
 
-  // A zero would raise an alert before the first check.
+  // Without a check there is no reading, because a zero would raise an alert.
   const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): Reading[] => {
     const last = verdict();
     return last === undefined ? [] : [[value(last)]];
@@ -359,7 +361,7 @@ function tellOfLosses(page: Page, { losses }: MetricFacts): void {
   );
   sum(
     "tollgate_database_refused_total",
-    "Database connections rejected: the database's contents did not continue those that gateways used before.",
+    "Database connections rejected because the database's history does not continue that of the database used before.",
     (of) => of.refused,
   );
   page.gauge(

@@ -1,13 +1,13 @@
-/** Registers metrics whose values are plain numbers elsewhere, read only when Prometheus scrapes. */
+/** Registers metrics whose values are kept as plain numbers elsewhere and are read only when Prometheus scrapes. */
 import prometheus from "prom-client";
 import type { Distribution } from "../../base/figures.ts";
 
 type Labels = Record<string, string>;
 
-/** A number with its labels. Undefined values are omitted. */
+/** A metric's value with its labels. A label that is undefined is omitted. */
 export type Reading = [value: number, labels?: Labels];
 
-/** The longest possible timer: 24 days. */
+/** The longest delay that a timer supports: 24 days. */
 const NEVER_MS = 2 ** 31 - 1;
 
 interface Sample {
@@ -16,16 +16,19 @@ interface Sample {
   metricName?: string;
 }
 
-/** How several workers' values combine. `each`: separate series with the worker's number as a label; `none`: omitted with workers. */
+/**
+ * How the values of several workers are combined. `each`: separate series with the worker's number as a label; `none`:
+ * omitted if there are workers.
+ */
 export type GaugeCombination = "sum" | "max" | "min" | "each" | "none";
 
-/** A process's metrics in a form that another can add up (`workers.ts`). */
+/** A process's metrics in a form that another process can add to its own (`workers.ts`). */
 export type Figures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & { aggregator: string })[];
 
 export interface Page {
-  /** Workers' values are added unless `together` says otherwise. */
+  /** A gauge. Workers' values are added up by default; `together` chooses another combination. */
   gauge(name: string, help: string, read: () => Iterable<Reading>, together?: GaugeCombination): void;
-  /** A counter. */
+  /** A counter. Workers' values are added up. */
   counter(name: string, help: string, read: () => Iterable<Reading>): void;
   histogram(name: string, help: string, read: () => Iterable<readonly [Distribution, Labels?]>): void;
   text(): Promise<{ contentType: string; text: string }>;
@@ -34,8 +37,8 @@ export interface Page {
 
 export function openPage(): Page {
   const registry = new prometheus.Registry();
-  // Process metrics. prom-client's event-loop monitor would wake an idle gateway 100 times a second, so it is disabled;
-  // base/loop-delay.ts measures instead.
+  // Registers process metrics. prom-client's event-loop monitor is disabled, because it would wake an idle gateway 100
+  // times a second; base/loop-delay.ts measures instead.
   prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
   for (const { name } of registry.getMetricsAsArray()) {
     if (name.startsWith("nodejs_eventloop_lag")) registry.removeSingleMetric(name);
@@ -47,7 +50,7 @@ export function openPage(): Page {
     together: GaugeCombination = "sum",
   ): void => {
     const metric = { name, help, type, aggregator: together };
-    // The registry uses no other method of its metrics.
+    // The registry calls no other method of a metric than `get`.
     const source = { ...metric, get: async () => ({ ...metric, values: read() }) };
     registry.registerMetric(source as unknown as prometheus.Metric);
   };
@@ -68,7 +71,7 @@ export function openPage(): Page {
   };
 }
 
-/** Prometheus buckets are cumulative. */
+/** Each bucket's count includes the smaller buckets, as Prometheus requires. */
 function samplesOf(name: string, { bounds, counts, sum }: Distribution, labels: Labels): Sample[] {
   const samples: Sample[] = [];
   let count = 0;

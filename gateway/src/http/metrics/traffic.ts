@@ -1,6 +1,6 @@
 /**
- * Counts requests by outcome, HTTP responses by route, and refusals by code. Clients cannot choose label values: models come from the
- * catalogue, routes and codes from declarations.
+ * Counts requests by outcome, HTTP responses by route, and refused calls by error code. Clients cannot create label
+ * values: models come from the catalogue, routes and codes from declarations.
  */
 import { faults } from "@tollgate/api/faults.ts";
 import { Counts, Distribution, PerLabel } from "../../base/figures.ts";
@@ -13,7 +13,7 @@ import type { Page, Reading } from "./page.ts";
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const PICO_PER_MICRO = 1e6;
-/** Separator of joined labels. */
+/** Separates the labels that are joined to one key. */
 const GAP = "\n";
 /** Outcomes of a request with a known model. */
 const OUTCOMES: readonly RequestOutcome[] = [
@@ -52,7 +52,7 @@ export interface Traffic {
   limitsUnavailable: (cause: UnavailableCause) => void;
 }
 
-/** All series start at zero, so that the first event is seen as an increase. */
+/** All series start at zero, because otherwise Prometheus would not see the first event as an increase. */
 function countsOf(words: readonly string[]): Counts {
   const counts = new Counts();
   for (const word of words) counts.add(word, 0);
@@ -68,7 +68,7 @@ export function openTraffic(page: Page): Traffic {
   const unanswered = countsOf(CAUSES);
   const withheld = countsOf(WITHHELD_REASONS);
 
-  /** A count whose key joins several labels. */
+  /** Readings from counts whose key joins several labels. */
   const labelled = (counts: Counts, names: string[]) =>
     function* (): Generator<Reading> {
       for (const [words, count] of counts.entries()) {

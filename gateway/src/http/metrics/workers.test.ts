@@ -4,7 +4,7 @@ import { Distribution } from "../../base/figures.ts";
 import { type Figures, openPage, type Page } from "./page.ts";
 import { countsOf, pageOf } from "./workers.ts";
 
-/** A page without the figures of its process. */
+/** The figures of a page without the metrics of the test's own process. */
 const figuresOf = async (page: Page): Promise<Figures> =>
   (await page.figures()).filter(({ name }) => name.startsWith("t_"));
 
@@ -24,7 +24,7 @@ async function worker(count: number): Promise<Figures> {
 
 const linesOf = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
-test("adds up counters and histograms of workers, and combines each gauge as it declares", async () => {
+test("the workers' combined metrics add up counters and histograms, and combine each gauge as it declares", async () => {
   const own = openPage();
   own.gauge("t_ready", "", () => [[1]]);
   const workers = [
@@ -48,7 +48,7 @@ test("adds up counters and histograms of workers, and combines each gauge as it 
   ]);
 });
 
-test("keeps the counters of a worker that ended, and drops its gauges", async () => {
+test("the workers' combined metrics keep the counters of an ended worker, and drop its gauges", async () => {
   const gone = await countsOf(await worker(4), await countsOf(await worker(2), []));
   const { text } = await pageOf([{ worker: 3, figures: await worker(1) }], { own: [], gone });
   const lines = linesOf(text);

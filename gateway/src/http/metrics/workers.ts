@@ -1,6 +1,6 @@
 /**
- * Combines the metrics of worker processes. Counters of ended workers are kept, because Prometheus reads a falling counter as a
- * restart.
+ * Combines the metrics of worker processes. Counters of ended workers are kept, because Prometheus would interpret a
+ * falling counter as a restart.
  */
 import prometheus from "prom-client";
 import type { Figures, GaugeCombination } from "./page.ts";
@@ -10,13 +10,16 @@ interface WorkerFigures {
   figures: Figures;
 }
 
-/** The counters of ended workers, without their gauges. */
+/** Adds the counters of an ended worker to those of workers that ended before, without its gauges. */
 export async function countsOf(gone: Figures, before: Figures): Promise<Figures> {
   const counts = gone.filter(({ type }) => ["counter", "histogram"].includes(String(type)));
   return (await added([before, counts]).getMetricsAsJSON()) as unknown as Figures;
 }
 
-/** `own`: the primary process; `gone`: the result of `countsOf`. */
+/**
+ * The metrics page of all workers. `own` are the figures of the primary process, and `gone` is the result of
+ * `countsOf`.
+ */
 export async function pageOf(
   workers: readonly WorkerFigures[],
   { own, gone }: { own: Figures; gone: Figures },

@@ -6,7 +6,7 @@ import { loadTables } from "../tokenizers.ts";
 import { Bpe } from "./bpe.ts";
 import { type BpeTables, buildBpeTables, NONE, pairRank } from "./tables.ts";
 
-/** The definition of the algorithm, without shortcuts. */
+/** The reference definition of the algorithm, without optimizations. */
 function encodeSlowly(tables: BpeTables, bytes: Uint8Array): number[] {
   const symbols: number[] = [...bytes];
   for (;;) {
@@ -21,7 +21,7 @@ function encodeSlowly(tables: BpeTables, bytes: Uint8Array): number[] {
   }
 }
 
-/** Bytes from small alphabets, so that many merges follow each other. */
+/** Generates bytes of a small alphabet, so that many merges follow each other. */
 const bytes = fc
   .constantFrom("ab", "a", " ", "-=", "ing the", "aeiou", "的一是", "0123456789abcdef", "\u0301e😀")
   .chain((alphabet) => fc.array(fc.constantFrom(...Buffer.from(alphabet)), { maxLength: 300 }))
@@ -52,7 +52,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 }
 
 describe("byte-pair encoding with merges out of order", () => {
-  /** A vocabulary for a test: pairs in the order of their ranks, each of which creates a symbol from 256 on. */
+  /** Builds a vocabulary from pairs in order of rank. Each pair creates a symbol, numbered from 256. */
   function tablesOf(pairs: [number, number][], extra: { symbolBytes: number[]; eager: number[] }): BpeTables {
     const column = (values: number[]): Uint8Array =>
       Uint8Array.from([0, 8, 16].flatMap((shift) => values.map((value) => (value >> shift) & 0xff)));
@@ -80,11 +80,11 @@ describe("byte-pair encoding with merges out of order", () => {
     return buildBpeTables({ header, section: (name) => sections[name] ?? new Uint8Array(0) });
   }
 
-  it("merges a new symbol again before other pairs of the rank that created it", () => {
+  it("merges a new symbol first if the merge ranks before other pairs of the rank that created it", () => {
     const [a, b] = [0x61, 0x62];
     const pairs: [number, number][] = [
-      [257, a], // ab + a, which ranks before
-      [a, b], // a + b, which makes ab
+      [257, a], // "ab" + "a", which ranks first
+      [a, b], // "a" + "b", which creates "ab"
     ];
     const tables = tablesOf(pairs, { symbolBytes: [3, 2], eager: [0, 1] });
     const bpe = new Bpe(tables);

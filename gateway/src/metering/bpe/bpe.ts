@@ -1,39 +1,44 @@
 /**
- * Counts the tokens of one piece by byte-pair encoding, without listing them: start from bytes and merge the pair of lowest rank, leftmost
- * first, until no pair merges. It starts in passes. A pass merges all pairs of the lowest rank at once, because pairs with a new symbol
- * rank after the merge that created it; where that is not certain (`eager`), a pass makes a single merge. Passes are fast for repetitive
- * text. Varied text, where a pass merges little, is finished one merge at a time.
+ * Counts the tokens of one piece of text by byte-pair encoding (BPE), without listing them. BPE starts from bytes and
+ * merges the pair of lowest rank, leftmost first, until no pair merges.
+ *
+ * The count starts in passes: a pass merges all pairs of the lowest rank at once. That is correct because pairs with a
+ * new symbol usually rank after the merge that created it; where that is not certain (`eager`), a pass makes a single
+ * merge. Passes are fast for repetitive text. When a pass merges little, as in varied text, the rest is merged one pair
+ * at a time.
  */
 import { type BpeTables, NONE, pairRank } from "./tables.ts";
 
-/** A pair in the tree is `rank << POSITION_BITS | position`: lowest rank first, then leftmost. */
+/**
+ * A pair in the tree is `rank << POSITION_BITS | position`, so that the smallest is the lowest rank, then the leftmost.
+ */
 const POSITION_BITS = 12;
 const ORDERED_MAX = 1 << POSITION_BITS;
-/** With fewer symbols left, passes are faster than the tree. */
+/** The least number of symbols for the tree. With fewer, passes are faster. */
 const ORDERED_MIN = 24;
-/** After a pass that merges less than this share of the symbols, the tree takes over. */
+/** The share of symbols that a pass must merge. With fewer, the tree is used from then on. */
 const WORTHWHILE = 1 / 16;
 
 export class Bpe {
   readonly tables: BpeTables;
-  /** The symbols of the latest piece, which are its tokens. */
+  /** The symbols of the latest piece. After counting, these are its tokens. */
   #symbols = new Int32Array(256);
-  /** The rank of the pair of each symbol with the next one. */
+  /** For each symbol, the rank of its pair with the next symbol. */
   #ranks = new Int32Array(256);
   #lowest = NONE;
   #next = new Int32Array(ORDERED_MAX);
   #previous = new Int32Array(ORDERED_MAX);
-  /** A node is the lower of its two children; node i has the children 2i and 2i + 1. */
+  /** Each node is the smaller of its two children. Node i has the children 2i and 2i + 1. */
   #tree = new Int32Array(2 * ORDERED_MAX);
 
-  /** All bytes processed so far, as a measure of work. */
+  /** The number of bytes processed so far, as a measure of work. */
   bytesTaken = 0;
 
   constructor(tables: BpeTables) {
     this.tables = tables;
   }
 
-  /** The number of tokens in `bytes[from..to)`. */
+  /** Returns the number of tokens in `bytes[from..to)`. */
   count(bytes: Uint8Array, from: number, to: number): number {
     let count = to - from;
     if (count === 0) return 0;
@@ -49,7 +54,7 @@ export class Bpe {
     return count;
   }
 
-  /** The byte length of a token of the latest piece. */
+  /** Returns the byte length of a token of the latest piece. */
   tokenBytes(token: number): number {
     return this.tables.symbolBytes[this.#symbols[token] as number] as number;
   }
@@ -85,7 +90,7 @@ export class Bpe {
     const made = tables.merged[rank] as number;
     let lowest = NONE;
     let read = 0;
-    // Nothing moves before the first merge; only the last pair changes.
+    // Before the first merge nothing moves. Only the last pair is rewritten.
     for (let last = NONE; ranks[read] !== rank; read++) {
       if (last < lowest) lowest = last;
       last = ranks[read] as number;
@@ -98,7 +103,7 @@ export class Bpe {
       isMade = merging && ranks[read] === rank;
       const symbol = isMade ? made : (symbols[read] as number);
       if (write > 0) {
-        // Neither side is new, so the rank is unchanged.
+        // Neither symbol is new, so the pair's rank is unchanged.
         const between =
           isMade || wasMade ? pairRank(tables, symbols[write - 1] as number, symbol) : (ranks[read - 1] as number);
         ranks[write - 1] = between;
@@ -113,7 +118,7 @@ export class Bpe {
     return write;
   }
 
-  /** Continues one merge at a time with a tree whose root is the lowest pair. */
+  /** Merges one pair at a time, with a tree whose root is the lowest pair. */
   #mergeOrdered(length: number): number {
     const { tables } = this;
     const symbols = this.#symbols;
@@ -145,7 +150,7 @@ export class Bpe {
     return count;
   }
 
-  /** Builds the tree over all pairs and returns the index of its first leaf. */
+  /** Builds the tree over all pairs. Returns the index of its first leaf. */
   #plant(length: number): number {
     const tree = this.#tree;
     const leaves = 1 << (32 - Math.clz32(length - 1));

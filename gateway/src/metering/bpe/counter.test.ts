@@ -6,7 +6,10 @@ import { loadTables } from "../tokenizers.ts";
 import { BpeCounter } from "./counter.ts";
 import type { BpeTables } from "./tables.ts";
 
-/** Anything a node might send: lone surrogates, combining marks, white space, long runs, special tokens as text. */
+/**
+ * Generates texts that a node might send: lone surrogates, combining marks, white space, long runs, special tokens as
+ * text.
+ */
 const anyText = fc
   .array(
     fc.oneof(
@@ -28,7 +31,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(""));
 
-/** The lengths of the parts into which a text is cut, in turn. */
+/** The lengths of the parts into which a text is cut. They are used in turn. */
 const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 40 });
 
 function* partsOf(text: string, lengths: number[]): Generator<string> {
@@ -40,7 +43,7 @@ function* partsOf(text: string, lengths: number[]): Generator<string> {
 }
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`counting, ${name}`, async () => {
+  describe(`token counting, ${name}`, async () => {
     const counter = new BpeCounter((await loadTables(name)) as BpeTables);
     const stream = (parts: Iterable<string>): number => {
       const text = counter.openStream();
@@ -48,20 +51,20 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return text.end();
     };
 
-    it("returns the reference count for every reference text", () => {
+    it("returns the published tokenizer's count for every reference text", () => {
       const texts = referenceTexts();
       assert.equal(texts.length, 2284);
       for (const reference of texts) assert.equal(counter.count(reference.text), reference[name], reference.text);
     });
 
-    it("returns the reference count for long texts without structure", () => {
+    it("returns the published tokenizer's count for long random texts", () => {
       for (const reference of drawnTexts()) {
         assert.equal(counter.count(reference.text), reference[name], reference.text.slice(0, 40));
       }
     });
 
-    it("returns the same count when a text streams in, in parts of any size", () => {
-      // Special tokens have no meaning in a stream, so reference counts exist only for texts without them.
+    it("returns the same count for a text that arrives in parts of any size", () => {
+      // In a stream, special tokens are plain text. Reference counts treat them as tokens, so such texts are skipped.
       for (const [i, reference] of [...referenceTexts(), ...drawnTexts()].entries()) {
         const whole = counter.countPlain(reference.text);
         if (!reference.text.includes("<")) assert.equal(whole, reference[name]);
@@ -69,7 +72,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("gives the same count wherever a text is split", () => {
+    it("returns the same count wherever a text is split", () => {
       fc.assert(
         fc.property(anyText, cuts, (text, lengths) => {
           assert.equal(stream(partsOf(text, lengths)), counter.countPlain(text));
@@ -78,7 +81,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("gives the exact count at every moment of a stream", () => {
+    it("returns the exact count at every moment of a stream", () => {
       fc.assert(
         fc.property(anyText, cuts, (text, lengths) => {
           const streamed = counter.openStream();
@@ -96,7 +99,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("can return to a marked position", () => {
+    it("can go back to a marked position", () => {
       fc.assert(
         fc.property(anyText, anyText, anyText, (before, dropped, after) => {
           const streamed = counter.openStream();
@@ -112,7 +115,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("can return to a marked position within a long run", () => {
+    it("can go back to a marked position within a long run of letters or spaces", () => {
       const long = (part: string): string => part.repeat(1000);
       for (const before of [
         long(" "),
@@ -142,7 +145,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("stops soon after the limit and reports that it was exceeded", () => {
+    it("stops soon after the limit and reports that the text exceeds it", () => {
       fc.assert(
         fc.property(anyText, fc.nat({ max: 2000 }), (text, limit) => {
           const exact = counter.count(text);
@@ -154,7 +157,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("counts special tokens in a prompt as tokens, and in an answer as text", () => {
+    it("counts special tokens in a prompt as one token each, and in an answer as text", () => {
       const token = name === "llama3" ? "<|eot_id|>" : "<|im_end|>";
       assert.equal(counter.count(`a${token}b`), 3);
       assert.ok(counter.countPlain(`a${token}b`) > 3);
@@ -162,10 +165,10 @@ for (const name of ["llama3", "qwen2.5"] as const) {
   });
 }
 
-describe("normalisation, qwen2.5", async () => {
+describe("Unicode normalization, qwen2.5", async () => {
   const counter = new BpeCounter((await loadTables("qwen2.5")) as BpeTables);
 
-  it("counts a text in its normalised form", () => {
+  it("counts a text as its normalized form", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         assert.equal(counter.countPlain(text), counter.countPlain(text.toWellFormed().normalize("NFC")));

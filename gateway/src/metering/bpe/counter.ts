@@ -1,11 +1,14 @@
-/** Counts texts with one byte-level BPE vocabulary. One per thread, because it has scratch space and a cache. */
+/**
+ * Counts texts with one byte-level BPE vocabulary. Each thread has its own, because it contains working memory and a
+ * cache.
+ */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
 import { blockEnd, KNOWN_UNITS_MIN, KnownCounts } from "../known-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { STEP_UNITS, TextStream } from "./text-stream.ts";
 
-/** A long piece counts as over the limit only with this margin, because its last tokens may still merge. */
+/** The margin by which a long piece must exceed the limit, because its last tokens may still merge. */
 const RUN_SLACK_TOKENS = 256;
 
 export class BpeCounter {
@@ -13,7 +16,7 @@ export class BpeCounter {
   readonly #pieces: PieceCounter;
   readonly #added: AddedTokens;
   readonly known = new KnownCounts();
-  /** For whole texts, one at a time. */
+  /** For complete texts, one after another. */
   readonly #whole: TextStream;
 
   constructor(tables: BpeTables) {
@@ -27,7 +30,9 @@ export class BpeCounter {
     return new TextStream(this.#pieces);
   }
 
-  /** The tokens of a text without special tokens, even if it contains their characters. A result above `limit` is only a lower bound. */
+  /**
+   * Returns the number of tokens. Treats special tokens as plain text. A result above `limit` is only a lower bound.
+   */
   countPlain(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     const tokensMin = this.#tokensMin(text.length);
     if (tokensMin > limit) return tokensMin;
@@ -36,7 +41,7 @@ export class BpeCounter {
       : this.#countKnown(text, limit, payer);
   }
 
-  /** Counts only what the payer has not sent before. */
+  /** Counts only those parts of the text that the payer has not sent before. */
   #countKnown(text: string, limit: number, payer: string): number {
     let tokens = 0;
     for (let from = 0; from < text.length && tokens <= limit; ) {
@@ -46,7 +51,7 @@ export class BpeCounter {
       let count = this.known.get(key);
       if (count === undefined) {
         count = this.#countNew(block, limit - tokens);
-        // A count over the limit is only a bound.
+        // A count over the limit is only a lower bound, so it is not cached.
         if (tokens + count <= limit) this.known.set(key, count);
       }
       tokens += count;
@@ -66,12 +71,15 @@ export class BpeCounter {
     return stream.end();
   }
 
-  /** The least number of tokens in a text of this length. NFC at most halves the bytes. */
+  /** The least number of tokens of a text of this length. NFC at most halves the bytes. */
   #tokensMin(units: number): number {
     return Math.ceil(units / (this.tables.tokenBytesMax * (this.tables.nfc ? 2 : 1)));
   }
 
-  /** The tokens of a text as the model's tokenizer reads it, including special tokens. `payer`: the account that pays. */
+  /**
+   * Returns the number of tokens as the model's tokenizer reads the text, including special tokens. `payer`: the
+   * account that pays.
+   */
   count(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     let tokens = 0;
     let from = 0;

@@ -10,7 +10,7 @@ import type { BpeTables } from "./tables.ts";
 
 const unitsOf = (text: string): Uint16Array => Uint16Array.from(text, (char) => char.charCodeAt(0));
 
-/** Texts of a few kilobytes from a few repeated parts, as an attacker would choose them. */
+/** Generates texts of a few kilobytes that repeat a few parts, as an attacker would choose them. */
 const longText = fc
   .array(
     fc.record({
@@ -31,7 +31,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return whole.count(bytes, 0, bytes.length);
     };
 
-    it("have the count of a single encoding, however they grow", () => {
+    it("have the count of a single encoding, in whatever steps they grow", () => {
       fc.assert(
         fc.property(longText, fc.array(fc.integer({ min: 1, max: 400 })), (text, cuts) => {
           const piece = new LongPiece(counter);
@@ -48,7 +48,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("have the right count at every length and after truncation", () => {
+    it("have the right count at every length, also after they were truncated", () => {
       fc.assert(
         fc.property(longText, fc.nat({ max: 4000 }), (text, back) => {
           const piece = new LongPiece(counter);
@@ -69,7 +69,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("have the right count even if no checkpoint can be used", () => {
+    it("have the right count even if they contain no place for a checkpoint", () => {
       let tookBack = 0;
       fc.assert(
         fc.property(longText, fc.integer({ min: 2, max: 24 }), (text, windowBytes) => {
@@ -87,7 +87,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.ok(tookBack > 0);
     });
 
-    it("cost work in proportion to their length", () => {
+    it("need work in proportion to their length", () => {
       for (const { text } of drawnTexts()) {
         const bytes = Buffer.byteLength(text);
         const before = counter.bpe.bytesTaken;

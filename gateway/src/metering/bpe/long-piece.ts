@@ -1,24 +1,28 @@
 /**
- * Counts a piece of any length in linear time, also while it grows. It uses this fact: if every two neighbours in a sequence of tokens,
- * encoded together, yield just those two tokens, then the sequence is the encoding of its text. (Merges happen in one order everywhere, so
- * a merge across a border would also happen with only the two neighbours present. Conversely, neighbours in an encoding always yield
- * themselves.) So two encodings may be joined if the last token of one and the first of the other yield themselves. A checkpoint states
- * that the text up to `at` is `tokens` tokens, the last of which starts at `start`; appending text does not change it. Text after the
- * checkpoint is encoded separately; if its first token does not fit beside the checkpoint's last token, an earlier checkpoint is used.
+ * Counts a piece of any length in linear time, also while it grows.
+ *
+ * It uses this fact: if every two neighbors in a sequence of tokens, encoded together, yield just those two tokens,
+ * then the sequence is the encoding of its text. (Merges happen in one order everywhere, so a merge across a border
+ * would also happen with only the two neighbors present. Conversely, neighbors in an encoding always yield themselves.)
+ * So two encodings may be joined if the last token of the first and the first token of the second yield themselves.
+ *
+ * A checkpoint records that the text up to `at` has `tokens` tokens, the last of which starts at `start`. Appending
+ * text does not change that. Text after a checkpoint is encoded separately. If its first token does not fit beside the
+ * checkpoint's last token, an earlier checkpoint is used.
  */
 import type { PieceCounter } from "./piece-counter.ts";
 import { BYTES_PER_UNIT_MAX, writeUtf8 } from "./utf8.ts";
 
 /**
- * A new checkpoint is sought when `windowBytes` follow the last one, `marginBytes` before the end, since more text may change the last few
- * tokens. Neither value changes a count, only the amount of work.
+ * A new checkpoint is placed when `windowBytes` follow the last one. It is `marginBytes` before the end, because more
+ * text may change the last few tokens. These values affect only the amount of work, never a count.
  */
 interface Spacing {
   windowBytes: number;
   marginBytes: number;
 }
 const SPACING: Spacing = { windowBytes: 768, marginBytes: 96 };
-/** A count stores a checkpoint if that saves the next count at least this many bytes. */
+/** The least number of bytes that a new checkpoint must save the next count. */
 const WORTHWHILE_BYTES = 32;
 const NONE = new Uint8Array(0);
 
@@ -26,7 +30,7 @@ interface Checkpoint {
   at: number;
   tokens: number;
   start: number;
-  /** The byte length of a token known to follow the last one, to save a check; otherwise 0. */
+  /** The byte length of a token that is known to fit after the last one, which saves a check. 0: none is known. */
   follower: number;
 }
 
@@ -35,7 +39,7 @@ export class LongPiece {
   readonly #checkpoints: Checkpoint[] = [];
   readonly #spacing: Spacing;
   #bytes = NONE;
-  /** The length of the appended text in UTF-8 bytes. */
+  /** The length of the text so far in UTF-8 bytes. */
   length = 0;
 
   constructor(counter: PieceCounter, spacing = SPACING) {
@@ -43,7 +47,7 @@ export class LongPiece {
     this.#spacing = spacing;
   }
 
-  /** The tokens up to the last checkpoint. More text rarely reduces them. */
+  /** The number of tokens up to the last checkpoint. More text rarely reduces it. */
   get tokensSettled(): number {
     return this.#checkpoints.at(-1)?.tokens ?? 0;
   }
@@ -57,7 +61,7 @@ export class LongPiece {
     }
     const end = writeUtf8(units, from, to, this.#bytes, this.length);
     const { windowBytes } = this.#spacing;
-    // In windows, so that a long text is never encoded in one call.
+    // Encodes in windows, so that a single call never encodes a long text.
     while (this.length < end) {
       const last = this.#checkpoints.at(-1)?.at ?? 0;
       this.length = Math.min(end, Math.max(last + windowBytes, this.length));
@@ -65,11 +69,11 @@ export class LongPiece {
     }
   }
 
-  /** Drops everything from the given length on. */
+  /** Removes all text from this position on. */
   truncate(length: number): void {
     this.length = length;
     while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
-    // Different bytes may now follow the checkpoint.
+    // The bytes after these checkpoints may become different ones.
     for (let i = this.#checkpoints.length - 1; i >= 0; i--) {
       const checkpoint = this.#checkpoints[i] as Checkpoint;
       if (checkpoint.at + this.#counter.tables.tokenBytesMax <= length) break;
@@ -78,8 +82,8 @@ export class LongPiece {
   }
 
   /**
-   * Stores what it finds: a piece that is counted after every character costs a few hundred bytes of encoding per count, whatever its
-   * length.
+   * Returns the number of tokens, and stores a checkpoint if it finds one. So a count after every character encodes
+   * only a few hundred bytes each time, whatever the length.
    */
   count(): number {
     const fresh = this.#encodeRest();
@@ -88,7 +92,10 @@ export class LongPiece {
     return total;
   }
 
-  /** The tokens of the first `length` bytes, which must end with a whole character, as a piece of their own. */
+  /**
+   * Returns the number of tokens of the first `length` bytes, as a piece of their own. They must end with a whole
+   * character.
+   */
   countTo(length: number): number {
     if (length === this.length) return this.count();
     const { bpe } = this.#counter;
@@ -100,7 +107,7 @@ export class LongPiece {
     }
   }
 
-  /** Encodes the rest after the last checkpoint that it can follow, and drops later checkpoints. */
+  /** Encodes the text after the last checkpoint that fits. Drops later checkpoints. */
   #encodeRest(): number {
     for (;;) {
       const last = this.#checkpoints.at(-1);
@@ -110,7 +117,7 @@ export class LongPiece {
     }
   }
 
-  /** Whether the first new token and the checkpoint's last token stay unchanged when encoded together. */
+  /** Whether the checkpoint's last token and the first new token stay unchanged when they are encoded together. */
   #canFollow(checkpoint: Checkpoint): boolean {
     const { bpe, aside } = this.#counter;
     const { at, start } = checkpoint;
@@ -121,7 +128,7 @@ export class LongPiece {
     return follows;
   }
 
-  /** Stores a checkpoint within the `count` new tokens if one is found at least `bytesMin` further on. */
+  /** Looks for a checkpoint within the `count` new tokens, at least `bytesMin` after the last one, and stores it. */
   #settle(count: number, bytesMin: number): void {
     const last = this.#checkpoints.at(-1);
     let at = last?.at ?? 0;

@@ -1,4 +1,7 @@
-/** Counts the tokens of single pieces. Most are words of the vocabulary and cost one lookup; others are encoded, and short ones cached. */
+/**
+ * Counts the tokens of single pieces of text. Most pieces are words of the vocabulary and need one lookup. Others are
+ * encoded, and the counts of short ones are cached.
+ */
 
 import { hashUnits, PieceCache } from "../piece-cache.ts";
 import { Bpe } from "./bpe.ts";
@@ -9,7 +12,7 @@ import { isLongWord, isShort, isShortWord } from "./words.ts";
 export class PieceCounter {
   readonly tables: BpeTables;
   readonly bpe: Bpe;
-  /** A second encoder, for use while the first one's result is still needed. */
+  /** A second encoder, for use while the result of the first one is still needed. */
   readonly aside: Bpe;
   readonly #cache = new PieceCache();
   #bytes = new Uint8Array(1024);
@@ -20,7 +23,7 @@ export class PieceCounter {
     this.aside = new Bpe(tables);
   }
 
-  /** The number of tokens in the piece `units[from..to)`. */
+  /** Returns the number of tokens in the piece `units[from..to)`. */
   count(units: Uint16Array, from: number, to: number): number {
     const length = to - from;
     if (length === 1 && (units[from] as number) < 0x80) return 1;
@@ -30,7 +33,7 @@ export class PieceCounter {
     return isLongWord(this.tables.words, hash, units, from, to) ? 1 : this.#countRemembered(hash, units, from, to);
   }
 
-  /** The same for a piece that is known to be short (`isShort`). */
+  /** Counts like `count`, for a piece that is known to be short (`isShort`). */
   countShort(units: Uint16Array, from: number, to: number): number {
     if (isShortWord(this.tables.words, units, from, to)) return 1;
     return this.#countRemembered(hashUnits(units, from, to), units, from, to);

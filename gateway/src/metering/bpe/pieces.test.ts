@@ -6,7 +6,10 @@ import { loadTables } from "../tokenizers.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
 import type { BpeTables } from "./tables.ts";
 
-/** The published pattern as a JavaScript expression: `\s` is spelled out as Unicode's White_Space, and case folding by hand. */
+/**
+ * The published pattern as a JavaScript expression. `\s` is written out as Unicode's White_Space, and case folding as
+ * alternatives.
+ */
 function pattern(digitsMax: number): RegExp {
   const space = "\\p{White_Space}";
   return new RegExp(
@@ -33,7 +36,7 @@ const awkward = fc.string({
 });
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`pieces, ${name}`, async () => {
+  describe(`pieces of text, ${name}`, async () => {
     const tables = (await loadTables(name)) as BpeTables;
     const cut = (text: string): string[] => {
       const units = unitsOf(text);
@@ -56,7 +59,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("are the same with the fast path for plain words", () => {
+    it("are the same with and without the fast path for plain words", () => {
       const plain = fc.string({ unit: fc.constantFrom(..." '\naZz@[`{1é\u0301的") });
       fc.assert(
         fc.property(plain, (text) => {
@@ -71,7 +74,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(plainWordEnd(unitsOf(" the end"), 0, 8), 4);
     });
 
-    it("are reported as final only when no following text can change them", () => {
+    it("are reported as complete only when following text cannot change them", () => {
       fc.assert(
         fc.property(awkward, awkward, (text, more) => {
           const units = unitsOf(text);

@@ -18,7 +18,7 @@ import {
   SPACE,
 } from "../classes.ts";
 
-/** The end of the piece is not known yet. */
+/** The end of the piece is not certain yet. */
 export const UNDECIDED = -1;
 
 const APOSTROPHE = 0x27;
@@ -37,12 +37,12 @@ export function classAt(classes: Uint8Array, units: Uint16Array, at: number): nu
   return codePoint < CLASSES_END ? (classes[codePoint] as number) & CLASS_MASK : OTHER;
 }
 
-/** The number of UTF-16 units of the character at `at`. */
+/** The number of UTF-16 units (1 or 2) of the character at `at`. */
 export const widthAt = (units: Uint16Array, at: number): number => ((units[at] as number) >> 10 === 0x36 ? 2 : 1);
 
 /**
- * The end of the piece that starts at `from`. `units[..to)` is well-formed. Unless the text ends at `to` (`isEnd`), the result is UNDECIDED
- * for a piece or white space that reaches `to`, because more may follow.
+ * Returns the end of the piece that starts at `from`. `units[..to)` must be well-formed. Unless the text ends at `to`
+ * (`isEnd`), returns UNDECIDED for a piece or white space that reaches `to`, because more may follow.
  */
 export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
   const { classes } = rules;
@@ -66,7 +66,10 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
   return end === to && !isEnd ? UNDECIDED : end;
 }
 
-/** A fast path for the most common piece: ASCII letters with or without a leading space, followed by ASCII. UNDECIDED for other pieces. */
+/**
+ * A fast path for the most common pieces: ASCII letters with or without a leading space, followed by ASCII. Returns
+ * UNDECIDED for others.
+ */
 export function plainWordEnd(units: Uint16Array, from: number, to: number): number {
   const start = units[from] === BLANK ? from + 1 : from;
   let at = start;
@@ -76,7 +79,7 @@ export function plainWordEnd(units: Uint16Array, from: number, to: number): numb
 
 const isAsciiLetter = (unit: number): boolean => ((unit | 0x20) - 0x61) >>> 0 < 26;
 
-/** The end of the run of characters of one class that starts at `from`. */
+/** Returns the end of the run of characters of one class that starts at `from`. */
 export function runEnd(classes: Uint8Array, kind: number, units: Uint16Array, from: number, to: number): number {
   let at = from;
   while (at < to) {
@@ -93,17 +96,17 @@ function contractionEnd(units: Uint16Array, from: number, to: number): number {
   if (from + 1 >= to) return UNDECIDED;
   const first = units[from + 1] as number;
   switch (first | 0x20) {
-    case 0x73: // s
-    case 0x74: // t
-    case 0x6d: // m
-    case 0x64: // d
+    case 0x73: // 's
+    case 0x74: // 't
+    case 0x6d: // 'm
+    case 0x64: // 'd
       return from + 2;
   }
-  // Case folding maps the long s to s.
+  // Case folding maps the long s (U+017F) to s.
   if (first === LONG_S) return from + 2;
   if (from + 2 >= to) return UNDECIDED;
   const pair = ((first | 0x20) << 16) | ((units[from + 2] as number) | 0x20);
-  return pair === 0x720065 || pair === 0x760065 || pair === 0x6c006c ? from + 3 : UNDECIDED; // re, ve, ll
+  return pair === 0x720065 || pair === 0x760065 || pair === 0x6c006c ? from + 3 : UNDECIDED; // 're, 've, 'll
 }
 
 function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from: number, to: number): number {
@@ -114,7 +117,10 @@ function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from:
   return at;
 }
 
-/** White space ends after its last newline; without one, before its last character, which belongs to the next piece. */
+/**
+ * White space ends after its last newline. Without a newline it ends before its last character, which belongs to the
+ * next piece.
+ */
 function spaceEnd(classes: Uint8Array, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
   let at = from;
   let newlineEnd = from;

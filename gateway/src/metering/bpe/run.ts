@@ -1,7 +1,9 @@
 /**
- * A long piece that still grows: a run of letters, of other characters with the newlines after them, or of white space. Each character is
- * processed once, and the run can be counted at any time. White space may become two pieces: up to the last newline, and the rest. A
- * further newline adds the rest to the first part. So both the whole and the rest are kept, and neither is built twice.
+ * A long piece that still grows: a run of letters, of other characters with the newlines after them, or of white space.
+ * Each character is processed once, and the run can be counted at any time.
+ *
+ * White space may become two pieces: everything up to the last newline, and the rest. A further newline moves the rest
+ * into the first piece. So both the whole run and the rest are kept, and neither is built twice.
  */
 import { CLASS_MASK, isLowSurrogate, LETTER, NEWLINE, OTHER, SPACE } from "../classes.ts";
 import { LongPiece } from "./long-piece.ts";
@@ -16,7 +18,7 @@ export interface RunMark {
   gapBytes: number;
 }
 
-/** White space up to the last newline: its end, and its tokens once counted. */
+/** The part of white space up to its last newline: its end, and the number of its tokens if counted. */
 interface Head {
   bytes: number;
   tokens: number | undefined;
@@ -24,14 +26,16 @@ interface Head {
 
 export class Run {
   readonly #counter: PieceCounter;
-  /** The class that continues the run: LETTER, OTHER, NEWLINE (after OTHER), or SPACE for any white space. */
+  /**
+   * The class of characters that continue the run: LETTER, OTHER, NEWLINE (after OTHER), or SPACE for any white space.
+   */
   #kind = OTHER;
-  /** The piece; for white space, the whole of it. */
+  /** The whole run. */
   readonly #whole: LongPiece;
   #head: Head = { bytes: 0, tokens: 0 };
-  /** White space after the last newline; before the first newline, the whole. */
+  /** The white space after the last newline. Before the first newline it is the whole run. */
   #gap: LongPiece;
-  /** A character came that does not continue the run. */
+  /** Whether a character came that does not continue the run. */
   isOver = false;
 
   constructor(counter: PieceCounter) {
@@ -48,7 +52,10 @@ export class Run {
     return this.#whole.tokensSettled;
   }
 
-  /** Starts with `units[from..to)`, one undecided piece or white space, and returns where it stopped. */
+  /**
+   * Starts with `units[from..to)`, which is one undecided piece or white space. Returns the position at which it
+   * stopped.
+   */
   start(units: Uint16Array, from: number, to: number): number {
     this.#kind = kindOf(this.#counter.tables.classes, units, from, to);
     if (this.#kind === SPACE) return this.take(units, from, to, false);
@@ -57,8 +64,8 @@ export class Run {
   }
 
   /**
-   * Adds the continuation of the run from `units[from..to)` and returns where it stopped. The last white-space character may belong to the
-   * next piece, so it is left out unless it ends the text (`isEnd`).
+   * Adds those characters of `units[from..to)` that continue the run. Returns the position at which it stopped. The
+   * last white-space character may belong to the next piece, so it is added only if it ends the text (`isEnd`).
    */
   take(units: Uint16Array, from: number, to: number, isEnd: boolean): number {
     const { classes } = this.#counter.tables;
@@ -123,7 +130,7 @@ export class Run {
 function kindOf(classes: Uint8Array, units: Uint16Array, from: number, to: number): number {
   const last = classAt(classes, units, isLowSurrogate(units[to - 1] as number) ? to - 2 : to - 1);
   if (last === LETTER || last === OTHER) return last;
-  // Newlines after other characters, or white space from the start.
+  // The run continues with newlines after other characters, or with white space if it began with that.
   return spaceEnd(classes, units, from, to) === to ? SPACE : NEWLINE;
 }
 

@@ -1,12 +1,12 @@
 /**
- * The tables of one byte-level BPE vocabulary, built from its asset. They hold only numbers in shared memory, so worker threads can use
- * them directly.
+ * The tables of one byte-level BPE vocabulary, built from its data file. They contain only numbers in shared memory, so
+ * that worker threads can use them directly.
  */
 import { type Asset, type BpeHeader, readPlanes, share, sharedInt32 } from "../asset.ts";
 import { readClasses } from "../classes.ts";
 import { bitsFor, buildWords, type Words } from "./words.ts";
 
-/** The two symbols do not merge. */
+/** The rank of two symbols that do not merge. */
 export const NONE = 0x7fffffff;
 
 export interface BpeTables {
@@ -16,27 +16,27 @@ export interface BpeTables {
   tokenBytesMax: number;
   addedTokens: string[];
   classes: Uint8Array;
-  /** The rank of the merge of two bytes, at `left << 8 | right`; NONE where they do not merge. */
+  /** The rank at which two bytes merge, at index `left << 8 | right`. NONE: they do not merge. */
   bytePairRanks: Int32Array;
-  /** A hash table with open addressing, two numbers per slot; `pairRank` knows the layout. */
+  /** A hash table with open addressing and two numbers per slot. `pairRank` documents the layout. */
   pairSlots: Int32Array;
-  /** The shift from a hash to a slot's index. */
+  /** The shift that turns a hash into a slot's index. */
   pairShift: number;
-  /** The symbol that each merge creates, by rank. */
+  /** For each rank, the symbol that its merge creates. */
   merged: Int32Array;
-  /** How many bytes each symbol stands for. */
+  /** For each symbol, its length in bytes. */
   symbolBytes: Uint8Array;
   /**
-   * 1 at a merge whose symbol may take part in a merge of lower rank. Trained vocabularies have none; Llama 3's list was derived from its
-   * vocabulary and has some.
+   * 1 for a merge whose symbol may take part in a merge of lower rank. Trained vocabularies have none. Llama 3's merges
+   * were derived from its vocabulary and include some.
    */
   eager: Uint8Array;
   words: Words;
 }
 
 /**
- * A slot holds left (18 bits) and right's low 14 bits, then right's high 4 bits and the rank (20 bits). A slot whose
- * second number is -1 is empty.
+ * A slot has two numbers: left (18 bits) with the low 14 bits of right, then the high 4 bits of right with the rank (20
+ * bits). A slot whose second number is -1 is empty.
  */
 const keyOf = (left: number, right: number): number => (left << 14) | (right & 0x3fff);
 const RANK_MASK = 0xfffff;
@@ -45,7 +45,7 @@ function hashPair(left: number, right: number): number {
   return Math.imul(Math.imul(left, 0x9e3779b1) ^ right, 0x85ebca6b);
 }
 
-/** The rank at which two symbols merge, or NONE. */
+/** Returns the rank at which two symbols merge, or NONE. */
 export function pairRank({ pairSlots, pairShift }: BpeTables, left: number, right: number): number {
   const key = keyOf(left, right);
   const high = right >>> 14;

@@ -1,6 +1,6 @@
 /**
- * Counts a text that arrives in parts. Decided text is counted and dropped; only the last, undecided characters are kept. The count does
- * not depend on how the text is cut, so whole texts use the same code.
+ * Counts a text that arrives in parts. Text whose pieces are certain is counted and dropped; only the last, undecided
+ * characters are kept. The count does not depend on how the text is split, so complete texts use this code too.
  */
 import type { PieceCounter } from "./piece-counter.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
@@ -9,11 +9,11 @@ import { type UndecidedMark, UndecidedText } from "./undecided.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
 import { SHORT_MAX } from "./words.ts";
 
-/** Text is processed in steps of this many units. */
+/** The number of UTF-16 units that are processed per step. */
 export const STEP_UNITS = 2048;
-/** A longer undecided piece becomes a run. */
+/** The longest undecided piece. A longer one is counted as a run. */
 const PIECE_UNITS_MAX = 64;
-/** NFC makes at most three bytes from one. */
+/** NFC turns one byte into at most three. */
 const NFC_GROWTH_MAX = 3;
 
 interface StreamMark {
@@ -27,9 +27,9 @@ export class TextStream {
   readonly #counter: PieceCounter;
   readonly #undecided: UndecidedText;
   readonly #bytesPerUnitMax: number;
-  /** The long piece that the undecided characters may continue. */
+  /** The long piece that the undecided characters may continue. Null: there is none. */
   #run: Run | null = null;
-  /** The tokens of all decided text; later text does not reduce them. */
+  /** The number of tokens of all decided text. Later text does not reduce it. */
   tokensDecided = 0;
 
   constructor(counter: PieceCounter) {
@@ -38,12 +38,12 @@ export class TextStream {
     this.#bytesPerUnitMax = BYTES_PER_UNIT_MAX * (counter.tables.nfc ? NFC_GROWTH_MAX : 1);
   }
 
-  /** The tokens of a long piece so far, for stopping early. More text rarely reduces them. */
+  /** The number of tokens of the current long piece so far, for stopping early. More text rarely reduces it. */
   get runTokens(): number {
     return this.#run?.tokensSettled ?? 0;
   }
 
-  /** An upper bound on the text's tokens after `moreUnits` more units: a token has at least one byte. */
+  /** An upper bound on the tokens of the text after `moreUnits` more units, because a token has at least one byte. */
   tokensMax(moreUnits: number): number {
     const runBytes = this.#run?.byteLength ?? 0;
     return this.tokensDecided + runBytes + (this.#undecided.length + 1 + moreUnits) * this.#bytesPerUnitMax;
@@ -55,13 +55,13 @@ export class TextStream {
     }
   }
 
-  /** Processes `text[from..to)`, at most one step. */
+  /** Processes `text[from..to)`, which must be at most one step long. */
   pushPart(text: string, from: number, to: number): void {
     this.#undecided.append(text, from, to);
     this.#decide(false);
   }
 
-  /** The exact count of the text so far. */
+  /** Returns the exact count of the text so far, as if it were complete. */
   total(): number {
     const mark = this.mark();
     const total = this.end();
@@ -69,14 +69,14 @@ export class TextStream {
     return total;
   }
 
-  /** The exact count of the complete text. */
+  /** Returns the exact count of the complete text. */
   end(): number {
     this.#undecided.end();
     this.#decide(true);
     return this.tokensDecided;
   }
 
-  /** Clears the stream for another text. */
+  /** Clears the stream, so that it can count another text. */
   reset(): void {
     this.#undecided.reset();
     this.#run = null;
@@ -92,7 +92,7 @@ export class TextStream {
     };
   }
 
-  /** Returns to a mark of this stream. */
+  /** Goes back to a mark of this stream. */
   rewind(mark: StreamMark): void {
     this.tokensDecided = mark.tokens;
     this.#undecided.rewind(mark.undecided);
@@ -100,7 +100,7 @@ export class TextStream {
     if (mark.runMark !== null) mark.run?.rewind(mark.runMark);
   }
 
-  /** Counts every piece whose end is certain and drops its characters. */
+  /** Counts every piece whose end is certain, and drops its characters. */
   #decide(isEnd: boolean): void {
     const { units, normalEnd } = this.#undecided;
     let from = this.#run === null ? 0 : this.#continueRun(this.#run, isEnd);
@@ -122,7 +122,7 @@ export class TextStream {
     this.#undecided.drop(from);
   }
 
-  /** Passes the continuation to the run and returns where it ends. */
+  /** Adds characters to the run. Returns the position at which the run stops. */
   #continueRun(run: Run, isEnd: boolean): number {
     const end = run.take(this.#undecided.units, 0, this.#undecided.normalEnd, isEnd);
     if (run.isOver || isEnd) {

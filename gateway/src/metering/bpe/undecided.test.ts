@@ -5,7 +5,7 @@ import { loadTables } from "../tokenizers.ts";
 import type { BpeTables } from "./tables.ts";
 import { UndecidedText } from "./undecided.ts";
 
-describe("streamed text normalisation", async () => {
+describe("normalization of text in a stream", async () => {
   const { classes } = (await loadTables("qwen2.5")) as BpeTables;
   const arrive = (parts: string[], nfc = true): string => {
     const text = new UndecidedText({ classes, nfc });
@@ -31,7 +31,7 @@ describe("streamed text normalisation", async () => {
         "\u1161",
         "",
       ),
-      // Long enough for the fast copy, with characters that it does not cover.
+      // Generates texts that are long enough for the fast copy, with characters that it does not support.
       fc
         .record({
           plain: fc.constantFrom("naïve ", "Zürich", "ſ—", "😀"),
@@ -42,7 +42,7 @@ describe("streamed text normalisation", async () => {
     ),
   );
 
-  it("is in normal form wherever the text is split", () => {
+  it("gives the normal form wherever the text is split", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts), texts.join("").toWellFormed().normalize("NFC"));
@@ -51,7 +51,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("is well-formed and otherwise unchanged for a tokenizer without normalisation", () => {
+  it("gives well-formed, otherwise unchanged text for a tokenizer without normalization", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts, false), texts.join("").toWellFormed());
@@ -60,7 +60,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("counts as normalised only when more text cannot change it", () => {
+  it("marks text as final only when more text cannot change it", () => {
     fc.assert(
       fc.property(parts, parts, (before, after) => {
         const text = new UndecidedText({ classes, nfc: true });

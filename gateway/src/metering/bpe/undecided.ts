@@ -1,19 +1,22 @@
-/** The last characters of an incoming text: always well-formed, and in Unicode's form NFC if the tokenizer requires it. */
+/**
+ * The last characters of a text that arrives in parts. They are always well-formed, and in Unicode's form NFC if the
+ * tokenizer requires it.
+ */
 import { CHANGES, CLASSES_END, codePointAt, isHighSurrogate, isLowSurrogate, isSurrogate, JOINS } from "../classes.ts";
 import { widthAt } from "./pieces.ts";
 import { SHORT_MAX } from "./words.ts";
 
 const REPLACEMENT = 0xfffd;
-/** NFC leaves characters before this one unchanged. */
+/** The first character that NFC may join with a predecessor or move. */
 const FIRST_JOINING = 0x300;
 const UNITS_MIN = 64;
 const NONE = new Uint16Array(0);
 const NO_BYTES = Buffer.alloc(0);
-/** From this length on, copying a text is faster than reading it unit by unit. */
+/** The length from which copying a text at once is faster than reading it unit by unit. */
 const COPIED_MIN = 48;
 /**
- * NFC sorts the combining characters of a base, in quadratic time. Longer runs are normalised in blocks of this many; no writing system has
- * them.
+ * The most combining characters that are normalized as one block. NFC sorts them in quadratic time, and no writing
+ * system has longer runs.
  */
 const JOINED_MAX = 128;
 
@@ -26,14 +29,14 @@ export interface UndecidedMark {
 export class UndecidedText {
   readonly #classes: Uint8Array;
   readonly #nfc: boolean;
-  /** Allocated with the first text, because many streams have none. */
+  /** Allocated when the first text arrives, because many streams get none. */
   units: Uint16Array = NONE;
-  /** The same memory as bytes. */
+  /** The memory of `units`, as bytes. */
   #bytes = NO_BYTES;
   length = 0;
-  /** Text before this position does not change, whatever follows. */
+  /** The end of the text that no further text can change. */
   normalEnd = 0;
-  /** A high surrogate that waits for its low surrogate, or 0. */
+  /** A high surrogate that waits for its low surrogate. 0: none. */
   #high = 0;
 
   constructor({ classes, nfc }: { classes: Uint8Array; nfc: boolean }) {
@@ -41,7 +44,7 @@ export class UndecidedText {
     this.#nfc = nfc;
   }
 
-  /** Appends `text[from..to)`. A lone surrogate becomes U+FFFD. */
+  /** Appends `text[from..to)`. Replaces lone surrogates by U+FFFD. */
   append(text: string, from: number, to: number): void {
     this.#reserve(to - from + 1);
     if (this.#appendPlain(text, from, to)) return;
@@ -66,7 +69,7 @@ export class UndecidedText {
     this.#normalise(false);
   }
 
-  /** Copies text without surrogates or combining characters without a look at each character. */
+  /** Copies a text at once if it has no surrogates or combining characters. Returns false for other texts. */
   #appendPlain(text: string, from: number, to: number): boolean {
     if (this.#high !== 0) return false;
     const { units, length } = this;
@@ -81,7 +84,7 @@ export class UndecidedText {
       if (unit >= FIRST_JOINING && !this.#isPlain(unit)) return false;
     }
     this.length = end;
-    // The next character may combine with the last one.
+    // The last character is not final, because the next one may combine with it.
     this.normalEnd = this.#nfc ? Math.max(this.normalEnd, end - 1) : end;
     return true;
   }
@@ -91,7 +94,7 @@ export class UndecidedText {
     return !this.#nfc || ((this.#classes[unit] as number) & (JOINS | CHANGES)) === 0;
   }
 
-  /** The text is complete. */
+  /** Called when the text is complete. */
   end(): void {
     if (this.#high !== 0) {
       this.#reserve(1);
@@ -101,7 +104,7 @@ export class UndecidedText {
     this.#normalise(true);
   }
 
-  /** Drops the first `count` units. */
+  /** Removes the first `count` units. */
   drop(count: number): void {
     if (count === 0) return;
     this.units.copyWithin(0, count, this.length);
@@ -109,7 +112,7 @@ export class UndecidedText {
     this.normalEnd -= count;
   }
 
-  /** Clears everything for another text. */
+  /** Clears everything, so that another text can be read. */
   reset(): void {
     this.length = 0;
     this.normalEnd = 0;
@@ -127,7 +130,7 @@ export class UndecidedText {
     this.#high = mark.high;
   }
 
-  /** Reserves extra space so that a short word can be read without a check for the end. */
+  /** Reserves some units more, so that reading a short word needs no check for the end. */
   #reserve(more: number): void {
     const needed = this.length + more + SHORT_MAX;
     if (needed <= this.units.length) return;
@@ -137,7 +140,10 @@ export class UndecidedText {
     this.#bytes = Buffer.from(grown.buffer);
   }
 
-  /** Normalises the text up to the last character that does not combine with its predecessor; later text may still change the rest. */
+  /**
+   * Normalizes the text up to the last character that does not combine with its predecessor. Later text may still
+   * change the rest.
+   */
   #normalise(isEnd: boolean): void {
     if (!this.#nfc) {
       this.normalEnd = this.length;
@@ -172,7 +178,7 @@ export class UndecidedText {
     this.normalEnd = isNormalToCut ? cut : this.#rewrite(start, cut);
   }
 
-  /** Replaces `units[from..to)` by its normal form and returns its end. */
+  /** Replaces `units[from..to)` by its normal form. Returns the new end. */
   #rewrite(from: number, to: number): number {
     const text = String.fromCharCode(...this.units.subarray(from, to)).normalize("NFC");
     this.#reserve(text.length);

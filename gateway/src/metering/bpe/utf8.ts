@@ -1,10 +1,10 @@
 /** Converts UTF-16 to UTF-8 without strings. */
 import { codePointAt } from "../classes.ts";
 
-/** The most bytes that one UTF-16 unit becomes. */
+/** The most UTF-8 bytes of one UTF-16 unit. */
 export const BYTES_PER_UNIT_MAX = 3;
 
-/** Writes the well-formed `units[from..to)` at `bytes[at]` and returns the end. */
+/** Writes `units[from..to)`, which must be well-formed, to `bytes` at `at`. Returns the end. */
 export function writeUtf8(units: Uint16Array, from: number, to: number, bytes: Uint8Array, at: number): number {
   let write = at;
   for (let i = from; i < to; i++) {

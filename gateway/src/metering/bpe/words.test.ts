@@ -7,7 +7,7 @@ import { buildWords, isLongWord, isShort, isShortWord, SHORT_MAX } from "./words
 
 const unitsOf = (text: string): Uint16Array => Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
 
-/** Encoded like an asset's words. */
+/** Encodes the words like those in a tokenizer's data file. */
 function wordsOf(texts: string[]): ReturnType<typeof buildWords> {
   const units = unitsOf(texts.join(""));
   const sections: Record<string, Uint8Array> = {
@@ -17,7 +17,7 @@ function wordsOf(texts: string[]): ReturnType<typeof buildWords> {
   return buildWords(((name: string) => sections[name]) as Asset["section"]);
 }
 
-/** Looks the word up inside a longer text. */
+/** Looks a word up inside a longer text. */
 function isWord(words: ReturnType<typeof buildWords>, text: string, before: string, after: string): boolean {
   const units = unitsOf(before + text + after);
   const [from, to] = [before.length, before.length + text.length];
@@ -26,15 +26,15 @@ function isWord(words: ReturnType<typeof buildWords>, text: string, before: stri
     : isLongWord(words, hashUnits(units, from, to), units, from, to);
 }
 
-/** Characters with equal low seven bits, so that only the length mask tells the words apart. */
+/** Generates characters that share their low seven bits, so that only the length mask distinguishes the words. */
 const text = fc.string({
   unit: fc.constantFrom("a", "b", " ", "\0", "\u007f", "\u0080", "\u00e1", "\u0161", "\u2061", "\ud83d"),
   minLength: 1,
   maxLength: SHORT_MAX + 3,
 });
 
-describe("the words of a vocabulary", () => {
-  it("are found wherever they occur, and nothing else is found", () => {
+describe("the words of a vocabulary (texts that are one token)", () => {
+  it("are found in any surrounding text, and no other text is found", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(text, { maxLength: 60 }),

@@ -1,33 +1,41 @@
 /**
- * Looks up whether a text is a single token. Most such words are short, and a short word is stored in its slot, so that finding it touches
- * one place in memory. Longer words need the slot, the position and the text.
+ * Looks up whether a text is a single token. Most such words are short. A short word is stored in its slot of the hash
+ * table, so that a lookup reads one place in memory. Longer words need the slot, the position and the text.
  */
 import { type Asset, readPlanes16, sharedInt32, sharedUint16 } from "../asset.ts";
 import { hashUnits, isSame } from "../piece-cache.ts";
 
 export interface Words {
-  /** A hash table with open addressing; a slot's two numbers are the word, or zeros if empty. */
+  /**
+   * A hash table with open addressing. The two numbers of a slot are the word itself, or zeros if the slot is empty.
+   */
   shortSlots: Int32Array;
-  /** The shift from a hash to a slot's index. */
+  /** The shift that turns a hash into a slot's index. */
   shortShift: number;
-  /** The texts of the longer words one after another, and the start of each. */
+  /** The texts of the longer words, one after another. `longStarts`: the start of each. */
   longUnits: Uint16Array;
   longStarts: Int32Array;
-  /** A hash table with open addressing; a slot has 14 bits of the hash and the word's index plus one in INDEX_BITS, or 0 if empty. */
+  /**
+   * A hash table with open addressing. A slot has 14 bits of the hash, and the word's index plus one in INDEX_BITS, or
+   * 0 if it is empty.
+   */
   longSlots: Int32Array;
   longShift: number;
 }
 
-/** Short words have at most this many ASCII characters: four of seven bits in each number, with the length above the first four. */
+/**
+ * The most ASCII characters of a short word. Each of its two numbers has four characters of seven bits, and the first
+ * has the length above them.
+ */
 export const SHORT_MAX = 8;
 const LENGTH_SHIFT = 28;
-/** By length, the bits of both numbers that belong to a word. */
+/** For each length, the bits of both numbers that belong to a word. */
 const LOW_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.min(length, 4))) - 1);
 const HIGH_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.max(length - 4, 0))) - 1);
 const INDEX_BITS = 18;
 const INDEX_MASK = (1 << INDEX_BITS) - 1;
 
-/** Whether `units[from..to)` is that short and only ASCII. */
+/** Whether `units[from..to)` is short and only ASCII. */
 export function isShort(units: Uint16Array, from: number, to: number): boolean {
   if (to - from > SHORT_MAX || (units[from] as number) >= 0x80) return false;
   let seen = 0;
@@ -35,7 +43,7 @@ export function isShort(units: Uint16Array, from: number, to: number): boolean {
   return seen < 0x80;
 }
 
-/** Whether a text that `isShort` is a word. */
+/** Whether a short text (`isShort`) is a word. */
 export function isShortWord({ shortSlots, shortShift }: Words, units: Uint16Array, from: number, to: number): boolean {
   const low = lowOf(units, from, to - from);
   const high = highOf(units, from, to - from);
@@ -47,7 +55,7 @@ export function isShortWord({ shortSlots, shortShift }: Words, units: Uint16Arra
   }
 }
 
-/** Without a branch: reads beyond the word's end and masks the rest. */
+/** Needs no branch: reads beyond the word's end and masks the excess. */
 function lowOf(units: Uint16Array, at: number, length: number): number {
   const four =
     (units[at] as number) |
@@ -69,7 +77,7 @@ function highOf(units: Uint16Array, at: number, length: number): number {
 const shortSlot = (low: number, high: number, shift: number): number =>
   (Math.imul(Math.imul(low, 0x9e3779b1) ^ high, 0x85ebca6b) >>> shift) << 1;
 
-/** Whether a text that is not `isShort` is a word. */
+/** Whether a text that is not short (`isShort`) is a word. */
 export function isLongWord(words: Words, hash: number, units: Uint16Array, from: number, to: number): boolean {
   const { longSlots, longShift, longStarts, longUnits } = words;
   const mask = longSlots.length - 1;
@@ -84,7 +92,7 @@ export function isLongWord(words: Words, hash: number, units: Uint16Array, from:
   }
 }
 
-/** The size in bits of a table that is at most about half full. */
+/** The size, as a power of two, of a hash table that is about half full. */
 export const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
 
 export function buildWords(section: Asset["section"]): Words {

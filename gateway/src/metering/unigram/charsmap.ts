@@ -1,14 +1,14 @@
 /**
- * SentencePiece's normalisation table: a double-array trie over UTF-8 whose values are offsets into a list of zero-terminated replacements.
- * It follows the reference tokenizer's odd behaviour: for a grapheme cluster shorter than six bytes it looks up the shortest prefix in the
- * table, and the replacement of this prefix replaces the whole cluster.
+ * SentencePiece's normalization table: a double-array trie over UTF-8, whose values are offsets into a list of
+ * zero-terminated replacements. It copies an oddity of the reference tokenizer: for a grapheme cluster shorter than six
+ * bytes it looks up the shortest prefix in the table, and the replacement of that prefix replaces the whole cluster.
  */
 import { share, sharedInt32 } from "../asset.ts";
 
 export interface Charsmap {
   trie: Int32Array;
   replacements: Uint8Array;
-  /** By character of the basic plane: the offset of its replacement, or -1 if unchanged. */
+  /** For each character of Unicode's basic plane, the offset of its replacement, or -1 if it stays unchanged. */
   single: Int32Array;
 }
 
@@ -27,7 +27,7 @@ export function readCharsmap(section: Uint8Array): Charsmap {
   return { trie, replacements: share(section.subarray(4 + trieBytes)), single };
 }
 
-/** Writes one code point as UTF-8 at `bytes[at]` and returns the end. */
+/** Writes one code point as UTF-8 to `bytes` at `at`. Returns the end. */
 export function encodeCodePoint(codePoint: number, bytes: Uint8Array, at: number): number {
   if (codePoint < 0x80) {
     bytes[at] = codePoint;
@@ -43,7 +43,7 @@ export function encodeCodePoint(codePoint: number, bytes: Uint8Array, at: number
   return at + length;
 }
 
-/** The replacement's offset for the shortest known prefix of `bytes[0..length)`, or KEPT. */
+/** The offset of the replacement for the shortest prefix of `bytes[0..length)` in the table, or KEPT. */
 export function findReplacement(trie: Int32Array, bytes: Uint8Array, length: number): number {
   let node = offsetOf(trie[0] as number);
   for (let i = 0; i < length; i++) {

@@ -6,22 +6,22 @@ import { loadTables } from "../tokenizers.ts";
 import { UnigramCounter } from "./counter.ts";
 import type { UnigramTables } from "./tables.ts";
 
-describe("counting, xlm-roberta", async () => {
+describe("token counting, xlm-roberta", async () => {
   const counter = new UnigramCounter((await loadTables("xlm-roberta")) as UnigramTables);
 
-  it("returns the reference count for every reference text", () => {
+  it("returns the published tokenizer's count for every reference text", () => {
     for (const reference of [...referenceTexts(), ...drawnTexts()]) {
       assert.equal(counter.count(reference.text), reference["xlm-roberta"], reference.text.slice(0, 60));
     }
   });
 
-  it("normalises like the reference", () => {
+  it("normalizes text like the published tokenizer", () => {
     const { extra } = unigramCounts();
     assert.ok(extra.length > 1500);
     for (const { text, count } of extra) assert.equal(counter.count(text), count, JSON.stringify(text));
   });
 
-  it("counts a text word by word", () => {
+  it("gives a text the sum of its words' counts", () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom(..."abcé的ก☃ﬁ①"), minLength: 1, maxLength: 2000 }));
     fc.assert(
       fc.property(words, (list) => {
@@ -32,7 +32,7 @@ describe("counting, xlm-roberta", async () => {
     );
   });
 
-  it("stops soon after the limit and reports that it was exceeded", () => {
+  it("stops soon after the limit and reports that the text exceeds it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 3000 }), fc.nat({ max: 1000 }), (text, limit) => {
         const exact = counter.count(text);

@@ -1,7 +1,7 @@
 /**
- * Counts tokens of a SentencePiece unigram vocabulary (XLM-RoBERTa's, which BGE-M3 uses) like the reference tokenizer: normalise, split at
- * white space, put the word mark before each word, and split each word into the pieces with the highest total score. Consecutive unknown
- * characters are one token.
+ * Counts tokens of a SentencePiece unigram vocabulary (that of XLM-RoBERTa, which BGE-M3 uses) like the reference
+ * tokenizer. It normalizes the text, splits it at white space, puts the word mark before each word, and splits each
+ * word into the pieces with the highest total score. Consecutive unknown characters are one token.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
 import { CLASSES_END, CONTROL, EXTENDS, isHighSurrogate, isLowSurrogate, PREPENDS } from "../classes.ts";
@@ -9,11 +9,11 @@ import { encodeCodePoint, findReplacement, KEPT } from "./charsmap.ts";
 import type { UnigramTables } from "./tables.ts";
 import { WordSplit } from "./word-split.ts";
 
-/** No character before this one continues a grapheme cluster. */
+/** The first character that may continue a grapheme cluster. */
 const EXTENDERS_START = 0x300;
-/** A grapheme cluster of at least this many bytes is normalised by character. */
+/** The length in bytes from which a grapheme cluster is normalized character by character. */
 const CLUSTER_BYTES_END = 6;
-/** A long word counts as over the limit only with this margin, because its last pieces may still change. */
+/** The margin by which a long word must exceed the limit, because its last pieces may still change. */
 const WORD_SLACK_TOKENS = 256;
 const REPLACEMENT = 0xfffd;
 
@@ -29,7 +29,7 @@ export class UnigramCounter {
     this.#added = indexAddedTokens(tables.addedTokens);
   }
 
-  /** The tokens of a text with its special tokens. A result above `limit` is only a lower bound. */
+  /** Returns the number of tokens of a text, including special tokens. A result above `limit` is only a lower bound. */
   count(text: string, limit = Number.POSITIVE_INFINITY): number {
     let tokens = 0;
     let from = 0;
@@ -60,7 +60,7 @@ export class UnigramCounter {
     return split.tokens;
   }
 
-  /** Adds the normalised grapheme cluster at `from` and returns its end. */
+  /** Adds the grapheme cluster at `from` in its normalized form. Returns the end of the cluster. */
   #putCluster(text: string, from: number, to: number): number {
     const { charsmap } = this.#tables;
     let byteLength = 0;
@@ -82,7 +82,7 @@ export class UnigramCounter {
     return this.#putCharacters(text, from, to);
   }
 
-  /** Adds a cluster character by character. */
+  /** Adds a grapheme cluster character by character. */
   #putCharacters(text: string, from: number, to: number): number {
     for (let at = from; ; ) {
       const codePoint = wellFormedAt(text, at, to);
@@ -114,7 +114,7 @@ export class UnigramCounter {
     }
   }
 
-  /** Replacements are zero-terminated UTF-8. */
+  /** Adds a replacement, which is stored as zero-terminated UTF-8. */
   #putReplacement(at: number): void {
     const { replacements } = this.#tables.charsmap;
     for (let i = at; replacements[i] !== 0; ) {
@@ -127,7 +127,7 @@ export class UnigramCounter {
     }
   }
 
-  /** Whether two characters share a grapheme cluster, for clusters under six bytes. */
+  /** Whether two characters are in one grapheme cluster. Correct for clusters of less than six bytes. */
   #areJoined(left: number, right: number): boolean {
     const { classes } = this.#tables;
     const leftFlags = left < CLASSES_END ? (classes[left] as number) : 0;
@@ -137,7 +137,7 @@ export class UnigramCounter {
   }
 }
 
-/** The code point at `at`; a lone surrogate is U+FFFD. */
+/** The code point at `at`, or U+FFFD for a lone surrogate. */
 function wellFormedAt(text: string, at: number, to: number): number {
   const unit = text.charCodeAt(at);
   if (isLowSurrogate(unit)) return REPLACEMENT;

@@ -1,11 +1,11 @@
-/** The tables of one unigram vocabulary, built from its asset: numbers only, in shared memory. */
+/** The tables of one unigram vocabulary, built from its data file. They contain only numbers, in shared memory. */
 import { type Asset, readPlanes, readPlanes16, sharedInt32, type UnigramHeader } from "../asset.ts";
 import { readClasses } from "../classes.ts";
 import { type Charsmap, readCharsmap } from "./charsmap.ts";
 
 /** SentencePiece's start-of-word mark. */
 export const WORD_START = 0x2581;
-/** The score of an unknown character is this much below the worst piece. */
+/** An unknown character's score is this much below the worst piece's score. */
 const UNKNOWN_PENALTY = 10;
 
 export interface UnigramTables {
@@ -15,14 +15,20 @@ export interface UnigramTables {
   charsmap: Charsmap;
   pieceUnitsMax: number;
   unknownScore: number;
-  /** The piece for unknown text, in case a text contains it. */
+  /** The trie node of the unknown piece's own text, in case that occurs in a text. */
   unknownNode: number;
-  /** A trie over UTF-16. A node's children are adjacent, in the order of their units, from `firstChild[node]` to `firstChild[node + 1]`. */
+  /**
+   * A trie over UTF-16. The children of a node are adjacent and ordered by their units, from `firstChild[node]` to
+   * `firstChild[node + 1]`.
+   */
   nodeUnits: Uint16Array;
   firstChild: Int32Array;
-  /** The score of the piece that ends at a node; NaN without one. */
+  /** The score of the piece that ends at each node. NaN: no piece ends there. */
   scores: Float32Array;
-  /** The children, by unit, of the two nodes that have thousands: the root, and the word mark below it. */
+  /**
+   * The children, by unit, of the two nodes that have thousands of children: the root, and the word mark below the
+   * root.
+   */
   rootChild: Int32Array;
   wordStartChild: Int32Array;
 }

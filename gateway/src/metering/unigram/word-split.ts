@@ -1,37 +1,40 @@
 /**
- * Splits words into the pieces with the highest total score and counts them. Characters are added one at a time; white space ends a word,
- * and a word mark ends one and starts the next.
+ * Splits words into the pieces with the highest total score, and counts them. Characters are added one at a time. White
+ * space ends a word; a word mark ends a word and starts the next.
  */
 import { isHighSurrogate, WHITESPACE } from "../classes.ts";
 import { hashUnits, PieceCache } from "../piece-cache.ts";
 import { NO_CHILD, type UnigramTables, WORD_START } from "./tables.ts";
 
-/** A longer word is split while it arrives: positions before the longest piece are settled. */
+/** The longest word that is split at once. A longer one is split while it arrives. */
 const WORD_UNITS_MAX = 1024;
-/** This many children are searched one by one. */
+/** Up to this many children are searched one by one. */
 const FEW = 4;
 
 export class WordSplit {
   readonly #tables: UnigramTables;
   readonly #cache = new PieceCache();
-  /** The current word with its mark, without its settled part. */
+  /** The current word with its mark, without the part whose split is certain. */
   readonly #units = new Uint16Array(WORD_UNITS_MAX);
   #length = 0;
-  /** Every piece from before this position has been tried. Above 0 only for a word that did not fit. */
+  /**
+   * Every piece that starts before this position has been tried. Above 0 only for a word that is too long to be split
+   * at once.
+   */
   #tried = 0;
   #isLong = false;
-  /** The best split up to each position: its score, its tokens, and whether it ends in something unknown. */
+  /** For the best split up to each position: its score, its tokens, and whether it ends with an unknown piece. */
   readonly #best = new Float64Array(WORD_UNITS_MAX + 1);
   readonly #bestTokens = new Int32Array(WORD_UNITS_MAX + 1);
   readonly #endsUnknown = new Uint8Array(WORD_UNITS_MAX + 1);
-  /** The tokens of all words so far. */
+  /** The number of tokens of all complete words. */
   tokens = 0;
 
   constructor(tables: UnigramTables) {
     this.#tables = tables;
   }
 
-  /** Like `tokens`, plus those of the current word, which may still become fewer. */
+  /** `tokens` plus the tokens of the current word, which more text may reduce. */
   get tokensSoFar(): number {
     return this.tokens + (this.#isLong ? (this.#bestTokens[this.#tried] as number) : 0);
   }
@@ -82,7 +85,7 @@ export class WordSplit {
     this.#endsUnknown[0] = 0;
   }
 
-  /** Tries the pieces from every position that later units cannot extend, and drops those positions. */
+  /** Tries the pieces from every position that later units cannot extend, and drops the part that is certain. */
   #settle(): void {
     const length = this.#length;
     if (!this.#isLong) this.#begin(length);

@@ -43,7 +43,10 @@ describe("observations of several gateways", () => {
 });
 
 describe("observations over time, every ten seconds", () => {
-  /** `.`: serving, `g`: degraded, `d`: down. Returns all incidents, with times in tens of seconds. */
+  /**
+   * `course` has one character per ten seconds: `.` serving, `g` degraded, `d` down. Returns all incidents, with times
+   * in tens of seconds.
+   */
   function incidentsOf(course: string): string[] {
     const told: string[] = [];
     let known: Tracked | undefined;
@@ -77,7 +80,7 @@ describe("observations over time, every ten seconds", () => {
     test(title, () => assert.deepEqual(incidentsOf(course), expected));
   }
 
-  test("an interval without a running gateway takes the cause that a gateway reports later", () => {
+  test("give time without a running gateway the cause that a gateway reports later", () => {
     const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
     const step = nextStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
     assert.deepEqual(step, { kind: "track", ...known, cause: "database" });

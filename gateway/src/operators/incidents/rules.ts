@@ -1,30 +1,33 @@
 /**
- * Derives incidents from what gateways observe. Pure. A problem becomes an incident after a minute, starting at its first observation,
- * and ends after two minutes without a problem, so that an intermittent fault is one incident. During an outage of the whole platform,
- * single models have no incidents.
+ * Derives incidents from what gateways observe. Pure. A problem becomes an incident after a minute, dated from its
+ * first observation. It ends after two minutes without the problem, so that an intermittent fault is one incident.
+ * During an outage of the whole platform, single models have no incidents.
  */
 import type { IncidentCause, IncidentState } from "../../base/states.ts";
 import type { Cause, PlatformVerdict } from "../verdict.ts";
 
-/** Shorter problems are no incidents. */
+/** A problem becomes an incident after this time. */
 export const OPEN_AFTER_MS = 60_000;
-/** A problem that returns within this time continues the incident. */
+/** An incident ends after this time without the problem. If the problem returns earlier, the incident continues. */
 export const CALM_MS = 120_000;
 
 export interface Trouble {
   state: IncidentState;
   cause: IncidentCause;
-  /** In Unix milliseconds. */
+  /** The start of the problem, in Unix milliseconds. */
   sinceMs: number;
 }
 
-/** Problems of the platform and of single models. `models` is undefined when not known. */
+/** The current problems of the platform and of single models. `models` is undefined if unknown. */
 interface Troubles {
   platform: Trouble | undefined;
   models: Map<string, Trouble> | undefined;
 }
 
-/** Combines several gateways' views: a problem that only some have is a degradation, and a model is missing if no gateway can serve it. */
+/**
+ * Combines several gateways' observations. A problem that only some gateways have is a degradation. A model is missing
+ * only if no gateway can serve it.
+ */
 export function troublesOf(verdicts: PlatformVerdict[], nowMs: number): Troubles {
   const down = verdicts.filter(({ state }) => state === "down");
   const [worst] = down.flatMap(({ causes }) => causes);
@@ -55,19 +58,19 @@ const troubleOf = (cause: Cause, nowMs: number): Trouble => ({
 
 const causeOf = (cause: Cause): IncidentCause => (cause.code === "unreachable" ? cause.part : cause.code);
 
-/** An open incident. */
+/** A problem that is being followed. It is an incident once `isOpen` is true. */
 export interface Tracked {
   state: IncidentState;
   cause: IncidentCause;
   beganMs: number;
-  /** When it was seen last. */
+  /** When the problem was last observed. */
   lastMs: number;
   isOpen: boolean;
 }
 
 type Step = { kind: "none" } | { kind: "forget" } | { kind: "end"; atMs: number } | ({ kind: "track" } & Tracked);
 
-/** The next state of an incident, given the current problems. */
+/** The next step for a followed problem, given the current observation. */
 export function nextStep(known: Tracked | undefined, seen: Trouble | undefined, nowMs: number): Step {
   if (seen !== undefined) return { kind: "track", ...tracked(known, seen, nowMs) };
   if (known === undefined || nowMs - known.lastMs < CALM_MS) return { kind: "none" };
@@ -81,7 +84,7 @@ function tracked(known: Tracked | undefined, seen: Trouble, nowMs: number): Trac
   return { ...worse(known, seen), beganMs, lastMs, isOpen };
 }
 
-/** An incident keeps its worst state with the cause of that. "No gateway ran" is its cause only without another. */
+/** Returns the worse state with its cause. The cause "stopped" (no gateway ran) is replaced by any other. */
 export function worse(
   known: Pick<Tracked, "state" | "cause"> | undefined,
   { state, cause }: Pick<Tracked, "state" | "cause">,

@@ -1,4 +1,4 @@
-/** Incidents on a real database, seen by several gateways. */
+/** Tests incidents on a real database, observed by several gateways. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -15,7 +15,7 @@ import { keepIncidents } from "./watch.ts";
 
 const START = Date.UTC(2026, 10, 15);
 const at = (slot: number): number => START + slot * SEE_EVERY_MS;
-/** To a tenth. */
+/** The time slot of a moment, with one decimal. */
 const slotOf = (moment: Date): number => Math.round((10 * (moment.getTime() - START)) / SEE_EVERY_MS) / 10;
 const serving: PlatformVerdict = { state: "serving", causes: [] };
 const down: PlatformVerdict = { state: "down", causes: [{ code: "unreachable", part: "plane", since: START }] };
@@ -47,7 +47,7 @@ describe("incidents", () => {
       endedAt && slotOf(endedAt),
     ]);
   };
-  /** All gateways report these verdicts in these slots. */
+  /** All gateways report these verdicts in these time slots. */
   async function see(slots: [number, number], ...verdicts: PlatformVerdict[]): Promise<void> {
     for (let slot = slots[0]; slot < slots[1]; slot++) {
       await Promise.all(verdicts.map((verdict, i) => incidents.see(`gateway ${i}`, verdict, at(slot) + i)));
@@ -68,7 +68,7 @@ describe("incidents", () => {
     );
   });
 
-  test("of a missing model are separate from an outage of the platform, which does not end them", async () => {
+  test("are recorded separately for a missing model and for the platform, whose outage does not end the model's incident", async () => {
     await see([0, 8], missing);
     await see([8, 40], down);
     await see([40, 42], missing);
@@ -126,7 +126,7 @@ describe("incidents", () => {
     assert.equal(await incidents.find(id), undefined);
   });
 
-  test("start when a gateway first could not reach the database", async () => {
+  test("start when a gateway first failed to reach the database", async () => {
     const clock = manualClock(START);
     let outages: Outage[] = [];
     let isAway = false;

@@ -1,6 +1,6 @@
 /**
- * Stores incidents. Every gateway records its observations, and the first one in each time slot judges them all. Observations during a
- * database outage are recorded afterwards.
+ * Stores incidents. Every gateway records its observations. The first gateway in each time slot of ten seconds derives
+ * incidents from all of them. Database outages are recorded once they are over.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,9 +12,9 @@ import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { PlatformVerdict } from "../verdict.ts";
 import { CALM_MS, nextStep, OPEN_AFTER_MS, type Tracked, type Trouble, troublesOf, worse } from "./rules.ts";
 
-/** The migration with the tables. */
+/** The number of the migration that creates the tables. */
 export const INCIDENTS_SCHEMA = 49;
-/** How often a gateway records its view. */
+/** The interval at which a gateway records its observations. */
 export const SEE_EVERY_MS = 10_000;
 const VIEW_MS_MAX = 3 * SEE_EVERY_MS;
 const KEPT_MS = 100 * DAY_MS;
@@ -38,7 +38,7 @@ const View = row({ verdict: column.json });
 const Id = row({ id: column.uuid });
 
 export interface Incident extends Pick<Seen, "id" | "model" | "state" | "cause" | "beganAt" | "endedAt"> {
-  /** Newest first. */
+  /** Operators' public notes, newest first. */
   updates: { at: Date; text: string }[];
 }
 
@@ -50,14 +50,14 @@ interface Absence {
 }
 
 export interface Incidents {
-  /** Records this gateway's view. The first gateway in each time slot judges all views. */
+  /** Records this gateway's observations. The first gateway in each time slot evaluates those of all gateways. */
   see(gateway: string, verdict: PlatformVerdict, nowMs: number): Promise<void>;
-  /** If other gateways kept running meanwhile, the platform was degraded and not down. */
+  /** Records a database outage. The platform was degraded if other gateways kept running, otherwise down. */
   recordAbsence(absence: Absence): Promise<void>;
-  /** Incidents not ended by `from`, newest first. Empty while the database lacks the table. */
+  /** Incidents that had not ended by `from`, newest first. Empty while the database lacks the table. */
   list(span: { from: Date; limit: number }): Promise<Incident[]>;
   find(id: Uuid): Promise<Incident | undefined>;
-  /** Whether there is such an incident. */
+  /** Adds an operator's public note. Returns false if the incident does not exist. */
   post(id: Uuid, text: string, nowMs: number): Promise<boolean>;
   forget(nowMs: number): Promise<void>;
 }
@@ -116,13 +116,13 @@ export function openIncidents({ pool, newId, isThere }: Options): Incidents {
   };
 }
 
-/** A slot that was already judged is skipped. */
+/** Evaluates a time slot, unless another gateway has already done so. */
 async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const sinceMs = judgedAt?.getTime() ?? nowMs;
   if (judgedAt !== null && nowMs - sinceMs < SEE_EVERY_MS * 0.8) return;
   await client.query("update status_turn set judged_at = $1", [new Date(nowMs)]);
-  // A gap: no gateway ran, or none could reach the database.
+  // No time slot was evaluated for a while: no gateway ran, or none could reach the database.
   if (nowMs - sinceMs >= OPEN_AFTER_MS) {
     const known = await touched(client, sinceMs, nowMs);
     await span(client, newId, { known, seen: { state: "down", cause: "stopped", sinceMs } }, nowMs);
@@ -196,7 +196,8 @@ const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked =
 async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const known = await touched(client, fromMs, toMs);
-  // A time in which no gateway judged, or only others continued.
+  // Whether the known incident covers the same time because no time slot was evaluated then. Otherwise other gateways
+  // kept running.
   const isGap =
     known?.cause === "stopped" &&
     known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&
@@ -205,7 +206,7 @@ async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs
   await span(client, newId, { known, seen: { state: others ? "degraded" : "down", cause, sinceMs: fromMs } }, toMs);
 }
 
-/** An incident of the whole platform that was going on at that time, or had just ended. */
+/** The incident of the whole platform that was open in that time, or that had just ended. */
 const touched = (client: pg.PoolClient, fromMs: number, toMs: number): Promise<Seen | undefined> =>
   queryRow(
     client,
@@ -220,7 +221,7 @@ interface Span {
   seen: Trouble;
 }
 
-/** Records a time that is over. */
+/** Records a problem that lasted for a time that is already over. */
 async function span(client: pg.PoolClient, newId: NewId, { known, seen }: Span, toMs: number): Promise<void> {
   if (known === undefined || known.endedAt === null) return step(client, newId, { model: null, known, seen }, toMs);
   const { state, cause } = worse(known, seen);

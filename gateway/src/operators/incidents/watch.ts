@@ -1,4 +1,4 @@
-/** Records this gateway's observations every ten seconds, and a database outage once it is over. */
+/** Records this gateway's observations every ten seconds, and a database outage after it has ended. */
 import type { Clock } from "../../base/clock.ts";
 import type { Outage } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
@@ -12,7 +12,7 @@ const FORGET_EVERY_MS = 6 * 60 * 60 * 1000;
 
 interface Watched {
   incidents: Pick<Incidents, "see" | "recordAbsence" | "forget">;
-  /** Unlike every other gateway of the deployment. */
+  /** The gateway's ID, which is unique in the deployment. */
   gateway: string;
   verdicts: Pick<Verdicts, "read">;
   outages: { now(): Outage[] };
@@ -28,7 +28,7 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
   const see = async (): Promise<void> => {
     const nowMs = clock.now();
     const { state, causes, served } = await verdicts.read(nowMs);
-    // A platform that has not served anything yet is still being set up.
+    // A platform that has never served a model is still being set up, so missing capacity is no incident.
     const isNew = served.size === 0 && causes.every(({ code }) => code === "no_capacity");
     if (awayMs !== undefined && nowMs - awayMs >= OPEN_AFTER_MS) {
       await incidents.recordAbsence({ fromMs: awayMs, toMs: nowMs, cause: "database" });

@@ -1,4 +1,4 @@
-/** DER, the encoding of certificates: a tag, the length and the content. */
+/** Writes DER, the encoding of certificates: a tag, the length and the content. */
 
 export function derValue(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
@@ -9,7 +9,7 @@ export function derValue(tag: number, ...parts: Buffer[]): Buffer {
 
 export const sequence = (...parts: Buffer[]): Buffer => derValue(0x30, ...parts);
 
-/** An object identifier, as its bytes in hexadecimal. */
+/** An object identifier, from its bytes in hexadecimal. */
 export const oid = (hex: string): Buffer => derValue(0x06, Buffer.from(hex, "hex"));
 
 export function pem(kind: string, bytes: Buffer): string {

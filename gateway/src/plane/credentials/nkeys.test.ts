@@ -9,7 +9,7 @@ const random = systemRandom();
 const data = Buffer.from("nonce");
 
 describe("nkeys", () => {
-  test("have a prefix for their role", () => {
+  test("start with the letter of their role", () => {
     assert.match(createKey("user", random).publicKey, /^U[A-Z2-7]{55}$/);
     assert.match(createKey("account", random).publicKey, /^A[A-Z2-7]{55}$/);
     assert.match(createKey("operator", random).publicKey, /^O[A-Z2-7]{55}$/);
@@ -18,7 +18,7 @@ describe("nkeys", () => {
     assert.match(createKey("operator", random).seed, /^SO[A-Z2-7]{56}$/);
   });
 
-  test("are compatible with the NATS library's seeds in both directions", () => {
+  test("are compatible with seeds of the NATS library in both directions", () => {
     for (const role of ["user", "account", "operator"] as const) {
       const ours = createKey(role, random);
       const theirs = nkeys.fromSeed(Buffer.from(ours.seed));
@@ -32,7 +32,7 @@ describe("nkeys", () => {
     assert.equal(ours.publicKey, theirs.getPublicKey());
   });
 
-  test("reject a signature of another key or of other data", () => {
+  test("reject a signature by another key or of other data", () => {
     const key = createKey("user", random);
     const verifying = parsePublicKey("user", key.publicKey);
     assert.ok(verifying);
@@ -42,7 +42,7 @@ describe("nkeys", () => {
     assert.equal(verifying.verify(data, Buffer.alloc(1000)), false);
   });
 
-  test("reject a mistyped key, and a key in the wrong role", () => {
+  test("reject a mistyped key, and a key of another role", () => {
     const { publicKey, seed } = createKey("user", random);
     const mistyped = publicKey.slice(0, 10) + (publicKey[10] === "A" ? "B" : "A") + publicKey.slice(11);
     for (const text of [mistyped, "", "U", publicKey.toLowerCase(), publicKey.slice(1), `${publicKey}A`, seed]) {
@@ -54,7 +54,7 @@ describe("nkeys", () => {
     }
   });
 
-  test("use base32 in a single spelling", () => {
+  test("have exactly one valid Base32 spelling", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
         assert.deepEqual(base32Decode(base32Encode(bytes)), Buffer.from(bytes));

@@ -5,13 +5,16 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type { Random } from "../../base/random.ts";
 
-/** The role byte decides the first letter of the text: U…, A…, O…. A seed starts with S and that letter. */
+/**
+ * The role byte decides the first letter of the text: U (user), A (account) or O (operator). A seed starts with S and
+ * that letter.
+ */
 const ROLES = { user: 20 << 3, account: 0, operator: 14 << 3 } as const;
 const SEED = 18 << 3;
 const KEY_BYTES = 32;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-// The DER prefix of the 32 raw bytes, because node:crypto takes no raw Ed25519 keys.
+// The DER bytes before a raw private key of 32 bytes, because node:crypto does not accept raw Ed25519 keys.
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
 
@@ -53,7 +56,7 @@ export function keyFromSeed(seed: string, wanted?: KeyRole): SigningKey {
   return keyFromBytes(role, bytes.subarray(2));
 }
 
-/** The key of a public key's text; undefined when the text is not a key of this role. */
+/** Parses a public key. Returns undefined when the text is not a key of this role. */
 export function parsePublicKey(role: KeyRole, text: string): VerifyingKey | undefined {
   const bytes = decode(text);
   if (bytes === undefined || bytes.length !== KEY_BYTES + 1 || bytes[0] !== ROLES[role]) return undefined;
@@ -62,7 +65,7 @@ export function parsePublicKey(role: KeyRole, text: string): VerifyingKey | unde
   return { role, publicKey: text, verify: (data, signature) => verify(null, data, key, signature) };
 }
 
-/** The key with these 32 secret bytes. */
+/** Creates the key with these 32 secret bytes. */
 export function keyFromBytes(role: KeyRole, raw: Buffer): SigningKey {
   const key: KeyObject = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, raw]), format: "der", type: "pkcs8" });
   const publicRaw = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
@@ -120,7 +123,10 @@ export function base32Encode(bytes: Uint8Array): string {
   return bits === 0 ? text : text + ALPHABET.charAt((value << (5 - bits)) & 31);
 }
 
-/** Undefined for an unknown character, or if the left-over bits are not zero: a key has a single spelling. */
+/**
+ * Returns undefined for an unknown character, or if the leftover bits are not zero, so that each key has a single
+ * spelling.
+ */
 export function base32Decode(text: string): Buffer | undefined {
   const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
   let at = 0;

@@ -11,7 +11,7 @@ const account = createKey("account", systemRandom());
 const NOW_MS = 1_900_000_000_400;
 
 describe("node credentials", () => {
-  test("contain the node's own subjects, its key and their expiry", () => {
+  test("contain the node's subjects, its key and their expiry", () => {
     const grant = { nodeId: "node_a", url: "nats://x", issuedAtS: 1_900_000_000, nowMs: NOW_MS, ttlMs: 60_000 };
     const credentials = issueNodeCredentials(account, grant);
     const verifying = parsePublicKey("account", account.publicKey);
@@ -32,20 +32,20 @@ describe("node credentials", () => {
     assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(other, "node_a").seed);
   });
 
-  test("are never issued for a node ID that could match other subjects", () => {
+  test("are never issued for a node ID that could match other nodes' subjects", () => {
     for (const nodeId of ["", "a.b", "*", ">", "a b", "a\r\nPUB", "ä", "x".repeat(65)]) {
       assert.throws(() => nodeKey(account, nodeId), InvariantError, nodeId);
     }
   });
 
-  test("are dated after the latest revocation, otherwise by the clock", () => {
+  test("are dated after the latest revocation, and otherwise by the clock", () => {
     assert.equal(issueSecond(NOW_MS, undefined), 1_900_000_000);
     assert.equal(issueSecond(NOW_MS, 1_800_000_000), 1_900_000_000);
     assert.equal(issueSecond(NOW_MS, 1_900_000_000), 1_900_000_001);
     assert.equal(issueSecond(NOW_MS, 1_900_000_007), 1_900_000_008);
   });
 
-  test("are valid for between a second and a day", () => {
+  test("require a lifetime between one second and one day", () => {
     assert.equal(checkTtl(1_000), 1_000);
     for (const ttlMs of [0, 999, 24 * 3_600_000 + 1]) assert.throws(() => checkTtl(ttlMs), InvariantError);
   });

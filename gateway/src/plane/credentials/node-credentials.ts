@@ -1,7 +1,7 @@
 /**
- * A node's credentials: its own key, and a JWT for exactly its subjects. The key is derived from the account's key and the node's id, so
- * every gateway of an account issues the same one. Revoking this key up to now therefore covers everything the node ever received, without
- * a list.
+ * Issues a node's credentials: a key of its own, and a JWT for exactly the node's subjects. The key is derived from the
+ * account's key and the node's ID, so every gateway of an account issues the same key. Revoking this key up to the
+ * present therefore covers all credentials that the node ever received, and no list of them is needed.
  */
 import { createHmac } from "node:crypto";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
@@ -12,7 +12,7 @@ import { CREDENTIAL_TTL_MS_MAX, isNodeId, mintUserJwt } from "./user-jwt.ts";
 
 export const CREDENTIAL_TTL_MS = 60 * 60 * 1000;
 export const NODE_SUBSCRIPTIONS_MAX = 16;
-/** The default limit of a NATS server. */
+/** The largest message in bytes: the default limit of a NATS server. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
 
 export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
@@ -21,8 +21,9 @@ export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
 }
 
 /**
- * The issue date for a new credential. JWTs have whole seconds, so a revocation and a later credential can fall into the same second.
- * Credentials after a revocation are dated at least a second later, so that exactly those with `iat <= revokedUntilS` are revoked.
+ * Returns the issue date for a new credential. JWTs have whole seconds, so a revocation and a later credential can be
+ * in the same second. A credential after a revocation is dated at least a second later, so that exactly those with `iat
+ * <= revokedUntilS` are revoked.
  */
 export function issueSecond(nowMs: number, revokedUntilS: number | undefined): number {
   return Math.max(Math.floor(nowMs / 1000), (revokedUntilS ?? -1) + 1);
@@ -30,11 +31,11 @@ export function issueSecond(nowMs: number, revokedUntilS: number | undefined): n
 
 interface NodeGrant {
   nodeId: string;
-  /** The account of the node, when a key other than the account's own signs. */
+  /** The node's account. Set only if another key signs for the account. */
   issuerAccount?: string | undefined;
   /** The address that the node connects to. */
   url: string;
-  /** From `issueSecond`. */
+  /** The result of `issueSecond`, in Unix seconds. */
   issuedAtS: number;
   nowMs: number;
   ttlMs: number;
@@ -58,7 +59,7 @@ export function issueNodeCredentials(account: SigningKey, grant: NodeGrant): Nod
   return { url, jwt, seed: user.seed, expiresAt: expiresAtS * 1000 };
 }
 
-/** Rejects an invalid lifetime, which stops the start. */
+/** Throws if the lifetime is invalid, which stops the gateway's start. */
 export function checkTtl(ttlMs: number): number {
   invariant(ttlMs >= 1000 && ttlMs <= CREDENTIAL_TTL_MS_MAX, "credentials live between a second and a day");
   return ttlMs;

@@ -32,7 +32,7 @@ function verdictOf(jwt: string, nowMs = NOW_S * 1000, by = account): string {
   return verdict.ok ? "ok" : verdict.refusal;
 }
 
-/** A JWT with changed claims and a valid signature of the account. */
+/** Signs changed claims with the account's key, so that the signature is valid. */
 function signClaims(change: (claims: Record<string, unknown>) => void): string {
   const [header = "", body = ""] = mintUserJwt(account, grant).split(".");
   const claims = JSON.parse(Buffer.from(body, "base64url").toString());
@@ -42,7 +42,7 @@ function signClaims(change: (claims: Record<string, unknown>) => void): string {
 }
 
 describe("user JWT", () => {
-  test("contains the node's own subjects and the granted limits", () => {
+  test("contains the node's subjects and the granted limits", () => {
     const verdict = verifyJwt([verifying(account)], mintUserJwt(account, grant), NOW_S * 1000);
     assert.ok(verdict.ok);
     const { user: key, ...claims } = verdict.claims;
@@ -57,7 +57,7 @@ describe("user JWT", () => {
     });
   });
 
-  test("permits plain client connections and no other kind", () => {
+  test("permits only plain client connections", () => {
     const [, body = ""] = mintUserJwt(account, grant).split(".");
     const { nats } = JSON.parse(Buffer.from(body, "base64url").toString());
     assert.deepEqual(nats.allowed_connection_types, ["STANDARD"]);
@@ -74,7 +74,7 @@ describe("user JWT", () => {
     assert.ok(nkeys.fromPublic(account.publicKey).verify(signed, Buffer.from(signature, "base64url")));
   });
 
-  test("has no limit where a value is -1", () => {
+  test("has no limit if a limit's value is -1", () => {
     const verdict = verifyJwt(
       [verifying(account)],
       mintUserJwt(account, { ...grant, subscriptionsMax: -1, payloadBytesMax: -1 }),
@@ -85,7 +85,7 @@ describe("user JWT", () => {
     assert.equal(verdict.claims.payloadBytesMax, Number.POSITIVE_INFINITY);
   });
 
-  test("is refused when malformed, changed or of the wrong kind", () => {
+  test("is refused if it is malformed, changed or of the wrong kind", () => {
     const good = mintUserJwt(account, grant);
     const [header = "", body = "", signature = ""] = good.split(".");
     const other = createKey("account", random);
@@ -118,7 +118,7 @@ describe("user JWT", () => {
     assert.equal(verdictOf(good, (NOW_S + 3600) * 1000), "expired");
   });
 
-  test("of a gateway is refused as a node's, because it has no expiry and no node name", () => {
+  test("of a gateway is refused for a node, because it has no expiry and no node name", () => {
     const gateway = { ...grant, name: "gateway.1", expiresAtS: undefined };
     assert.equal(verdictOf(mintUserJwt(account, gateway)), "bad_claims");
   });

@@ -1,6 +1,6 @@
 /**
- * NATS user JWTs, which nodes and gateways present when they connect. The account's key signs a name, the user's public key, the allowed
- * subjects and an expiry. The hub and NATS servers read the same text.
+ * Creates and verifies NATS user JWTs, which nodes and gateways present when they connect. The account's key signs a
+ * name, the user's public key, the allowed subjects and an expiry. The hub and NATS servers read the same format.
  */
 import type { SubjectPermissions } from "@tollgate/protocol/subjects.ts";
 import { z } from "zod";
@@ -9,24 +9,24 @@ import { isPattern } from "../subjects-match.ts";
 import { readSegment, signJwt } from "./jwt.ts";
 import { parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
 
-/** The longest lifetime of a node's credential. Revocations may be forgotten after it. */
+/** The longest lifetime of a node's credential. Older revocations can be dropped. */
 export const CREDENTIAL_TTL_MS_MAX = 24 * 60 * 60 * 1000;
 export const JWT_CHARS_MAX = 4096;
 const PATTERNS_MAX = 16;
-/** One token of a subject: without dots, wildcards or spaces it cannot match other subjects. */
+/** A node ID is a single token of a subject. Without dots, wildcards or spaces it cannot match other subjects. */
 const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 
 export interface Grant {
-  /** A node's id, or for a gateway a name that no node id can equal. */
+  /** The ID of a node, or for a gateway a name that no node ID can equal. */
   name: string;
-  /** The user's account, when a key other than the account's own signs. */
+  /** The user's account. Set only if another key signs for the account. */
   issuerAccount?: string | undefined;
-  /** The public key of the user, who proves that it has the private key. */
+  /** The public key of the user. When connecting, the user proves possession of the private key. */
   userKey: string;
   issuedAtS: number;
-  /** Undefined: no expiry. The hub refuses such a credential. */
+  /** The expiry in Unix seconds. Undefined: none. The hub refuses credentials without an expiry. */
   expiresAtS: number | undefined;
   notBeforeS?: number;
   subscriptionsMax: number;
@@ -48,7 +48,7 @@ export function mintUserJwt(account: SigningKey, grant: Grant): string {
       subs: grant.subscriptionsMax,
       data: -1,
       payload: grant.payloadBytesMax,
-      // Excludes leaf nodes and other protocols.
+      // Excludes leaf nodes, WebSocket and MQTT.
       allowed_connection_types: ["STANDARD"],
       ...(grant.issuerAccount !== undefined && { issuer_account: grant.issuerAccount }),
       type: "user",
@@ -100,7 +100,10 @@ const claimsSchema = z.object({
 const headerSchema = z.object({ typ: z.string().regex(/^jwt$/i), alg: z.literal("ed25519-nkey") });
 const issuerSchema = z.object({ iss: z.string() });
 
-/** Checks the account's signature and the dates, and returns the claims. The caller checks possession of the user key. */
+/**
+ * Verifies the account's signature and the dates, and returns the claims. The caller verifies possession of the user's
+ * private key.
+ */
 export function verifyJwt(accounts: VerifyingKey[], jwt: string, nowMs: number): JwtVerdict {
   const refuse = (refusal: JwtRefusal): JwtVerdict => ({ ok: false, refusal });
   const [header, body, signature, ...rest] = jwt.length > JWT_CHARS_MAX ? [] : jwt.split(".");

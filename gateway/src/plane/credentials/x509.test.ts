@@ -29,7 +29,7 @@ test("signs certificates for a server's names and addresses, and for no other se
   assert.equal(leaf.verify(new X509Certificate(newAuthority({ name: "ours", nowMs: NOW_MS }).cert).publicKey), false);
 });
 
-test("writes years in the form that the standard requires before and after 2050", () => {
+test("writes years before 2050 with two digits and later years with four, as the standard requires", () => {
   const { cert } = newAuthority({ name: "late", nowMs: Date.UTC(2045, 5, 1) });
   const { validFromDate, validToDate } = new X509Certificate(cert);
   assert.equal(validFromDate.getUTCFullYear(), 2045);
@@ -50,7 +50,7 @@ test("lets both sides of a TLS connection verify each other", async (t) => {
     socket.on("data", (part) => {
       text += String(part);
     });
-    // An error may come before the close.
+    // The TLS error may arrive before the socket closes.
     await new Promise((resolve) => socket.on("error", () => undefined).on("close", resolve));
     return text;
   };

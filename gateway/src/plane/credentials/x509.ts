@@ -1,26 +1,30 @@
 /**
- * Certificates of a private authority for servers that trust each other: X.509 version 3 with P-256 keys, which every TLS library supports.
- * Node can sign certificates but not write them, so this file writes the few kinds needed, in DER.
+ * Certificates of a private authority for servers that trust each other: X.509 version 3 with P-256 keys, which every
+ * TLS library supports. Node.js can sign certificates but not write them, so this file writes the few necessary kinds
+ * in DER.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
 import { derValue, oid, pem, sequence } from "./der.ts";
 
 interface Certificate {
-  /** Certificate and key as PEM. */
+  /** The certificate in PEM format. `key`: its private key. */
   cert: string;
   key: string;
 }
 
-/** Signs server certificates. */
+/** A certificate authority, which signs server certificates. */
 interface Authority extends Certificate {
-  /** A certificate for a server with these names and addresses that is also a client of others. */
+  /**
+   * Issues a certificate for a server with these names and addresses. The server may also use it as a client of other
+   * servers.
+   */
   issue(name: string, hosts: readonly string[]): Certificate;
 }
 
 const YEARS = 10;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Allows for clocks that differ. */
+/** Certificates are dated a day back, because clocks differ. */
 const BACKDATED_MS = DAY_MS;
 
 const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
@@ -32,7 +36,7 @@ export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): 
   const keys = newKeys();
   const facts = { issuer: name, signer: keys.privateKey, nowMs };
   const id = keyId(keys.publicKey);
-  // The authority may sign servers, but no further authority.
+  // The authority may sign server certificates, but no further authority.
   const constraints = sequence(TRUE, derValue(0x02, Buffer.of(0)));
   const extensions = [
     extension("551d13", constraints, { critical: true }),
@@ -79,7 +83,7 @@ const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
 function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
   const body = sequence(
     derValue(0xa0, derValue(0x02, Buffer.of(2))),
-    // A positive, unpredictable serial number.
+    // The serial number: positive and unpredictable.
     derValue(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     distinguishedName(issuer),
@@ -109,7 +113,7 @@ function alternativeName(host: string): Buffer {
 }
 
 function bytesOfIPv6(address: string): Buffer {
-  // A URL gives an address its single canonical form: groups of hexadecimal digits, without the longest run of zeros.
+  // The URL parser gives an address its canonical form: hexadecimal groups, with the longest run of zeros left out.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const groups = (part: string | undefined): string[] => (part ? part.split(":") : []);
   const [front, back] = [groups(head), groups(tail)];
@@ -117,7 +121,7 @@ function bytesOfIPv6(address: string): Buffer {
   return Buffer.from([...front, ...zeros, ...back].map((group) => group.padStart(4, "0")).join(""), "hex");
 }
 
-/** The standard requires two digits for years until 2049 and four afterwards. */
+/** The standard requires two digits for years before 2050, and four digits from then on. */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
   return Number(digits.slice(0, 4)) < 2050

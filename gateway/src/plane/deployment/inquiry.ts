@@ -1,6 +1,7 @@
 /**
- * A starting gateway asks the running ones whether they use the same database: it writes a mark into its own, and they look for it in
- * theirs. That detects a restored copy, which is otherwise identical. Gateways of earlier versions do not answer.
+ * A starting gateway asks the running gateways whether they use the same database. It writes a mark into its own
+ * database, and they look for the mark in theirs. That detects a restored copy, which is otherwise identical. Gateways
+ * of earlier versions do not reply.
  */
 import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
@@ -8,13 +9,13 @@ import type { Log } from "../../base/log.ts";
 import { DEPLOYMENTS_SUBJECT, toAsker } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
-/** Without a reply by then no other gateway is running. */
+/** After this time without a reply, no other gateway is running. */
 const SILENT_MS = 1_500;
-/** A gateway that replied sends its result by then, or its database is unreachable. */
+/** The time in which a gateway that replied has to send its result. Otherwise its database is unreachable. */
 const LOOK_MS_MAX = 4_000;
-/** Repeats the question, because messages can get lost while servers of a cluster exchange their subscriptions. */
+/** The interval of repetitions. Messages can get lost while servers of a cluster exchange their subscriptions. */
 const ASK_EVERY_MS = 300;
-/** A standby that was just promoted, or a reader of it, may receive the mark a little later. */
+/** How often a gateway looks for the mark. It may arrive late at a standby that was just promoted, or at a replica. */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 300;
 
@@ -29,8 +30,8 @@ interface InquiryOptions {
 }
 
 /**
- * `same`: another gateway sees the mark. `other`: another gateway's database lacks it. `unknown`: the other gateways cannot tell. The last:
- * no other gateway answers.
+ * `same`: another gateway found the mark. `other`: another gateway's database lacks it. `unknown`: no other gateway
+ * could check. The last value: no other gateway replied.
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
 
@@ -68,7 +69,7 @@ interface AnsweringOptions extends InquiryOptions {
   log: Log;
 }
 
-/** Answers other gateways' questions. Returns the function that stops it. */
+/** Replies to other gateways' questions. Returns a function that stops it. */
 export function answerInquiries(options: AnsweringOptions): () => void {
   const { plane, gatewayId, log } = options;
   const looking = new Set<string>();
@@ -106,7 +107,7 @@ async function look({ hasMark, clock }: AnsweringOptions, mark: string): Promise
 
 const write = (message: object): Uint8Array => Buffer.from(JSON.stringify(message));
 
-/** Undefined for a message that cannot be parsed, such as a later version's. */
+/** Returns undefined for a message that cannot be parsed, for example of a later version. */
 export function read<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
   try {
     return schema.safeParse(JSON.parse(Buffer.from(payload).toString())).data;

@@ -1,4 +1,7 @@
-/** A gateway joins a plane only with the same database as the gateways on it. The tests use two databases, one a copy of the other. */
+/**
+ * Tests that a gateway joins a plane only with the database that the gateways on it use. There are two databases; one
+ * is a copy of the other.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -23,7 +26,7 @@ describe("joining a plane", () => {
   let plane: MemoryPlane;
   let leaves: (() => void)[];
   let clock: ManualClock;
-  /** Unanswered queries. */
+  /** The number of queries that are running. */
   let pending = 0;
   let gateways = 0;
 
@@ -52,7 +55,9 @@ describe("joining a plane", () => {
         pending--;
       }
     };
-  /** Lets time pass while it waits, except during queries, so that the database's speed does not matter. */
+  /**
+   * Advances the clock until the condition holds, but not during queries, so that the database's speed does not matter.
+   */
   const until = (what: string, check: () => boolean): Promise<unknown> =>
     eventually(what, () => {
       if (pending === 0) clock.advance(100);
@@ -75,7 +80,7 @@ describe("joining a plane", () => {
     return joined.value.deployment;
   };
 
-  test("admits gateways of one database, even concurrent ones, and refuses a copy of the database with instructions", async () => {
+  test("admits gateways of one database, even if they start at once, and refuses a copy of the database with instructions", async () => {
     const { id } = await records.original.read();
     assert.equal((await records.copy.read()).id, id, "a copy says the same of itself");
     assert.deepEqual(await Promise.all([1, 2, 3].map(() => join(records.original))), [id, id, id]);
@@ -88,7 +93,7 @@ describe("joining a plane", () => {
     assert.equal(await join(records.original), id, "and those that belong there still do");
   });
 
-  test("refuses a fork of the owner's database, and explains how to use another plane or take this one over", async () => {
+  test("refuses a fork of the owner's database, and explains how to use another plane or take over this one", async () => {
     const { id } = await join(records.original).then(() => records.original.read());
     const forked = await records.copy.fork();
     assert.deepEqual([forked.forkedFrom, forked.id === id, forked.forkedAt instanceof Date], [id, false, true]);
@@ -100,7 +105,7 @@ describe("joining a plane", () => {
     assert.equal(theirs.owner, forked.id);
   });
 
-  test("finds a mark that arrives late, for example from a standby", async () => {
+  test("finds a mark that arrives late in a gateway's database, for example a promoted standby", async () => {
     await join({ ...records.original, hasMark: late(records.original) });
     assert.ok(await join(records.original));
   });
@@ -110,7 +115,7 @@ describe("joining a plane", () => {
     assert.ok(await join(records.original));
   });
 
-  test("ignores gateways of a version that does not reply, and messages that cannot be read", async () => {
+  test("ignores gateways of a version that does not reply, and messages that cannot be parsed", async () => {
     plane.subscribe(DEPLOYMENTS_SUBJECT, () => {});
     const { id } = await records.original.read();
     const joining = join(records.original);
@@ -120,7 +125,7 @@ describe("joining a plane", () => {
     assert.equal(await joining, id);
   });
 
-  test("checks a plane that is unreachable at the start once it is back", async () => {
+  test("checks a plane that is unreachable at the start when it becomes reachable", async () => {
     await join(records.original);
     const health = plane.health as { -readonly [Key in keyof Dependency]: Dependency[Key] };
     health.isAway = true;
@@ -143,7 +148,7 @@ describe("joining a plane", () => {
   });
 });
 
-/** A database that finds the mark only at the third look. */
+/** A database in which the mark is found only at the third look. */
 function late({ hasMark }: DeploymentRecord): DeploymentRecord["hasMark"] {
   let looks = 0;
   return async (mark) => {

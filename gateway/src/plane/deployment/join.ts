@@ -1,7 +1,7 @@
 /**
- * Before a gateway uses a shared plane, it checks that the plane belongs to its deployment and that the gateways on it use the same
- * database. A restored copy that joined would take the live nodes' work and record it in the wrong ledger. While the plane is unreachable
- * the gateway starts without it and checks as soon as it is back.
+ * Before a gateway uses a shared plane, it checks that the plane belongs to its deployment and that the gateways on it
+ * use the same database. A restored copy that joined would use the live nodes and record their work in the wrong
+ * ledger. While the plane is unreachable, the gateway starts without it and checks as soon as the plane is back.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -11,7 +11,7 @@ import type { DeploymentRecord } from "./record.ts";
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** The plane belongs to another deployment. The message says what is wrong and what to do. */
+/** The plane belongs to another deployment. The message describes the problem and what to do. */
 export class WrongPlane extends Error {
   override name = "WrongPlane";
   readonly what: string;
@@ -29,11 +29,11 @@ interface JoinOptions {
   gatewayId: string;
   clock: Clock;
   log: Log;
-  /** Called when a plane that was unreachable at the start turns out to be another deployment's. */
+  /** Called if a plane that was unreachable at the start turns out to belong to another deployment. */
   refused: (error: WrongPlane) => void;
 }
 
-/** Throws `WrongPlane`. Resolves with the deployment's id and the function that leaves. */
+/** Throws `WrongPlane`. Returns the deployment's ID, and a function with which the gateway leaves the plane. */
 export async function joinPlane(options: JoinOptions): Promise<{ deployment: string; leave: () => void }> {
   const { plane, record, clock, log } = options;
   const { id: deployment } = await record.read();
@@ -45,7 +45,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
     stopLooking();
   };
 
-  /** Whether the plane could be checked. */
+  /** Checks the plane if it is reachable. Returns whether it could be checked. */
   const look = async (): Promise<boolean> => {
     if (plane.health.isAway) return false;
     try {

@@ -1,6 +1,6 @@
 /**
- * The deployment that a database belongs to, as recorded in it. A copy has the same record, but a mark written after copying exists in only
- * one of the two.
+ * The deployment to which a database belongs, as stored in it. A copy of the database has the same record, but a mark
+ * that is written after copying exists in only one of the two.
  */
 import type pg from "pg";
 import type { z } from "zod";
@@ -11,7 +11,7 @@ import { column, queryOne, queryRow, row } from "../../db/rows.ts";
 const Deployment = row({
   id: column.uuid,
   createdAt: column.moment,
-  /** The deployment that this one was copied from, and when. */
+  /** The deployment from which this one was copied, and the time. */
   forkedFrom: column.uuid.nullable(),
   forkedAt: column.moment.nullable(),
 });
@@ -20,17 +20,17 @@ export type Deployment = z.infer<typeof Deployment>;
 const Id = row({ id: column.uuid });
 const Count = row({ count: column.count });
 const COLUMNS = `id, created_at as "createdAt", forked_from as "forkedFrom", forked_at as "forkedAt"`;
-/** Other gateways look for a mark within seconds. */
+/** How long marks are kept. Other gateways look for a mark within seconds. */
 const MARKS_FOR = "1 hour";
 
 export interface DeploymentRecord {
   read(): Promise<Deployment>;
-  /** Writes a mark that no other database has. */
+  /** Writes a mark that exists in no other database. */
   mark(): Promise<Uuid>;
   hasMark(mark: string): Promise<boolean>;
-  /** How many gateways are connected to the database, and whether one of them has a request in flight. */
+  /** The number of gateways connected to the database, and of requests in flight. */
   inUse(): Promise<{ gateways: number; requests: number }>;
-  /** Makes the database another deployment from now on. */
+  /** Gives the database a new deployment ID. */
   fork(): Promise<Deployment>;
 }
 

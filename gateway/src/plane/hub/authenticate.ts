@@ -1,10 +1,10 @@
-/** Decides what a connection may do from its CONNECT line. */
+/** Decides from a connection's CONNECT line what the connection may do. */
 import { z } from "zod";
 import type { VerifyingKey } from "../credentials/nkeys.ts";
 import { type Claims, JWT_CHARS_MAX, type JwtRefusal, verifyJwt } from "../credentials/user-jwt.ts";
 import type { Revocations } from "./revocations.ts";
 
-/** The fields of CONNECT in use; clients send more. `pedantic` asks for checks that are always made. */
+/** The fields of CONNECT that are used. Clients send more. `pedantic` requests checks that the hub always makes. */
 const connectSchema = z.object({
   jwt: z.string().max(JWT_CHARS_MAX),
   sig: z.string().max(128),
@@ -18,7 +18,7 @@ type Verdict =
   | { ok: false; refusal: Refusal; nodeId: string | undefined };
 
 export interface Verifier {
-  /** The accounts that sign credentials, the previous one included. */
+  /** The accounts whose credentials are accepted, including the previous one. */
   accounts: VerifyingKey[];
   revocations: Revocations;
 }
@@ -31,7 +31,7 @@ export function authenticate(verifier: Verifier, options: string, nonce: string,
   const { claims } = verdict;
   const { nodeId } = claims;
   if (verifier.revocations.refuses(nodeId, claims.issuedAtS)) return { ok: false, refusal: "revoked", nodeId };
-  // Clients encode the signature in either base64 alphabet; Buffer reads both.
+  // Clients encode the signature in standard or URL-safe Base64. Buffer reads both.
   const proven = claims.user.verify(Buffer.from(nonce), Buffer.from(connect.sig, "base64"));
   if (!proven) return { ok: false, refusal: "wrong_key", nodeId };
   return { ok: true, claims, verbose: connect.verbose === true };

@@ -27,7 +27,7 @@ describe("connection limits", () => {
     assert.deepEqual(connections.all(), ["a1", "a3", "a4", "b1", "b2"]);
   });
 
-  test("close the oldest unauthenticated connection of the same address first, otherwise the oldest of all", () => {
+  test("close the oldest unauthenticated connection of the same address first, or else the oldest of any address", () => {
     const connections = limits();
     assert.equal(connections.toEvict("1.1.1.1"), undefined);
     connections.add("b1", "2.2.2.2");

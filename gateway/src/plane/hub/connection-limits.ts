@@ -1,6 +1,7 @@
 /**
- * Limits the hub's connections: in all, per network, and unauthenticated ones. At the last limit the oldest unauthenticated connection is
- * evicted, first from the new connection's own network, so that one network cannot evict the rest.
+ * Limits the hub's connections: in total, per network, and unauthenticated ones. When the last limit is reached, the
+ * oldest unauthenticated connection is closed. One from the new connection's own network is closed first, so that one
+ * network cannot evict others.
  */
 import { isIPv6 } from "node:net";
 import type { HubLimits } from "./limits.ts";
@@ -12,10 +13,10 @@ type Bounds = Pick<
 
 export class ConnectionLimits<T> {
   readonly #limits: Bounds;
-  /** All connections with their networks. */
+  /** The network of each connection. */
   readonly #all = new Map<T, string>();
   readonly #perNetwork = new Map<string, number>();
-  /** Oldest first. */
+  /** The unauthenticated connections, oldest first. */
   readonly #unauthenticated = new Set<T>();
   readonly #unauthenticatedPerNetwork = new Map<string, Set<T>>();
 
@@ -28,7 +29,7 @@ export class ConnectionLimits<T> {
     return (this.#perNetwork.get(networkOf(address)) ?? 0) < this.#limits.connectionsPerAddressMax;
   }
 
-  /** The unauthenticated connection that has to go before another one comes from this address, if one has to. */
+  /** Returns the unauthenticated connection to close before another one from this address is accepted, if any. */
   toEvict(address: string | undefined): T | undefined {
     const sameNetwork = this.#unauthenticatedPerNetwork.get(networkOf(address)) ?? new Set();
     const full = sameNetwork.size >= this.#limits.unauthenticatedPerAddressMax;
@@ -48,7 +49,7 @@ export class ConnectionLimits<T> {
     );
   }
 
-  /** The connection has authenticated or ended. */
+  /** Called when the connection has authenticated or ended. */
   noLongerWaits(connection: T): void {
     if (!this.#unauthenticated.delete(connection)) return;
     const network = this.#all.get(connection) ?? "";
@@ -72,7 +73,9 @@ export class ConnectionLimits<T> {
   }
 }
 
-/** The address itself; for IPv6 its first 64 bits, because one customer usually has all addresses that share them. */
+/**
+ * The address itself, or for IPv6 its first 64 bits, because one customer usually has all addresses that share them.
+ */
 export function networkOf(address = ""): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;

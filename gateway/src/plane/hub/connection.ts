@@ -1,7 +1,8 @@
 /**
- * One node's connection from greeting to end. It waits for CONNECT, then publishes and subscribes within its credential. It ends when the
- * peer leaves, the credential expires or is revoked, pings stay unanswered, the peer stops reading or breaks the protocol, or the hub
- * closes. After its end nothing more from the peer is handled, though the socket stays open briefly so that the peer can read the reason.
+ * One connection to the hub from greeting to end. It waits for CONNECT, then publishes and subscribes within its
+ * credential. It ends when the peer leaves, the credential expires or is revoked, pings stay unanswered, the peer stops
+ * reading or breaks the protocol, or the hub closes. Then nothing more from the peer is handled, but the socket stays
+ * open briefly so that the peer can read the reason.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
@@ -18,25 +19,25 @@ import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./permissio
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import type { Router } from "./router.ts";
 
-/** The rate limit that all connections of a node share, or the reason to refuse this one. */
+/** The rate limit that a node's connections share, or the reason to refuse this connection. */
 export type Admission =
   | RateLimit
   | "too many connections from one node"
   | "node connects too often"
   | "node reconnected too soon after it was disconnected";
 
-/** The hub's functions that a connection uses. */
+/** The functions of the hub that a connection uses. */
 export interface ConnectionHub {
   clock: Clock;
   log: Log;
-  /** Limits log lines that a peer could cause without end. */
+  /** A rate-limited log for events that peers can cause without limit. */
   peerLog: RateLimitedLog;
   limits: HubLimits;
   verifier: Verifier;
   router: Router;
-  /** Counts the connection for its node. */
+  /** Counts the connection toward its node's limits. */
   admit(connection: Connection, nodeId: string): Admission;
-  /** The connection has ended. */
+  /** Called when the connection has ended. */
   ended(connection: Connection): void;
   /** Called when the connection has ended and its socket is closed. */
   closed(connection: Connection): void;
@@ -48,9 +49,9 @@ interface Subscription {
   leave(): void;
 }
 
-/** A refusal costs as much as this many operations. */
+/** The cost of a refusal toward the rate limit, in operations. */
 const REFUSAL_OPERATIONS = 4;
-/** A chunk of many small operations is handled over several turns of the event loop, because many nodes may send such chunks at once. */
+/** The most operations of a chunk per turn of the event loop, because many nodes may send large chunks at once. */
 const OPERATIONS_PER_TURN = 256;
 
 const nothingToCancel = (): void => {};
@@ -68,12 +69,12 @@ export class Connection implements Operations {
   #claims: Claims | undefined;
   #verbose = false;
   #ended = false;
-  /** The latest subject that the credential allows: a node publishes mostly on one. */
+  /** The latest subject that the credential allowed, as a cache: a node publishes mostly on one subject. */
   #publishable = "";
-  /** The extra cost of handled operations, in operations. */
+  /** The additional cost of handled operations, in operations. */
   #surcharge = 0;
   #pingsOutstanding = 0;
-  /** Cancels the current timer: for CONNECT, then the credential's expiry, then the peer's close. */
+  /** Cancels the current timer: first for CONNECT, then for the credential's expiry, then for the peer's close. */
   #cancelDeadline: () => void;
   #cancelPings = nothingToCancel;
   #cancelRest = nothingToCancel;
@@ -98,27 +99,27 @@ export class Connection implements Operations {
     });
   }
 
-  /** Undefined until the connection has authenticated. */
+  /** The node's ID. Undefined until the connection has authenticated. */
   get nodeId(): string | undefined {
     return this.#claims?.nodeId;
   }
 
-  /** For log lines: the node, or the network of an unauthenticated peer. */
+  /** Identifies the peer in log lines: the node, or the network of an unauthenticated peer. */
   get #who(): string {
     return this.nodeId ?? this.#network;
   }
 
-  /** Ends the connection and sends the reason. */
+  /** Ends the connection and sends the peer the reason. */
   cut(reason: string): void {
     if (!this.#end(reason)) return;
     this.#outbox.finish();
     this.#socket.end(`-ERR '${reason}'\r\n`, "latin1");
-    // Closing at once would reset the connection while the peer still writes, and the reason would be lost. Data is read and dropped until
-    // the peer closes its side or the linger time is over.
+    // Reads and drops data until the peer closes its side or the linger time ends. Closing at once would reset the
+    // connection while the peer still writes, and the reason would be lost.
     this.#socket.resume();
   }
 
-  /** Ends the connection without a message, when the hub closes. */
+  /** Ends the connection without a message, because the hub closes. */
   close(): void {
     this.#end("the hub is closing");
     this.#outbox.finish();
@@ -176,7 +177,7 @@ export class Connection implements Operations {
       this.#refuse(refusal);
       return;
     }
-    // Like nats-server, keeps the first subscription with an ID.
+    // Like nats-server, keeps the first subscription of each ID.
     if (!known) this.#addSubscription(ask);
     this.#ok();
   }
@@ -236,7 +237,7 @@ export class Connection implements Operations {
     this.cut("Internal Error");
   }
 
-  /** Only the first call has an effect; returns whether this was it. */
+  /** Ends the connection. Returns false if it has ended already. */
   #end(reason: string): boolean {
     if (this.#ended) return false;
     this.#ended = true;
@@ -244,7 +245,7 @@ export class Connection implements Operations {
     this.#cancelPings();
     this.#cancelRest();
     this.#cancelDeadline();
-    // Closes the socket after the linger time, even if the peer neither reads nor closes.
+    // Closes the socket after the linger time, even if the peer neither reads nor closes its side.
     this.#cancelDeadline = this.#hub.clock.after(this.#hub.limits.lingerMs, () => this.#socket.destroy());
     for (const sid of [...this.#subscriptions.keys()]) this.#removeSubscription(sid);
     this.#hub.log.debug({ peer: this.#peer, nodeId: this.nodeId, reason }, "plane: connection closed");
@@ -283,7 +284,7 @@ export class Connection implements Operations {
   }
 
   #refuse(refusal: string): void {
-    // Logs no subject, because the node chose it: it could be a prompt.
+    // Leaves the subject out of the log, because the node chose it: it could contain a prompt.
     const [words = ""] = refusal.split('"', 1);
     const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: words.trimEnd() };
     this.#hub.peerLog.warn(this.#who, fields, "plane: operation refused");

@@ -1,6 +1,7 @@
 /**
- * The embedded plane of several worker processes: the hub, to which nodes connect, runs in the primary process, and workers publish and
- * subscribe over their channels. Both sides are in this file so that they agree. The end of a worker disconnects no node.
+ * The embedded plane for several worker processes. The hub, to which nodes connect, runs in the primary process.
+ * Workers publish and subscribe over a channel to it. Nodes stay connected when a worker ends. Both ends of the channel
+ * are in this file to keep them in step.
  */
 import { senderOf } from "@tollgate/protocol/subjects.ts";
 import { type Channel, FIRST_KIND } from "../../base/channel.ts";
@@ -16,10 +17,10 @@ import type { Hub } from "./hub.ts";
 import { HUB_LIMITS } from "./limits.ts";
 
 const KINDS = { publish: 0, subscribe: 1, unsubscribe: 2, message: 3, gone: 4, mint: 5, revoke: 6, cut: 7 };
-/** Numbers after those of the limits. */
+/** The channel's message kinds start after those of the limits. */
 const kind = (name: keyof typeof KINDS): number => FIRST_KIND + 16 + KINDS[name];
 
-/** In the primary process. Returns the function that connects a new worker to the plane. */
+/** For the primary process. Returns a function that connects a new worker to the plane. */
 export function openToWorkers(hub: Hub): (channel: Channel) => void {
   const channels = new Set<Channel>();
   hub.onNodeGone((nodeId) => {
@@ -48,7 +49,7 @@ export function openToWorkers(hub: Hub): (channel: Channel) => void {
   };
 }
 
-/** In a worker. A worker cannot run without the primary, so it ends when the channel closes. */
+/** For a worker. The worker ends when the channel closes, because it cannot run without the primary process. */
 export function planeOfPrimary(channel: Channel, { clock, log }: { clock: Clock; log: Log }): Plane {
   const peerLog = rateLimitedLog(log, clock);
   const subscribers = new Map<number, (subject: string, payload: Uint8Array) => void>();
@@ -61,7 +62,7 @@ export function planeOfPrimary(channel: Channel, { clock, log }: { clock: Clock;
     try {
       subscribers.get(number)?.(subject, bytes);
     } catch (error) {
-      // The node's stream has a gap, so its jobs fail in the usual way.
+      // A subscriber threw, so the node's stream has a gap: its jobs fail as if it had disconnected.
       const nodeId = senderOf(subject);
       peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
       if (nodeId !== undefined) tellGone(nodeId);

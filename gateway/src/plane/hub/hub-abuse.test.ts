@@ -1,4 +1,4 @@
-/** Peers that break the rules are disconnected, and other peers are not affected. */
+/** Tests that the hub disconnects peers that break the rules, without effect on other peers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
@@ -32,7 +32,7 @@ describe("before CONNECT", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("disconnects a silent client at the deadline, and resets a client that stays connected then", async (t) => {
+  test("disconnects a silent client at the deadline, and resets a client that stays connected afterwards", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
@@ -44,7 +44,7 @@ describe("before CONNECT", () => {
     await peer.hears("-ERR 'Authentication Timeout'\r\n");
     await once(peer.socket, "end");
     time.advance(1_000);
-    // The hub has closed its side, so further writes of the peer are answered by a reset.
+    // The hub has closed its side, so it answers further writes of the peer with a reset.
     const nudge = (): void => {
       if (!peer.socket.destroyed) peer.socket.write("x", () => setImmediate(nudge));
     };
@@ -64,7 +64,8 @@ describe("before CONNECT", () => {
     await client.flush();
     await strangers[0]?.hears("-ERR 'Authentication Timeout'");
     assert.doesNotMatch(strangers[1]?.heard ?? "", /-ERR/);
-    // The client no longer counts as unauthenticated, so the next one only fills the limit.
+    // The client has authenticated and does not count any more, so the next unauthenticated connection only reaches the
+    // limit.
     const next = rawPeer(t, hub);
     await next.hears("INFO");
     await client.flush();
@@ -112,8 +113,8 @@ describe("before CONNECT", () => {
   });
 });
 
-describe("a client after CONNECT", () => {
-  test("disconnects a client that breaks the protocol, and sends the reason even during a flood", async (t) => {
+describe("a client that has authenticated", () => {
+  test("is disconnected when it breaks the protocol, and gets the reason even during a flood", async (t) => {
     const hub = await openTestHub(t, { clock });
     const heard: string[] = [];
     hub.subscribe(">", (subject) => heard.push(subject));
@@ -137,7 +138,7 @@ describe("a client after CONNECT", () => {
     assert.deepEqual(heard, []);
   });
 
-  test("refuses the fifth connection of a node and keeps the other four", async (t) => {
+  test("is refused as the fifth connection of a node, and the other four stay", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const clients = [];
@@ -147,13 +148,13 @@ describe("a client after CONNECT", () => {
     await fifth.hears("-ERR 'maximum connections exceeded'");
     await fifth.closed;
     await Promise.all(clients.map((client) => client.flush()));
-    // A connection that ends makes room.
+    // Ending a connection allows another one.
     await clients.pop()?.close();
     await connectClient(t, await hub.mint("n2")).then((client) => client.flush());
     await connectClient(t, credentials);
   });
 
-  test("refuses more than 16 subscriptions, counts each ID once, and frees it on unsubscribe", async (t) => {
+  test("is refused more than 16 subscriptions; each ID counts once and is freed by unsubscribing", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { operationsPerSecondMax: 1e9 } });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -168,7 +169,7 @@ describe("a client after CONNECT", () => {
     assert.equal(peer.heard.split("MSG tg.n.n1").length - 1, 16);
   });
 
-  test("disconnects a client that does not read when its buffer is full, without effect on others", async (t) => {
+  test("is disconnected when it does not read and its buffer is full, without effect on others", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub);
@@ -199,8 +200,8 @@ describe("a client after CONNECT", () => {
     await peer.closed;
   });
 
-  test("limits the replies and refusals that wait for a client that does not read", async (t) => {
-    // No rate limit: this test is about memory.
+  test("causes a limited number of waiting replies and refusals if it does not read", async (t) => {
+    // The rates are practically unlimited, because this test is about memory.
     const limits = { outboundBytesMax: 64 * 1024, operationsPerSecondMax: 1e9, inboundBytesPerSecondMax: 1e12 };
     const hub = await openTestHub(t, { clock, limits });
     for (const ask of ["PING\r\n", "PUB tg.s.foreign 0\r\n\r\n"]) {
@@ -220,7 +221,7 @@ describe("a client after CONNECT", () => {
     }
   });
 
-  test("detects a half-open connection by pings", async (t) => {
+  test("is disconnected by unanswered pings when its connection is half-open", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const client = await connectClient(t, await hub.mint("n2"));
@@ -236,7 +237,7 @@ describe("a client after CONNECT", () => {
     time.advance(20_000);
     assert.equal(await gone, "n1");
     await peer.hears("-ERR 'Stale Connection'\r\n");
-    // The client answered every ping, so it outlives the other one.
+    // The client answers every ping, so it stays connected longer than the silent peer.
     for (let round = 0; round < 5; round++) {
       await client.flush();
       time.advance(20_000);
@@ -244,7 +245,7 @@ describe("a client after CONNECT", () => {
     await client.flush();
   });
 
-  test("resets a client that closed its side without reading, after a moment", async (t) => {
+  test("is reset a moment after it closes its side without reading", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
@@ -262,7 +263,7 @@ describe("a client after CONNECT", () => {
     assert.ok(peer.heardBytes < 100 * 256 * 1024, "the rest was dropped");
   });
 
-  test("reads a flood at a limited rate, and other connections meanwhile", async (t) => {
+  test("is read at a limited rate when it floods the hub, and other connections are read meanwhile", async (t) => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
@@ -292,7 +293,7 @@ describe("a client after CONNECT", () => {
     assert.equal(counts.get("tg.s.n1"), total);
   });
 
-  test("reads four connections of a node at the rate of one", async (t) => {
+  test("is read at the same total rate with four connections of its node as with one", async (t) => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 100, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
@@ -306,7 +307,7 @@ describe("a client after CONNECT", () => {
     });
     const piece = Buffer.alloc(4096, "x").toString();
     for (const peer of peers) peer.say(`PUB tg.s.n1 4096\r\n${piece}\r\n`.repeat(2_000));
-    // Each step of time adds an allowance of a hundred. A chunk being read is read to its end.
+    // Every 100 ms allow a hundred more operations. A chunk that is being read is read to its end.
     const inOneChunk = 16;
     for (let round = 1; round <= 20; round++) {
       time.advance(100);
@@ -317,7 +318,7 @@ describe("a client after CONNECT", () => {
     assert.ok(heard > 100, "and it goes on");
   });
 
-  test("rejects a disconnected node for a pause that grows until the node behaves", async (t) => {
+  test("is refused after a disconnect by the hub, each time for longer until it behaves", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, limits: { pingEveryMs: 1e9 }, credentialTtlMs: 24 * 3_600_000 });
     const credentials = await hub.mint("n1");
@@ -341,11 +342,11 @@ describe("a client after CONNECT", () => {
     await hub.cut("n1");
     time.advance(1_000);
     assert.equal(await comes(), true, "forgiven");
-    // The flood did not delay other nodes.
+    // Other nodes are accepted without a pause.
     await connectClient(t, await hub.mint("n2"));
   });
 
-  test("refuses a node that connects and disconnects repeatedly", async (t) => {
+  test("is refused if its node connects and disconnects repeatedly", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const credentials = await hub.mint("n1");
@@ -367,7 +368,7 @@ describe("a client after CONNECT", () => {
     assert.equal(await comes(), true);
   });
 
-  test("frees the slot of a connection cut during a flood as soon as the client closes it", async (t) => {
+  test("frees its slot as soon as it closes its side, even if it was disconnected during a flood", async (t) => {
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, connectionsMax: 1 };
     const hub = await openTestHub(t, { clock: manualClock(), limits });
     const peer = rawPeer(t, hub);
@@ -385,7 +386,7 @@ describe("a client after CONNECT", () => {
     }
   });
 
-  test("disconnects the node when a subscriber throws, and keeps running", async (t) => {
+  test("is disconnected when a subscriber in the gateway throws, and the hub keeps running", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     const bystander = await connectClient(t, await hub.mint("n2"));

@@ -1,4 +1,6 @@
-/** Authentication and disconnection at exact times, beyond what every plane does (../plane.test.ts). */
+/**
+ * Tests authentication and disconnection at exact times. The tests that apply to every plane are in ../plane.test.ts.
+ */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nodeState } from "@tollgate/protocol/subjects.ts";
@@ -12,8 +14,8 @@ const clock = manualClock();
 const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");
 
-describe("credentials at login", () => {
-  test("show the address, the node and an expiry of one hour", async (t) => {
+describe("node credentials", () => {
+  test("contain the address, the node and an expiry in one hour", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const credentials = await hub.mint("n1");
@@ -23,7 +25,7 @@ describe("credentials at login", () => {
     assert.equal((await elsewhere.mint("n1")).url, "nats://plane.example:4222");
   });
 
-  test("of the previous account are accepted until they expire, like those of the new account", async (t) => {
+  test("signed by the previous account are accepted until they expire, like those of the new account", async (t) => {
     const before = await openTestHub(t, { clock });
     const [old, stranger] = [await before.mint("n1"), await (await openTestHub(t, { clock })).mint("n1")];
     const hub = await openTestHub(t, { clock, oldAccountSeed: before.accountSeed });
@@ -36,7 +38,7 @@ describe("credentials at login", () => {
     await assert.rejects(connectClient(t, { ...old, url: after.url }), REFUSED);
   });
 
-  test("are refused if they signed the nonce of another connection", async (t) => {
+  test("are refused with a signature of another connection's nonce", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const [first, second] = [rawPeer(t, hub), rawPeer(t, hub)];
@@ -65,7 +67,7 @@ describe("credentials at login", () => {
     }
   });
 
-  test("are refused once expired, and end their connection at expiry", async (t) => {
+  test("are refused once expired, and end their connection at the expiry", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, credentialTtlMs: 60_000 });
     const credentials = await hub.mint("n1");
@@ -80,7 +82,7 @@ describe("credentials at login", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("require an account's seed and a valid lifetime at the start", async (t) => {
+  test("require a valid seed of the account and a valid lifetime at the start", async (t) => {
     const user = createKey("user", systemRandom());
     await assert.rejects(openTestHub(t, { clock, accountSeed: user.seed }), InvalidKeyError);
     await assert.rejects(openTestHub(t, { clock, accountSeed: "nonsense" }), InvalidKeyError);
@@ -90,7 +92,7 @@ describe("credentials at login", () => {
 });
 
 describe("permissions", () => {
-  test("refuse malformed subjects that would match a permitted wildcard", async (t) => {
+  test("refuse malformed subjects, even if they match a permitted wildcard", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -125,7 +127,7 @@ describe("revocation", () => {
 
     await assert.rejects(connectClient(t, first), REFUSED);
     await assert.rejects(connectClient(t, second), REFUSED);
-    const renewed = await hub.mint("n1"); // Within the same second: the clock has not moved.
+    const renewed = await hub.mint("n1"); // The clock has not moved, so this is within the second of the revocation.
     const client = await connectClient(t, renewed);
     await Promise.all([client.flush(), bystander.flush()]);
     await hub.revoke("n1");
@@ -134,7 +136,7 @@ describe("revocation", () => {
     await bystander.flush();
   });
 
-  test("discards what the node sent afterwards, even within a chunk", async (t) => {
+  test("discards messages that the node sends after it, even within the same chunk", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));

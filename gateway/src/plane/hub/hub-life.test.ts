@@ -1,4 +1,4 @@
-/** Starting and stopping the hub, without leaks. */
+/** Tests that the hub starts and stops without leaks. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ const clock = manualClock();
 const x = Buffer.from("x");
 
 describe("connection lifecycle", () => {
-  test("reports a node as disconnected when its last connection ends, and lets it return", async (t) => {
+  test("reports a node as disconnected when its last connection ends, and lets it connect again", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const gone: string[] = [];
@@ -39,7 +39,7 @@ describe("connection lifecycle", () => {
     assert.deepEqual(gone, ["n1", "n1"]);
   });
 
-  test("reports no disconnected node for a client that never authenticated", async (t) => {
+  test("reports no disconnected node when a client ends that never authenticated", async (t) => {
     const hub = await openTestHub(t, { clock });
     const gone: string[] = [];
     hub.onNodeGone((nodeId) => gone.push(nodeId));
@@ -53,7 +53,7 @@ describe("connection lifecycle", () => {
     assert.deepEqual(gone, ["n1"]);
   });
 
-  test("calls listeners only after the call that noticed the disconnect has returned", async (t) => {
+  test("calls disconnect listeners only after the call that noticed the disconnect has returned", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { outboundBytesMax: 1024 } });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -67,7 +67,7 @@ describe("connection lifecycle", () => {
     assert.equal(await order, false);
   });
 
-  test("lets a client reconnect by itself after a restart with the same account and port", async (t) => {
+  test("lets a client reconnect by itself after a restart of the hub with the same account and port", async (t) => {
     const before = await openTestHub(t, { clock });
     const client = await connectClient(t, await before.mint("n1"), {
       reconnect: true,
@@ -95,7 +95,7 @@ describe("connection lifecycle", () => {
 });
 
 describe("hub lifecycle", () => {
-  test("reports a port that is in use with one line", async (t) => {
+  test("throws an error of one line if its port is in use", async (t) => {
     const hub = await openTestHub(t, { clock });
     await assert.rejects(openTestHub(t, { clock, port: hub.port }), {
       message: `Port ${hub.port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`,

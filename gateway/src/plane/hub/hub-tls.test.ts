@@ -44,7 +44,7 @@ describe("TLS", () => {
     await connectClient(t, await hub.mint("n1"), { tls: { ca: tls.cert } });
   });
 
-  test("disconnects a client that never starts TLS at the deadline", async (t) => {
+  test("disconnects a client that has not started TLS when the deadline passes", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, tls });
     const peer = rawPeer(t, hub);
@@ -63,7 +63,7 @@ describe("TLS", () => {
     await before.flush();
   });
 
-  test("prevents the start when the certificate cannot be read", async (t) => {
+  test("fails to start when the certificate cannot be read", async (t) => {
     await assert.rejects(openTestHub(t, { clock, tls: { cert: "x", key: "y" } }), /TLS certificate/);
   });
 });

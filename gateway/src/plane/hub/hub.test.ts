@@ -1,4 +1,7 @@
-/** The parts of the NATS protocol that the hub supports, beyond what every plane does (../plane.test.ts). */
+/**
+ * Tests the parts of the NATS protocol that the hub supports. The tests that apply to every plane are in
+ * ../plane.test.ts.
+ */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
@@ -9,7 +12,7 @@ import { connectClient, openTestHub, rawPeer, wideCredentials } from "./testing.
 const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
 
-describe("protocol", () => {
+describe("the hub's NATS protocol", () => {
   test("ignores headers and reply subjects", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
@@ -24,7 +27,7 @@ describe("protocol", () => {
     assert.deepEqual(heard, ["with header", "with reply", "with both"]);
   });
 
-  test("supports wildcards, unsubscribing and unsubscribing after a count when the credential allows them", async (t) => {
+  test("supports wildcards, unsubscribing and unsubscribing after a number of messages, if the credential allows them", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, wideCredentials(hub, clock), { pedantic: true, verbose: true });
     const heard: string[] = [];
@@ -47,7 +50,7 @@ describe("protocol", () => {
     );
   });
 
-  test("delivers a limited subscription's remaining messages and no more", async (t) => {
+  test("delivers exactly the remaining messages of a limited subscription", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -62,7 +65,7 @@ describe("protocol", () => {
     assert.deepEqual(sids, ["a1", "b1", "a2", "b2", "b3"]);
   });
 
-  test("confirms each operation to a verbose client, and none to a quiet one", async (t) => {
+  test("confirms each operation to a verbose client, and none to other clients", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"), { verbose: true });
@@ -73,7 +76,7 @@ describe("protocol", () => {
     assert.deepEqual(said, ["+OK", "PONG", "+OK", "+OK", "+OK", refused, "PONG", ""]);
   });
 
-  test("refuses queue groups instead of delivering to every member", async (t) => {
+  test("refuses queue groups, because it would deliver each message to every member", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     client.subscribe(toNode("n1"), { queue: "workers", callback: () => {} });

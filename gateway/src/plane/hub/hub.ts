@@ -26,22 +26,25 @@ import { NodeRateLimits } from "./node-rate-limits.ts";
 import { memoryRevocations } from "./revocations.ts";
 import { createRouter } from "./router.ts";
 
-/** Clients choose features by the server's version. */
+/** The reported NATS version, by which clients choose features. */
 const NATS_VERSION = "2.10.0";
 
 export interface HubOptions {
   host: string;
-  /** 0 for any free port. */
+  /** The port. 0: any free port. */
   port: number;
-  /** Signs credentials. The caller stores it so that credentials survive a restart. Absent: a new one. */
+  /**
+   * The seed of the key that signs credentials. The caller stores it so that credentials survive a restart. Absent: a
+   * new one.
+   */
   accountSeed?: string;
-  /** The previous seed, whose credentials stay valid until they expire. */
+  /** The previous seed. Its credentials stay valid until they expire. */
   oldAccountSeed?: string;
   clock: Clock;
   random: Random;
   log: Log;
   credentialTtlMs?: number;
-  /** The address for agents, if not host and port. */
+  /** The address that agents connect to. Absent: host and port. */
   publicUrl?: string;
   /** The certificate in PEM. With one, every connection must upgrade to TLS. */
   tls?: Certificate;
@@ -51,13 +54,13 @@ export interface HubOptions {
 export interface Hub extends Plane {
   port: number;
   url: string;
-  /** A secret. */
+  /** The seed in use. It is a secret. */
   accountSeed: string;
-  /** Takes effect for new connections. */
+  /** Replaces the certificate for new connections. */
   renewCertificate(tls: Certificate): void;
 }
 
-/** Throws an error that names host and port if it cannot listen there. */
+/** Throws an error with host and port if the hub cannot listen there. */
 export async function openHub(options: HubOptions): Promise<Hub> {
   const hub = new EmbeddedHub(options);
   await hub.listen();
@@ -146,10 +149,10 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#goneListeners.push(gone);
   }
 
-  /** Never called: the hub lives and ends with the gateway. */
+  /** Never calls the listener, because the hub ends only with the gateway. */
   onAway(): void {}
   onBack(): void {}
-  /** The hub is part of this process, so the answer is immediate. */
+  /** The hub is part of this process, so it can answer immediately. */
   whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
     told(true);
   }
@@ -195,7 +198,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
 
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve, reject) => {
-      // Resolves once the last socket is closed.
+      // Closes the server. Resolves once the last socket is closed.
       this.#server.close((error) => (error === undefined ? resolve() : reject(error)));
       for (const connection of this.#connections.all()) connection.close();
     });
@@ -220,7 +223,8 @@ class EmbeddedHub implements Hub, ConnectionHub {
     peers.delete(connection);
     if (peers.size > 0) return;
     this.#nodes.delete(nodeId);
-    // A connection can end during a call to publish, whose caller must not be called back before it returns.
+    // Deferred, because a connection can end during a call to `publish`, whose caller must not be called back before it
+    // returns.
     queueMicrotask(() => {
       if (this.#closing !== undefined) return;
       for (const gone of this.#goneListeners) gone(nodeId, "node");
@@ -248,7 +252,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#connections.add(connection, remoteAddress);
   }
 
-  /** NATS greets in clear text and then the client starts TLS on the same socket. */
+  /** Upgrades to TLS: NATS sends its greeting in clear text, and then the client starts TLS on the same socket. */
   #secured(raw: Socket): Socket {
     if (this.#secureContext === undefined) return raw;
     raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: TLS socket failed"));

@@ -1,4 +1,4 @@
-/** The hub's limits. Nodes are not trusted, so everything they can make the hub store or do is bounded here. */
+/** The hub's limits. Nodes are not trusted, so this file limits everything that they can make the hub store or do. */
 import { NODE_SUBSCRIPTIONS_MAX, PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 
 const KIB = 1024;
@@ -6,17 +6,17 @@ const MIB = 1024 * KIB;
 
 export interface HubLimits {
   connectionsMax: number;
-  /** Wide, because nodes behind one router or proxy share an address. */
+  /** A generous limit, because nodes behind one router or proxy share an address. */
   connectionsPerAddressMax: number;
-  /** Above this the connection that has waited longest to authenticate is closed, first from the same address. */
+  /** With more, the connection that has waited longest to authenticate is closed, first one from the same address. */
   unauthenticatedMax: number;
   unauthenticatedPerAddressMax: number;
   connectionsPerNodeMax: number;
-  /** Per connection, like the limits below. */
+  /** This limit and those below apply to each connection. */
   subscriptionsMax: number;
   /**
-   * Unsent bytes for a slow reader before it is disconnected. Must hold the largest job (12 MiB in 48 pieces, published at once) and a
-   * second one.
+   * The most unsent bytes for a slow reader before it is disconnected. Must hold the largest job (12 MiB in 48 pieces,
+   * published at once) and a second one.
    */
   outboundBytesMax: number;
   controlLineBytesMax: number;
@@ -25,17 +25,20 @@ export interface HubLimits {
   connectDeadlineMs: number;
   pingEveryMs: number;
   pingsOutstandingMax: number;
-  /** How long a disconnected peer may take to read the reason. */
+  /** How long a disconnected peer has to read the reason. */
   lingerMs: number;
-  /** The rate of connections per node, and its burst. */
+  /** The number of new connections per node and second. `connectsBurstMs`: the burst above it. */
   connectsPerSecondMax: number;
   connectsBurstMs: number;
-  /** A node that sends more than this, over all its connections, is read more slowly; the rest waits on its own machine. */
+  /**
+   * A node that sends more, over all its connections, is read more slowly. TCP then holds the rest back on the node's
+   * machine.
+   */
   operationsPerSecondMax: number;
-  /** A ping costs this many operations: idle clients ping rarely. */
+  /** The cost of a ping in operations. High, because idle clients ping rarely. */
   pingOperations: number;
   inboundBytesPerSecondMax: number;
-  /** The burst above those rates, as time. */
+  /** The burst above those rates, in milliseconds of allowance. */
   burstMs: number;
 }
 

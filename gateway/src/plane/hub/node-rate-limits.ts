@@ -1,4 +1,4 @@
-/** Rate limits per node: its connections, and what it sends over all of them. */
+/** Rate limits per node: for new connections, and for data over all of the node's connections. */
 import type { Clock } from "../../base/clock.ts";
 import type { HubLimits } from "./limits.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
@@ -23,7 +23,7 @@ export class NodeRateLimits {
     this.#isConnected = isConnected;
   }
 
-  /** Counts a connection; false if the node connects too often. */
+  /** Counts a connection. Returns false if the node connects too often. */
   mayConnect(nodeId: string): boolean {
     const nowMs = this.#clock.monotonic();
     this.#forget(nowMs);
@@ -47,7 +47,7 @@ export class NodeRateLimits {
     return limits;
   }
 
-  /** A node that is not connected and has its full allowance needs no record, because a new one is the same. */
+  /** Drops the limits of disconnected nodes with a full allowance, because new limits would be equal. */
   #forget(nowMs: number): void {
     if (nowMs < this.#forgetAt) return;
     this.#forgetAt = nowMs + FORGET_EVERY_MS;

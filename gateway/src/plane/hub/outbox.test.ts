@@ -10,7 +10,7 @@ import { Outbox } from "./outbox.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Two ends of a TCP connection. The far end does not read until the test lets it. */
+/** Two ends of a TCP connection. The far end reads nothing until the test calls for it. */
 async function pair(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -26,7 +26,7 @@ async function pair(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   return { near, far };
 }
 
-/** Fills the kernel's buffers, so that nothing more can be sent. */
+/** Fills the kernel's buffers, so that the socket cannot send more. */
 async function clog(near: Socket): Promise<void> {
   const block = Buffer.alloc(1024 * 1024);
   do {
@@ -35,7 +35,7 @@ async function clog(near: Socket): Promise<void> {
   } while (near.writableLength < block.length);
 }
 
-test("counts small unread replies at about their real memory cost", async (t) => {
+test("the outbox counts small unread replies at about their real memory cost", async (t) => {
   const { near } = await pair(t);
   await clog(near);
   const outbox = new Outbox(near, 32 * 1024 * 1024);
@@ -52,7 +52,7 @@ test("counts small unread replies at about their real memory cost", async (t) =>
   assert.ok(taken < 1.5 * counted, `${lines} lines were counted as ${counted} bytes and took ${taken}`);
 });
 
-test("delivers lines and messages complete and in order, even to a reader that pauses", async (t) => {
+test("the outbox delivers lines and messages complete and in order, even to a reader that pauses", async (t) => {
   const { near, far } = await pair(t);
   const outbox = new Outbox(near, 64 * 1024 * 1024);
   const payload = Buffer.alloc(300_000, "p");

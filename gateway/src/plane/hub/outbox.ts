@@ -1,14 +1,14 @@
 /**
- * The unsent data of one connection. Everything written within a tick is sent in one system call. The socket gets new data only when it has
- * sent the previous data; the rest waits here, where a small line costs little more than its bytes. (Inside a socket each write costs some
- * hundred bytes, and answers of six bytes that were never read once took gigabytes.) When too much waits, the caller is notified and
- * disconnects the reader.
+ * The unsent data of one connection. Everything written within a tick is sent in one system call. The socket gets new
+ * data only when it has sent the previous data. Until then data waits here, where a small line costs little more than
+ * its bytes. (Inside a socket each write costs some hundred bytes: unread replies of six bytes once took gigabytes.)
+ * When too much waits, the caller disconnects the reader.
  */
 import type { Socket } from "node:net";
 
-/** The memory of a waiting entry besides its bytes. */
+/** The memory cost of a waiting entry besides its own bytes. */
 const ENTRY_COST_BYTES = 64;
-/** The most bytes that the socket gets at a time. */
+/** The most bytes that are passed to the socket at a time. */
 const HANDED_BYTES_MAX = 1024 * 1024;
 
 export class Outbox {
@@ -16,9 +16,9 @@ export class Outbox {
   readonly #costMax: number;
   #waiting: (string | Uint8Array)[] = [];
   #waitingCost = 0;
-  /** The end of the tick is scheduled. */
+  /** Whether sending at the end of this tick is scheduled. */
   #batching = false;
-  /** The socket has not sent its data yet. */
+  /** Whether the socket is still sending data. */
   #handed = false;
 
   constructor(socket: Socket, bytesMax: number) {
@@ -26,19 +26,22 @@ export class Outbox {
     this.#costMax = bytesMax;
   }
 
-  /** The waiting bytes, and the memory to store them. */
+  /** The memory cost of all waiting entries, in bytes. */
   get cost(): number {
     return this.#waitingCost + this.#socket.writableLength;
   }
 
-  /** Returns false when more is waiting than allowed. */
+  /** Adds a line. Returns false when more data is waiting than allowed. */
   line(text: string): boolean {
     this.#add(`${text}\r\n`);
     this.#batch();
     return this.cost <= this.#costMax;
   }
 
-  /** Like `line`. The payload and `rest` are not copied, so the publisher must not change them afterwards. */
+  /**
+   * Adds a message. Returns like `line`. The payload and `rest` are not copied, so the caller must not change them
+   * afterwards.
+   */
   message(head: string, payload: Uint8Array, rest?: Uint8Array): boolean {
     this.#add(`${head}\r\n`);
     this.#add(payload);
@@ -48,7 +51,7 @@ export class Outbox {
     return this.cost <= this.#costMax;
   }
 
-  /** Sends everything that waits, before the connection ends. */
+  /** Sends all waiting data, because the connection is about to end. */
   finish(): void {
     this.#hand(Number.POSITIVE_INFINITY);
   }
@@ -86,7 +89,7 @@ export class Outbox {
     else this.#socket.write(piece, done);
   }
 
-  /** The oldest waiting entries, with the lines between two payloads joined. */
+  /** Removes the oldest waiting entries. Consecutive lines are joined into one piece. */
   #take(bytesMax: number): (string | Uint8Array)[] {
     const pieces: (string | Uint8Array)[] = [];
     let lines: string[] = [];

@@ -35,7 +35,7 @@ const name = fc.stringMatching(/^[a-z.*>0-9]{1,12}$/);
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString("latin1"));
 const number = fc.nat({ max: 9999 });
 
-/** Wire text, and the operation that it stands for. */
+/** Generates protocol text and the operation that the parser should return for it. */
 const operation: fc.Arbitrary<[string, Seen]> = fc.oneof(
   fc.tuple(name, body).map(([s, p]): [string, Seen] => [`PUB ${s} ${p.length}\r\n${p}\r\n`, ["publish", s, p]]),
   fc
@@ -60,8 +60,8 @@ const operation: fc.Arbitrary<[string, Seen]> = fc.oneof(
   fc.constantFrom<[string, Seen]>(["PING\r\n", ["ping"]], ["ping\n", ["ping"]], ["PONG\r\n", ["pong"]]),
 );
 
-describe("parser", () => {
-  test("returns the same operations for any chunking of the input", () => {
+describe("the parser of the NATS protocol", () => {
+  test("returns the same operations however the input is split into chunks", () => {
     const conversation = fc.tuple(fc.array(operation, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 200 })));
     fc.assert(
       fc.property(conversation, ([operations, sizes]) => {
@@ -85,7 +85,7 @@ describe("parser", () => {
     assert.deepEqual(seen, [["connect", "{}"], ["publish", "a", "he\r\no"], ["ping"]]);
   });
 
-  test("either parses its input or reports a violation", () => {
+  test("either parses any input or reports a protocol violation", () => {
     const chunk = fc.oneof(
       fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
       fc
@@ -106,7 +106,7 @@ describe("parser", () => {
     );
   });
 
-  test("does not copy a payload that lies within one chunk", () => {
+  test("does not copy a payload that is within one chunk", () => {
     const wire = Buffer.from(`${CONNECT}PUB a 5\r\nhello\r\n`);
     let same = false;
     const parser = new Parser(HUB_LIMITS, {
@@ -123,7 +123,7 @@ describe("parser", () => {
     assert.ok(same);
   });
 
-  test("accepts nothing before CONNECT, and CONNECT only once", () => {
+  test("accepts CONNECT first and only once", () => {
     for (const text of ["PING\r\n", "PUB a 1\r\nx\r\n", "SUB a 1\r\n", "\r\n", "GET / HTTP/1.1\r\n", "{}\n"]) {
       assert.equal(violationOf(text), "connect_first", text);
     }
@@ -160,7 +160,7 @@ describe("parser", () => {
     for (const [text, code] of table) assert.equal(violationOf(CONNECT, text), code, text.slice(0, 40));
   });
 
-  test("refuses a long line however slowly it arrives, but allows a longer CONNECT", () => {
+  test("refuses a long line however slowly it arrives, but allows a longer CONNECT line", () => {
     const drip = Array.from({ length: 5000 }, () => "x");
     assert.equal(violationOf(CONNECT, ...drip), "line_too_long");
     assert.equal(violationOf(`CONNECT {"jwt":"${"x".repeat(10_000)}"}\r\n`, "PING\r\n"), "none");
@@ -176,7 +176,7 @@ describe("parser", () => {
     assert.throws(() => parser.push(Buffer.from("PUB a 11\r\n")), ProtocolViolation);
   });
 
-  test("ignores the rest of the chunk once it is stopped", () => {
+  test("ignores the rest of the chunk after it is stopped", () => {
     let pings = 0;
     const parser: Parser = new Parser(HUB_LIMITS, {
       connect: () => {},

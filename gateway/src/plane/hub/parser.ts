@@ -1,7 +1,8 @@
 /**
- * Parses a NATS client's stream, in chunks of any size. Control lines end in a line feed; PUB and HPUB announce a payload that follows. A
- * payload within one chunk is passed on without a copy, one over several chunks is copied once. The first line must be CONNECT, and only it
- * may be long: nothing else is stored before authentication.
+ * Parses a NATS client's stream, in chunks of any size. Control lines end in a line feed. PUB and HPUB announce a
+ * payload that follows. A payload within one chunk is passed on without a copy; one over several chunks is copied once.
+ * The first line must be CONNECT. Only that line may be long, so an unauthenticated client cannot make the hub store
+ * anything else.
  */
 import type { HubLimits } from "./limits.ts";
 import type { SubscribeAsk } from "./permissions.ts";
@@ -9,16 +10,16 @@ import type { SubscribeAsk } from "./permissions.ts";
 export interface Operations {
   /** The JSON text after CONNECT, unparsed. */
   connect(options: string): void;
-  /** Headers and reply subjects are skipped, because the plane uses neither. */
+  /** Headers and reply subjects are left out, because the plane uses neither. */
   publish(subject: string, payload: Uint8Array): void;
   subscribe(ask: SubscribeAsk): void;
-  /** `max`: unsubscribe after that many messages in all. */
+  /** `max`: unsubscribes after this total number of messages. */
   unsubscribe(sid: string, max: number | undefined): void;
   ping(): void;
   pong(): void;
 }
 
-/** Violations of the protocol, in nats-server's words. */
+/** Messages for violations of the protocol, worded like nats-server's. */
 const VIOLATIONS = {
   connect_first: "Authorization Violation",
   unknown_operation: "Unknown Protocol Operation",
@@ -29,7 +30,7 @@ const VIOLATIONS = {
 
 type ViolationCode = keyof typeof VIOLATIONS;
 
-/** The stream cannot be parsed any further. The message may be sent to the peer. */
+/** The stream cannot be parsed any further. The message is safe to send to the peer. */
 export class ProtocolViolation extends Error {
   override name = "ProtocolViolation";
   readonly code: ViolationCode;
@@ -45,7 +46,7 @@ type ParserLimits = Pick<HubLimits, "controlLineBytesMax" | "connectLineBytesMax
 interface Announced {
   subject: string;
   headerBytes: number;
-  /** Header and payload without the line end. */
+  /** The bytes of header and payload, without the line end. */
   totalBytes: number;
 }
 
@@ -61,11 +62,11 @@ export class Parser {
   #payloadBytesMax: number;
   #connected = false;
   #stopped = false;
-  /** The start of an incomplete line. */
+  /** The beginning of an incomplete line. */
   #line: Buffer | undefined;
   #lineBytes = 0;
   #announced: Announced | undefined;
-  /** The start of an incomplete payload. */
+  /** The beginning of an incomplete payload. */
   #body: Buffer | undefined;
   #bodyBytes = 0;
 
@@ -76,12 +77,12 @@ export class Parser {
     this.#payloadBytesMax = limits.payloadBytesMax;
   }
 
-  /** The position in the chunk after the last `push`. */
+  /** The position in the chunk at which the last `push` stopped. */
   position = 0;
 
   /**
-   * Parses at most `operationsMax` operations from there on, and returns their number. Throws `ProtocolViolation`; the parser must not be
-   * used afterwards.
+   * Parses at most `operationsMax` operations, starting at `from`. Returns their number. After a `ProtocolViolation`
+   * the parser must not be used any more.
    */
   push(chunk: Buffer, from = 0, operationsMax = Number.POSITIVE_INFINITY): number {
     this.position = from;
@@ -95,14 +96,14 @@ export class Parser {
     return operations;
   }
 
-  /** The rest of the chunk is not parsed after an operation ended the connection. */
+  /** Stops parsing, because an operation ended the connection. The rest of the chunk is ignored. */
   stop(): void {
     this.#stopped = true;
     this.#line = undefined;
     this.#body = undefined;
   }
 
-  /** The credential may allow smaller payloads than the hub. */
+  /** Lowers the payload limit to the credential's, if that is smaller. */
   limitPayload(bytesMax: number): void {
     this.#payloadBytesMax = Math.min(this.#payloadBytesMax, bytesMax);
   }
@@ -153,7 +154,7 @@ export class Parser {
     else throw new ProtocolViolation("unknown_operation");
   }
 
-  /** `PUB subject [reply] bytes`, `HPUB subject [reply] headerBytes totalBytes`. */
+  /** Parses `PUB subject [reply] bytes` or `HPUB subject [reply] headerBytes totalBytes`. */
   #announce(words: string[], withHeader: boolean): void {
     const numbers = withHeader ? 2 : 1;
     const [subject] = words;
@@ -194,7 +195,7 @@ export class Parser {
     this.#operations.publish(subject, buffer.subarray(start + headerBytes, end));
   }
 
-  /** `SUB pattern [queue] sid`. */
+  /** Parses `SUB pattern [queue] sid`. */
   #subscribe(words: string[]): void {
     const [pattern, second, third] = words;
     if (pattern === undefined || second === undefined || words.length > 3) throw new ProtocolViolation("malformed");
@@ -202,7 +203,7 @@ export class Parser {
     this.#operations.subscribe({ pattern, queue, sid: third ?? second });
   }
 
-  /** `UNSUB sid [max]`. */
+  /** Parses `UNSUB sid [max]`. */
   #unsubscribe(words: string[]): void {
     const [sid, max] = words;
     if (sid === undefined || words.length > 2) throw new ProtocolViolation("malformed");

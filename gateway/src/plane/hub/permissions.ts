@@ -1,4 +1,7 @@
-/** Checks operations against a credential. Each rule returns nothing, or the refusal in nats-server's words. */
+/**
+ * Checks operations against a connection's credential. Each function returns undefined if the operation is allowed, or
+ * else a refusal in nats-server's wording.
+ */
 import type { Claims } from "../credentials/user-jwt.ts";
 import { covers, isPattern, isSubject } from "../subjects-match.ts";
 
@@ -22,7 +25,7 @@ export function subscribeRefusal({ permissions }: Claims, { pattern, queue, sid 
     const asQueue = queue === undefined ? "" : ` using queue "${queue}"`;
     return `Permissions Violation for Subscription to "${pattern}"${asQueue}`;
   }
-  // Delivering to every member of a queue group would be wrong without an error.
+  // The hub would deliver to every member of a queue group, which is wrong and would show no error.
   if (queue !== undefined) return "Queue Subscriptions Not Supported";
   if (sid.length > SID_CHARS_MAX) return "Invalid Subscription Identifier";
   return undefined;

@@ -1,13 +1,14 @@
 /**
- * Limits how busy one node keeps the gateway over all its connections. What it sends is counted in milliseconds of allowance. Once it is a
- * burst ahead of time, reading stops until time has caught up. A flood then stays in the sender's TCP window, and other nodes are served.
+ * Limits how busy one node keeps the gateway over all its connections. Everything the node sends uses up allowance,
+ * counted in milliseconds. When the node is ahead of its allowance by more than a burst, reading pauses until the
+ * allowance has grown. A flood then stays in the sender's TCP window, and other nodes are served.
  */
 import type { HubLimits } from "./limits.ts";
 
 export interface RateLimit {
-  /** Counts handled operations. Returns for how many milliseconds to stop reading; 0 for none. */
+  /** Counts handled operations and bytes. Returns the pause in milliseconds before reading continues, or 0. */
   spend(operations: number, bytes: number, nowMs: number): number;
-  /** Whether time has caught up with everything counted. */
+  /** Whether the allowance is full again. */
   isFresh(nowMs: number): boolean;
 }
 

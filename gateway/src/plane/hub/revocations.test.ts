@@ -17,7 +17,7 @@ describe("revocations", () => {
     assert.equal(revocations.refuses("b", other), false);
   });
 
-  test("apply to credentials issued after the first revocation when the node is revoked again", () => {
+  test("apply to credentials issued after the first revocation if the node is revoked again", () => {
     const revocations = memoryRevocations();
     for (let round = 0; round < 5; round++) {
       const issued = revocations.issueSecond("a", NOW_MS);
@@ -27,7 +27,7 @@ describe("revocations", () => {
     }
   });
 
-  test("apply to old credentials even if the clock steps back", () => {
+  test("apply to old credentials even if the clock is set back", () => {
     const revocations = memoryRevocations();
     const issued = revocations.issueSecond("a", NOW_MS);
     revocations.revoke("a", NOW_MS - 60_000);
@@ -35,7 +35,7 @@ describe("revocations", () => {
     assert.equal(revocations.refuses("a", revocations.issueSecond("a", NOW_MS - 60_000)), false);
   });
 
-  test("are kept as long as a credential can live", () => {
+  test("are kept for the longest lifetime of a credential", () => {
     const revocations = memoryRevocations();
     const issued = revocations.issueSecond("a", NOW_MS);
     revocations.revoke("a", NOW_MS);

@@ -1,20 +1,24 @@
-/** The revoked credentials of nodes: those issued up to a time. Only in memory, because revocations are repeated after a restart. */
+/**
+ * The revoked credentials of nodes: all that were issued up to a certain time. Kept only in memory, because the gateway
+ * repeats revocations after a restart.
+ */
 import { issueSecond } from "../credentials/node-credentials.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 
 const FORGET_EVERY_S = 60;
 
 export interface Revocations {
-  /** The issue date for a new credential of this node. */
+  /** Returns the issue date for a new credential of this node. */
   issueSecond(nodeId: string, nowMs: number): number;
-  /** Revokes everything issued to this node until now. */
+  /** Revokes all credentials that were issued to this node until now. */
   revoke(nodeId: string, nowMs: number): void;
   refuses(nodeId: string, issuedAtS: number): boolean;
 }
 
 export function memoryRevocations(): Revocations {
   const revokedUntilS = new Map<string, number>();
-  // A wall clock may step back, so a revocation also covers credentials dated before the step.
+  // The latest issue date so far. The wall clock may be set back, so a revocation also covers credentials dated before
+  // that.
   let latestIssueS = 0;
   let forgetAtS = 0;
 

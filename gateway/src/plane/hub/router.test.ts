@@ -5,7 +5,7 @@ import { createRouter } from "./router.ts";
 
 const payload = new Uint8Array();
 
-describe("router", () => {
+describe("the router of messages to subscribers", () => {
   test("delivers to matching plain and wildcard subscribers only", () => {
     const router = createRouter();
     const heard: string[] = [];
@@ -14,7 +14,7 @@ describe("router", () => {
     assert.deepEqual(heard, ["a.b", "a.b", "a.*", ">"]);
   });
 
-  test("removes a subscription once when it is unsubscribed", () => {
+  test("removes a subscription when it is unsubscribed, and ignores a second call", () => {
     const router = createRouter();
     let heard = 0;
     const leave = router.add("a", () => heard++);
@@ -25,7 +25,7 @@ describe("router", () => {
     assert.equal(heard, 1);
   });
 
-  test("lets a subscriber unsubscribe, evict and subscribe again while it receives a message", () => {
+  test("lets a subscriber unsubscribe, remove others and subscribe again while it receives a message", () => {
     const router = createRouter();
     const heard: string[] = [];
     const again = (): void => {

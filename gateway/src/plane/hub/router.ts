@@ -1,13 +1,13 @@
-/** Finds the subscribers of a subject, without sockets or permissions. */
+/** Finds the subscribers of a subject. Independent of sockets and permissions. */
 import { invariant } from "../../base/invariant.ts";
 import { covers, hasWildcard, isPattern } from "../subjects-match.ts";
 
 type Deliver = (subject: string, payload: Uint8Array, rest?: Uint8Array) => void;
 
 export interface Router {
-  /** Returns the function that unsubscribes. */
+  /** Adds a subscription. Returns a function that removes it. */
   add(pattern: string, deliver: Deliver): () => void;
-  /** Delivers in order of subscription, except to subscribers that were removed meanwhile. */
+  /** Delivers a message in order of subscription. Skips subscribers that are removed during the delivery. */
   route(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
 }
 
@@ -17,8 +17,8 @@ interface Subscription {
 }
 
 /**
- * Plain subjects are looked up, wildcards are tried one by one: nodes subscribe to plain subjects only (their credentials allow no others),
- * and a gateway has few wildcards.
+ * Looks up plain subjects in a map and tries wildcards one by one. Nodes subscribe to plain subjects only (their
+ * credentials allow no others), and a gateway has few wildcards.
  */
 export function createRouter(): Router {
   const plain = new Map<string, Set<Subscription>>();
@@ -42,8 +42,8 @@ export function createRouter(): Router {
       };
     },
 
-    // Deliveries may subscribe and unsubscribe. A Set skips deleted entries, and the count stops an endless loop when a subscriber
-    // subscribes again during its delivery.
+    // A subscriber may subscribe and unsubscribe during its delivery. A Set skips deleted entries. The count prevents
+    // an endless loop when a subscriber subscribes again.
     route(subject, payload, rest) {
       const peers = plain.get(subject);
       if (peers !== undefined) deliverTo(peers, subject, payload, rest);

@@ -1,4 +1,4 @@
-/** A certificate for this machine, created at run time so that the repository holds no private key. For tests only. */
+/** For tests: a certificate for this machine, created at run time so that the repository contains no private key. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { derValue, oid, pem, sequence } from "../credentials/der.ts";
 
@@ -6,12 +6,12 @@ const ED25519 = sequence(oid("2b6570"));
 const COMMON_NAME = oid("550403");
 const SUBJECT_ALT_NAME = oid("551d11");
 
-/** Certificates trusted at the same time need different names. */
+/** `commonName`: certificates that are trusted at the same time need different names. */
 export function selfSignedCertificate(commonName = "tollgate test"): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const name = sequence(derValue(0x31, sequence(COMMON_NAME, derValue(0x0c, Buffer.from(commonName)))));
   const validity = sequence(derValue(0x17, Buffer.from("200101000000Z")), derValue(0x17, Buffer.from("490101000000Z")));
-  // A NATS client that connects to an address verifies the certificate for "localhost".
+  // A NATS client that connects to an IP address verifies the certificate for "localhost".
   const names = sequence(derValue(0x82, Buffer.from("localhost")), derValue(0x87, Buffer.of(127, 0, 0, 1)));
   const body = sequence(
     derValue(0xa0, derValue(0x02, Buffer.of(2))),

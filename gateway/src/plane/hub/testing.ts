@@ -1,4 +1,4 @@
-/** For the tests of this folder: hubs, real clients, and a raw peer that can break the rules. */
+/** For the tests of this folder: hubs, real NATS clients, and a raw TCP peer that can break the rules. */
 import { connect as connectTcp, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
@@ -52,23 +52,23 @@ export function wideCredentials(hub: Hub, clock: Clock): NodeCredentials {
   return { url: hub.url, jwt, seed: user.seed, expiresAt: (nowS + 60) * 1000 };
 }
 
-/** The next node reported as gone. */
+/** Resolves with the next node that the hub reports as disconnected. */
 export function nextGone(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 
 interface PeerOptions {
   allowHalfOpen?: boolean;
-  /** The peer's address: any loopback address. */
+  /** The peer's own address: any loopback address. */
   from?: string;
 }
 
-/** A TCP peer that sends what the test asks and stores what it receives. */
+/** A TCP peer that sends any text and stores what it receives. */
 export class RawPeer {
   readonly socket: Socket;
-  /** Settles when the socket is closed in any way. */
+  /** Resolves when the socket is closed for any reason. */
   readonly closed: Promise<void>;
-  /** The received text, the last mebibyte of it. */
+  /** The last mebibyte of the received text. */
   heard = "";
   heardBytes = 0;
   #listeners: (() => void)[] = [];
@@ -83,13 +83,13 @@ export class RawPeer {
       for (const listener of this.#listeners) listener();
     });
     this.closed = new Promise((resolve) => this.socket.once("close", () => resolve()));
-    // A reset is one way to be disconnected; tests check `closed` and `heard`.
+    // A reset is an expected kind of disconnect. Tests check `closed` and `heard`.
     this.socket.on("error", (error) => {
       this.heard += `<${error.message}>`;
     });
   }
 
-  /** Waits until the peer has received `text` at or after position `from`. */
+  /** Waits until the peer has received `text`, at or after position `from`. */
   async hears(text: string, from = 0): Promise<void> {
     while (this.heard.indexOf(text, from) < 0) {
       await new Promise<void>((resolve, reject) => {

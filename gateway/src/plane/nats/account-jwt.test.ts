@@ -26,7 +26,7 @@ const claims: AccountClaims = {
 };
 
 describe("account JWT", () => {
-  test("keeps unknown fields when it is read after signing", () => {
+  test("keeps unknown fields when it is parsed and signed again", () => {
     const read = readAccount(signJwt(operator, claims));
     assert.ok(read);
     const { iss, jti, ...rest } = read;
@@ -35,12 +35,12 @@ describe("account JWT", () => {
     assert.deepEqual(rest, claims);
   });
 
-  test("is refused when it is of another kind or malformed", () => {
+  test("is refused if it is malformed or not an account's", () => {
     const user = { ...claims, nats: { type: "user" } };
     for (const text of ["", "x", "a.b.c", signJwt(account, user)]) assert.equal(readAccount(text), undefined, text);
   });
 
-  test("merges revocations: for each key the later one counts", () => {
+  test("combines revocations: for each key the later one counts", () => {
     const once = withRevoked(claims, { a: NOW_S, b: NOW_S }, NOW_S);
     const twice = withRevoked(once, { a: NOW_S - 5, c: NOW_S + 5 }, NOW_S);
     assert.deepEqual(twice.nats.revocations, { a: NOW_S, b: NOW_S, c: NOW_S + 5 });
@@ -55,13 +55,13 @@ describe("account JWT", () => {
     assert.equal(includesRevocations(twice, { d: 0 }), false);
   });
 
-  test("has a later date than its previous version, even within one second", () => {
+  test("is dated later than its previous version, even within one second", () => {
     const first = withRevoked(claims, { a: NOW_S }, NOW_S);
     const second = withRevoked(first, { b: NOW_S }, NOW_S);
     assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
   });
 
-  test("keeps other tags beside the one with the plane's owner, even when a key is revoked", () => {
+  test("keeps other tags in addition to the plane's owner, even when a key is revoked", () => {
     assert.equal(deploymentOf(claims), undefined);
     const tagged = { ...claims, nats: { ...claims.nats, tags: ["mine", "deployment:one"] } };
     assert.equal(deploymentOf(tagged), "one");
@@ -70,7 +70,7 @@ describe("account JWT", () => {
     assert.deepEqual(readAccount(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
   });
 
-  test("omits revocations that are older than any valid credential", () => {
+  test("drops revocations that are older than any valid credential", () => {
     const dayS = CREDENTIAL_TTL_MS_MAX / 1000;
     const old = withRevoked(claims, { a: NOW_S }, NOW_S);
     assert.deepEqual(withRevoked(old, {}, NOW_S + dayS).nats.revocations, { a: NOW_S });

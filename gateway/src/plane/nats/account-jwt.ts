@@ -1,12 +1,13 @@
 /**
- * The account's JWT on the NATS servers. Tollgate changes only the revoked keys, the tag of the plane's deployment and the signing keys,
- * and keeps the rest, so that operators may change limits with other tools. Pure.
+ * Reads and changes the account's JWT on the NATS servers. Tollgate changes only the revoked keys, the tag with the
+ * plane's deployment and the signing keys. It keeps everything else, so that operators may change limits with other
+ * tools. Pure.
  */
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 
-/** A user's public key → the second up to which its credentials are revoked. */
+/** Maps a user's public key to the Unix second up to which its credentials are revoked. */
 const RevokedKeys = z.record(z.string(), z.number().int());
 export type RevokedKeys = z.infer<typeof RevokedKeys>;
 
@@ -18,18 +19,20 @@ const AccountClaims = z.looseObject({
     type: z.literal("account"),
     revocations: RevokedKeys.optional(),
     tags: z.array(z.string()).optional(),
-    /** Public keys. Scoped keys of an operator's own tools are left unchanged. */
+    /** Public keys. Scoped signing keys of an operator's own tools are objects and stay unchanged. */
     signing_keys: z.array(z.unknown()).optional(),
   }),
 });
 export type AccountClaims = z.infer<typeof AccountClaims>;
 
-/** Undefined when the text is not an account's JWT. The server that sent it has checked its signature. */
+/**
+ * Parses an account's JWT. Returns undefined for any other text. The server that sent it has verified its signature.
+ */
 export function readAccount(jwt: string): AccountClaims | undefined {
   return AccountClaims.safeParse(readSegment(jwt.split(".")[1])).data;
 }
 
-/** The revocations that a gateway announced; undefined when they cannot be read. */
+/** Parses revocations that another gateway announced. Returns undefined if they are malformed. */
 export function readRevoked(payload: Uint8Array): RevokedKeys | undefined {
   return RevokedKeys.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
 }
@@ -38,7 +41,7 @@ export function revokedUntilS({ nats }: AccountClaims, userKey: string): number 
   return nats.revocations?.[userKey];
 }
 
-/** Whether the account revokes all of these at least as far. */
+/** Whether the account contains all of these revocations, each at the given second or later. */
 export function includesRevocations(account: AccountClaims, revoked: RevokedKeys): boolean {
   return Object.entries(revoked).every(([key, untilS]) => (revokedUntilS(account, key) ?? -1) >= untilS);
 }
@@ -57,7 +60,7 @@ export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys 
 
 const DEPLOYMENT_TAG = "deployment:";
 
-/** The deployment that owns the plane; undefined when none does. */
+/** The ID of the deployment that owns the plane. Undefined if none does. */
 export function deploymentOf({ nats }: AccountClaims): string | undefined {
   return nats.tags?.find((tag) => tag.startsWith(DEPLOYMENT_TAG))?.slice(DEPLOYMENT_TAG.length);
 }
@@ -67,7 +70,7 @@ export function withDeployment(account: AccountClaims, deployment: string): Acco
   return { ...account, nats: { ...account.nats, tags: [...others, `${DEPLOYMENT_TAG}${deployment}`] } };
 }
 
-/** Keys that sign for the account besides its own. */
+/** The keys that sign for the account besides its own key. */
 export const signersOf = ({ nats }: AccountClaims): string[] =>
   (nats.signing_keys ?? []).filter((key) => typeof key === "string");
 
@@ -78,8 +81,8 @@ export function withSigners(account: AccountClaims, keys: string[], nowS: number
 }
 
 /**
- * The claims with these keys revoked as well. Every version is dated after its predecessor, because servers that were separated keep the
- * later one.
+ * Adds revocations to the claims. Each version is dated after its predecessor, because servers that were separated keep
+ * the later version.
  */
 export function withRevoked(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
   const revocations = mergeRevoked(withoutExpired(account.nats.revocations ?? {}, nowS), revoked);

@@ -1,11 +1,11 @@
-/** One connection to a NATS server, without reconnection. Callers dial again. */
+/** Opens one connection to a NATS server, without reconnection. Callers connect again themselves. */
 import { connect, errors, type NatsConnection } from "@nats-io/transport-node";
 import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 
-/** A server that hangs must not delay the attempt at the next one. */
+/** The maximum time to connect, so that a hanging server does not delay the attempt at the next one. */
 const DIAL_MS_MAX = 2_000;
-/** A server that vanished is noticed after three pings. */
+/** The interval of pings. The client reports a vanished server after three unanswered ones. */
 const PING_EVERY_MS = 5_000;
 
 export interface Login {
@@ -15,11 +15,11 @@ export interface Login {
   jwt: string;
   key: SigningKey;
   inboxPrefix?: string;
-  /** How long the server may take to greet. */
+  /** The maximum time in which the server has to send its greeting. */
   dialTimeoutMs?: number | undefined;
 }
 
-/** The server's set-up is wrong, so trying again cannot help. */
+/** The server is set up wrongly, so a retry cannot help. */
 export class NatsUnusable extends Error {
   override name = "NatsUnusable";
 }
@@ -37,7 +37,8 @@ export async function connectNats(login: Login): Promise<NatsConnection> {
 async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_MAX }: Login): Promise<NatsConnection> {
   const servers = url.split(",").map((server) => server.trim());
   try {
-    // The client's own reconnection is off: it would send buffered messages to nodes whose jobs have already failed.
+    // The client's own reconnection is off, because it would send buffered messages to nodes whose jobs have already
+    // failed.
     return await connect({
       servers,
       name,

@@ -12,7 +12,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "b", 0), "there");
   });
 
-  test("assumes that a node that connected before the gateway has another connection", () => {
+  test("assumes another connection for a node that connected before the gateway started", () => {
     const nodes = new ConnectedNodes();
     nodes.heard("n");
     assert.equal(nodes.disconnected("n", "before", 0), "unsure");
@@ -22,7 +22,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.has("n"), true);
   });
 
-  test("keeps a node connected while it renews, also when its first connection was not seen", () => {
+  test("keeps a node connected while it renews its credentials, even if its first connection was not reported", () => {
     const nodes = new ConnectedNodes();
     nodes.heard("n");
     nodes.connected("n", "new", 0);
@@ -31,7 +31,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "new", 0), "gone");
   });
 
-  test("drops a connection whose end was not reported once two further connections followed", () => {
+  test("drops a connection without a reported end after two further connections of the node", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 0);
@@ -40,7 +40,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 0), "gone");
   });
 
-  test("reports a node as disconnected when its newest connection ends, if its former server died", () => {
+  test("reports a node as disconnected when its newest connection ends, if the server of its former one died", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 1_000);
@@ -49,7 +49,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 20_000), "gone");
   });
 
-  test("remembers that a node moved until the end of the former connection is reported", () => {
+  test("keeps a node's move to another server until the end of the former connection is reported", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "a", 0);
     assert.equal(nodes.movedAt("n"), undefined);
@@ -62,7 +62,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.movedAt("another"), undefined);
   });
 
-  test("forgets all nodes when the plane is unreachable", () => {
+  test("drops all nodes when the plane is unreachable", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("one", "a", 0);
     nodes.heard("two");

@@ -1,27 +1,27 @@
 /**
- * The connected nodes, by the servers' events and the nodes' own messages. A node that renews its credentials has two connections for a
- * moment and is gone when both have ended. A server that dies reports no ends; its nodes are noticed when they connect to another. Pure;
- * times are monotonic milliseconds.
+ * Tracks the connected nodes by the servers' events and the nodes' own messages. A node that renews its credentials has
+ * two connections for a moment, and is gone when both have ended. A server that dies reports no ends. Its nodes are
+ * noticed when they connect to another server. Pure; times are monotonic milliseconds.
  */
 
 /** The most connections of an agent. */
 const CONNECTIONS_MAX = 2;
-/** By then an agent that renews has closed its older connection. */
+/** The most time in which an agent that renews its credentials closes its older connection. */
 const RENEWAL_MS_MAX = 10_000;
 
 interface Connected {
-  /** Oldest first; empty for a node that sent messages but was not seen to connect. */
+  /** Oldest first. Empty for a node that sent messages but whose connection was not reported. */
   connections: Set<string>;
-  /** When the newest connection began, if the end of the former one has not been reported. */
+  /** The start of the newest connection. Undefined if the end of the former connection was reported. */
   movedAt: number | undefined;
-  /** The former connection. */
+  /** The former connection, whose end was not reported. */
   movedFrom: string | undefined;
 }
 
 export class ConnectedNodes {
   readonly #nodes = new Map<string, Connected>();
 
-  /** The node sent a message. */
+  /** The node sent a message, so it is connected. */
   heard(nodeId: string): void {
     if (!this.#nodes.has(nodeId))
       this.#nodes.set(nodeId, { connections: new Set(), movedAt: undefined, movedFrom: undefined });
@@ -42,8 +42,8 @@ export class ConnectedNodes {
   }
 
   /**
-   * Returns whether the node is gone. If it was not seen to connect, it may have another connection: it counts as absent until it sends a
-   * message.
+   * Returns whether the node is gone. A node whose connection was not reported is "unsure": it may have another
+   * connection, so it counts as absent until it sends a message.
    */
   disconnected(nodeId: string, connection: string, now: number): "gone" | "there" | "unsure" {
     const known = this.#nodes.get(nodeId);
@@ -56,11 +56,12 @@ export class ConnectedNodes {
       return isKnown ? "gone" : "unsure";
     }
     if (connection !== newest) {
-      // The older connection ended, so the node has renewed its credentials.
+      // The older connection ended: the node has renewed its credentials.
       known.movedAt = undefined;
       return "there";
     }
-    // The end of the former connection was never reported, because its server died. It must not keep the node present forever.
+    // After the renewal time, the former connection's server must have died without reporting the end. That connection
+    // must not keep the node present forever.
     if (movedAt === undefined || now - movedAt <= RENEWAL_MS_MAX) return "there";
     this.#nodes.delete(nodeId);
     return "gone";
@@ -71,24 +72,24 @@ export class ConnectedNodes {
   }
 
   /**
-   * When the newest connection began, while the end of the former one has not been reported: the node renews its credentials, or it lost
-   * its server.
+   * The start of the newest connection, if the end of the former one was not reported. Then the node is renewing its
+   * credentials, or its former server died.
    */
   movedAt(nodeId: string): number | undefined {
     return this.#nodes.get(nodeId)?.movedAt;
   }
 
-  /** The former connection; undefined for a node that was not seen to connect. */
+  /** The former connection. Undefined for a node whose connection was not reported. */
   movedFrom(nodeId: string): string | undefined {
     return this.#nodes.get(nodeId)?.movedFrom;
   }
 
-  /** The newest connection; undefined for a node that was not seen to connect. */
+  /** The newest connection. Undefined for a node whose connection was not reported. */
   connectionOf(nodeId: string): string | undefined {
     return [...(this.#nodes.get(nodeId)?.connections ?? [])].at(-1);
   }
 
-  /** Forgets all nodes. */
+  /** Drops all nodes, because the plane is unreachable. */
   clear(): void {
     this.#nodes.clear();
   }

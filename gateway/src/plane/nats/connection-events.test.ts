@@ -1,4 +1,6 @@
-/** Recorded events of old and new servers, shortened to the fields that both have and those that differ. */
+/**
+ * Tests with recorded events of old and new servers, shortened to the fields that both have and the fields that differ.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -21,7 +23,7 @@ const client = {
 const event = (more: object, of: object = {}): Uint8Array =>
   Buffer.from(JSON.stringify({ server: { id: "NSERVER" }, client: { ...client, ...more }, ...of }));
 
-test("identifies a node by fields that the server sets, in every server version", () => {
+test("connection events identify a node by fields that the server sets, in every server version", () => {
   const told = { kind: "connect", nodeId: "node_1", connection: "NSERVER 9", by: "node" };
   for (const [version, more] of [
     ["2.9, 2.10", { name_tag: "node_1" }],
@@ -32,7 +34,7 @@ test("identifies a node by fields that the server sets, in every server version"
     assert.deepEqual(readEvent(EVENT_CONNECT, event(more)), told, version);
 });
 
-test("reports which side ended a connection", () => {
+test("connection events report which side ended a connection", () => {
   for (const [reason, by] of [
     ["Client Closed", "node"],
     ["Stale Connection", "node"],
@@ -45,7 +47,7 @@ test("reports which side ended a connection", () => {
     assert.equal(readEvent(EVENT_DISCONNECT, event({}, { reason }))?.by, by, reason);
 });
 
-test("ignores events that are not about nodes, and messages that are not events", () => {
+test("events that are not about nodes, and messages that are not events, are ignored", () => {
   const { jwt, key } = gatewayLogin(account, { gatewayId: "gw1", url: "", clock: systemClock, random: systemRandom() });
   assert.equal(readEvent(EVENT_CONNECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
   assert.equal(readEvent(EVENT_CONNECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");

@@ -1,7 +1,7 @@
 /**
- * Reads the servers' events about the account's connections. Pure. The node is identified by the JWT that the server verified: our account
- * signed it, and its name is the node's id. (`name` is chosen by the client; `name_tag` is the JWT's name up to NATS 2.10, and the
- * account's since then.)
+ * Parses the servers' events about the account's connections. Pure. The node is identified by the JWT that the server
+ * verified: our account signed it, and its name is the node's ID. (The client chooses `name`. Up to NATS 2.10
+ * `name_tag` is the name in the JWT; later it is the account's.)
  */
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
@@ -11,34 +11,37 @@ import { EVENT_CONNECT, EVENT_DISCONNECT } from "./subjects.ts";
 const ClientEvent = z.object({
   server: z.object({ id: z.string() }),
   client: z.object({ id: z.number(), user: z.string(), jwt: z.string() }),
-  /** The reason that a connection ended. */
+  /** Why the connection ended. */
   reason: z.string().optional(),
 });
 const UserClaims = z.object({ name: z.string(), sub: z.string() });
 
-/** Reasons of the server itself: it stops, or its operator moves clients to another server. */
+/** Reasons that a server gives for ends of its own: it stops, or its operator moves clients to another server. */
 const SERVERS_OWN_REASONS = new Set(["Server Shutdown", "Kicked"]);
 
 interface NodeEvent {
   kind: "connect" | "disconnect";
   nodeId: string;
-  /** Tells it from every other connection of the cluster. */
+  /** Identifies the connection within the cluster. */
   connection: string;
-  /** The side that ended it. An end that a server only noticed, or a refusal, counts as the node's. */
+  /**
+   * The side that ended the connection. If a server only noticed the end or refused the client, the node counts as the
+   * side.
+   */
   by: "node" | "plane";
 }
 
 const ServerAnswer = z.object({ server: z.object({ id: z.string() }) });
 
-/** The server that sent this answer; undefined for other messages. */
+/** Returns the server that sent this answer to a ping, or undefined for other messages. */
 export function readServer(payload: Uint8Array): string | undefined {
   return ServerAnswer.safeParse(readJson(payload)).data?.server.id;
 }
 
-/** The server of a connection. */
+/** The server of a connection, from the connection's identifier. */
 export const serverOf = (connection: string): string | undefined => connection.split(" ")[0];
 
-/** Undefined for events that are not about a node. */
+/** Returns undefined for events that are not about a node. */
 export function readEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {
   const kind = subject === EVENT_CONNECT ? "connect" : subject === EVENT_DISCONNECT ? "disconnect" : undefined;
   const event = ClientEvent.safeParse(readJson(payload)).data;
@@ -54,6 +57,6 @@ function readJson(payload: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(payload).toString());
   } catch {
-    return undefined; // No schema accepts it.
+    return undefined; // Not JSON: returns undefined, which every schema refuses.
   }
 }

@@ -8,7 +8,7 @@ import type { Login } from "./connect.ts";
 import { GATEWAY_SUBJECTS, INBOX_PREFIX, SERVERS_ASKED } from "./subjects.ts";
 
 interface GatewayIdentity {
-  /** The account, when a key other than its own signs. */
+  /** The account. Set only if another key signs for it. */
   issuerAccount?: string | undefined;
   url: string;
   gatewayId: string;
@@ -22,12 +22,12 @@ export function gatewayLogin(
 ): Login {
   const key = createKey("user", random);
   const jwt = mintUserJwt(account, {
-    // No node id has a dot, so the name cannot be one.
+    // Node IDs contain no dot, so no node can have this name.
     name: `gateway.${gatewayId}`,
     issuerAccount,
     userKey: key.publicKey,
     issuedAtS: Math.floor(clock.now() / 1000),
-    // No expiry, because it never leaves this process, which could sign another at any time.
+    // Needs no expiry, because it never leaves this process, which could sign another at any time.
     expiresAtS: undefined,
     subscriptionsMax: -1,
     payloadBytesMax: PAYLOAD_BYTES_MAX,

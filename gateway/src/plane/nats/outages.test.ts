@@ -1,6 +1,6 @@
 /**
- * Requests in flight when a part of the plane fails, with real servers and nodes that behave like the agent. The gateway's clock moves only
- * when a test moves it, so that no node looks silent on a busy machine.
+ * Tests requests in flight when a part of the plane fails, with real servers and nodes that behave like the agent. The
+ * gateway's clock moves only when a test moves it, so that no node looks silent on a busy machine.
  */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -23,13 +23,13 @@ import type { NodeCredentials, Plane } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-cable.ts";
 
-/** The plane tries to reconnect after this time. */
+/** The plane's interval of attempts to reconnect. */
 const RETRY_MS = 50;
 const GATEWAY = "gw1";
 const MODEL = "m";
 
 describe("partial outages of the plane while requests run", { skip: skipWithoutNats }, () => {
-  test("retries requests without delivered output when the gateway loses its connection, and the nodes stop them", async (t) => {
+  test("retries requests without delivered output when the gateway loses its connection, and the nodes stop the old jobs", async (t) => {
     const server = await startNatsServer();
     t.after(() => server.kill().then(server.remove));
     const cable = await openBreakableConnection(t, server.port);
@@ -64,11 +64,11 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   });
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(`retries the jobs of a node after it reconnects, when its server dies of ${signal}`, async (t) => {
+    test(`retries a node's jobs after it reconnects, when its server ends by ${signal}`, async (t) => {
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();
-      // The servers' pulse runs on the machine's clock, because their answers take real time.
+      // The checks of hanging servers run on the machine's clock, because the servers' answers take real time.
       let asked = 0;
       const every: Clock["every"] = (ms, run) =>
         systemClock.every(ms, () => {
@@ -93,12 +93,13 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
       await lost;
       node.credentials = { ...node.credentials, url: second.url };
       await node.connect(t);
-      // Evidence that no other node confirms counts only with the gateway's own.
+      // No other node confirms that the server is dead, so the gateway must find it unresponsive itself.
       await eventually("the gateway knows that the server is dead", () => {
         const server = plane.movedFrom("n1");
         return server !== undefined && !plane.answers(server);
       });
-      // A report can get lost while a server does not know its peers' subscriptions; the agent repeats it every few seconds.
+      // A node's report can get lost while a server does not have its peers' subscriptions. The agent repeats it every
+      // few seconds.
       await eventually("it is tried again", () => {
         if (node.running.size === 0) node.report();
         clock.advance(100);
@@ -111,14 +112,14 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   }
 });
 
-/** A clock that stands still. Each reading adds a microsecond, so that no two events have the same time. */
+/** A clock that the test moves. Each reading adds a microsecond, so that no two events have the same time. */
 function handClock(): ManualClock {
   const clock = manualClock(Date.now());
   let looks = 0;
   return { ...clock, monotonic: () => clock.monotonic() + ++looks / 1000 };
 }
 
-/** Like an agent, it drops its jobs when it loses its connection and reports that first on the next one. */
+/** Like the agent, it drops its jobs when it loses its connection, and reports that first on the next connection. */
 class Node {
   credentials: NodeCredentials;
   connection: NatsConnection | undefined;

@@ -1,4 +1,7 @@
-/** The owner of a plane on NATS: stored by the servers, agreed on by gateways that start at once, and not lost to other writes. */
+/**
+ * Tests the owner of a plane on NATS: the servers store it, gateways that start at once agree on it, and other writes
+ * keep it.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -8,7 +11,7 @@ import { connectClient } from "../hub/testing.ts";
 import type { Plane, PlaneOwnership } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
-/** How long a gateway that claimed the plane waits before it checks for another claim. */
+/** How long a gateway that claimed the plane waits before it checks for a claim of another gateway. */
 const CLAIMED_AFTER_MS = 500;
 
 describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
@@ -27,7 +30,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     return plane as Plane & { ownership: PlaneOwnership };
   };
 
-  test("is claimed together by gateways of one deployment, and survives restarts of gateways and server", async (t) => {
+  test("is claimed by all gateways of one deployment, and survives restarts of gateways and server", async (t) => {
     const planes = [await open(t), await open(t), await open(t)];
     assert.equal(await planes[0]?.ownership.owner(), undefined);
     assert.deepEqual(await Promise.all(planes.map(({ ownership }) => ownership.claim("one"))), ["one", "one", "one"]);
@@ -38,7 +41,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     assert.deepEqual([await later.ownership.owner(), await later.ownership.claim("two")], ["one", "one"]);
   });
 
-  test("goes to one of two deployments that start at once, and both learn the owner", async (t) => {
+  test("is assigned to one of two deployments that start at once, and both learn which one", async (t) => {
     const time = manualClock(Date.now());
     let timers = 0;
     const waiting = (): number => timers;
@@ -56,14 +59,14 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     const claims = planes.map(({ ownership }, i) => ownership.claim(`deployment ${i}`));
     let settled = 0;
     for (const claim of claims) void claim.then(() => settled++);
-    // A gateway that wrote its claim lets the other write its own first.
+    // Waits until each gateway has written its claim and pauses, or has learned the owner.
     await eventually("each has written its claim, or knows the owner", () => settled + waiting() === planes.length);
     time.advance(CLAIMED_AFTER_MS);
     const owners = await Promise.all(claims);
     assert.equal(owners[0], owners[1]);
   });
 
-  test("keeps every revocation and claim that several gateways write at once", async (t) => {
+  test("is kept along with every revocation when several gateways write at once", async (t) => {
     const planes = [await open(t), await open(t)];
     const old = await Promise.all(["n1", "n2", "n3", "n4"].map((node) => (planes[0] as Plane).mint(node)));
     const revoking = ["n1", "n2", "n3", "n4"].map((node, i) => (planes[i % 2] as Plane).revoke(node));
@@ -73,7 +76,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     const [first] = planes;
     await first?.revoke("n5");
     assert.equal(await first?.ownership.owner(), "one");
-    // A write that another gateway overwrote is repeated a few seconds later.
+    // A gateway repeats a write that another gateway overwrote a few seconds later.
     for (const credentials of old) {
       await eventually("the credential is refused", () =>
         connectClient(t, credentials).then(
@@ -84,7 +87,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     }
   });
 
-  test("can be taken over", async (t) => {
+  test("can be taken over by another deployment", async (t) => {
     const [before, after] = [await open(t), await open(t)];
     await before.ownership.claim("lost");
     await after.ownership.take("found");
@@ -92,7 +95,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     assert.equal(await after.ownership.owner(), "found", "a gateway that wrote since leaves it so");
   });
 
-  test("stays unknown while the servers are unreachable", async (t) => {
+  test("cannot be read while the servers are unreachable", async (t) => {
     const plane = await open(t);
     await server.kill();
     await assert.rejects(plane.ownership.owner());

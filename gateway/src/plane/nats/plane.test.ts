@@ -1,4 +1,4 @@
-/** Behaviour that only separate servers have: outages, several gateways, clusters, lasting revocations. */
+/** Tests behavior that only separate servers have: outages, several gateways, clusters and lasting revocations. */
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
@@ -85,7 +85,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       assert.deepEqual(repeated, [], "it is told again only when its reason changes");
     });
 
-    test("asks nodes that stayed connected for their state after only the gateway was disconnected", async (t) => {
+    test("asks nodes that stayed connected for their state, if only the gateway was disconnected", async (t) => {
       const cable = await openBreakableConnection(t, server.port);
       const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
       const roster = newRoster(t, plane);
@@ -104,7 +104,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await left;
     });
 
-    test("leaves a server that hangs, and does not blame nodes for missing messages", async (t) => {
+    test("reconnects if its server hangs, and does not blame nodes for missing messages", async (t) => {
       const plane = await openTestPlane(t, server, { clock });
       await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
       const [away, back] = [untilAway(plane), untilBack(plane)];
@@ -116,7 +116,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears again", () => plane.hears);
     });
 
-    test("rejects a missing reply immediately, before it reports that the server hangs", async (t) => {
+    test("detects a frozen server when a node on it is checked, before regular pings report the server as hanging", async (t) => {
       const plane = await openTestPlane(t, server, { clock });
       const node = await connectClient(t, await plane.mint("n1"));
       await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
@@ -165,7 +165,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears", () => heard.length === 1);
     });
 
-    test("fails if the server does not know its keys, with an error that names the refusing side", async (t) => {
+    test("fails if the server does not accept its keys, with an error that names the refusing side", async (t) => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
         assert.ok(error instanceof NatsUnusable);
@@ -174,7 +174,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       });
     });
 
-    test("fails if the server's message limit is too low or it does not know the system user", async (t) => {
+    test("fails if the server's message limit is too low, or if it does not accept the system user", async (t) => {
       const small = await startNatsServer({ more: "max_payload: 64KB" });
       t.after(() => small.kill().then(() => small.remove()));
       await assert.rejects(
@@ -193,10 +193,10 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
   });
 
   describe("with several gateways", () => {
-    test("shows all gateways one fleet, and lets a node serve each of them", async (t) => {
+    test("shows the same fleet to all gateways, and lets a node serve each of them", async (t) => {
       const planes = [await openTestPlane(t, server), await openTestPlane(t, server)] as const;
       const rosters = planes.map((plane) => newRoster(t, plane));
-      // The node was enrolled at one gateway.
+      // The credentials come from one of the gateways.
       const node = await connectClient(t, await planes[0].mint("n1"));
       node.subscribe(toNode("n1"), { callback: (_, job) => node.publish(toGateway(job.string(), "n1"), "done") });
       node.publish(nodeState("n1"), state());
@@ -213,7 +213,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("both see it go", () => rosters.every((roster) => roster.nodes().length === 0));
     });
 
-    test("tells a gateway that starts later about connected nodes and their disconnects", async (t) => {
+    test("reports nodes that are already connected, and their disconnects, to a gateway that starts later", async (t) => {
       const first = await openTestPlane(t, server);
       const node = await connectClient(t, await first.mint("n1"));
       node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
@@ -240,12 +240,12 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const minted = await Promise.all(nodes.map((node) => (planes[0] as Plane).mint(node)));
       await Promise.all(
         nodes.map(async (node, i) => {
-          // In waves, so that each gateway needs several writes.
+          // The rounds start at different times, so that each gateway needs several writes.
           await Promise.all(Array.from({ length: i % 5 }, () => planes[1]?.mint(node)));
           await planes[i % planes.length]?.revoke(node);
         }),
       );
-      // A write that another gateway overwrote is repeated a few seconds later.
+      // A gateway repeats a write that another gateway overwrote a few seconds later.
       for (const credential of minted) {
         await eventually("the credential is refused", () =>
           connectClient(t, credential).then(
@@ -257,7 +257,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     });
   });
 
-  test("keeps revocations over a restart of the server", async (t) => {
+  test("keeps revocations when the server restarts", async (t) => {
     const plane = await openTestPlane(t, server);
     const minted = await plane.mint("n1");
     await plane.revoke("n1");
@@ -298,7 +298,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
       }
     });
     await eventually("they found each other", async () => /Route connection created/.test(await two.log()));
-    // The servers' pulse is checked when the test moves this clock.
+    // The checks of hanging servers run when the test moves this clock.
     const checks = manualClock();
     const plane = await openTestPlane(t, one, { publicUrl: two.url, clock: { ...clock, every: checks.every } });
     const asked = (what: string, check: () => boolean): Promise<unknown> =>
@@ -344,7 +344,8 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await old.close();
     await eventually("it renewed", () => plane.movedAt("n1") === undefined);
 
-    // The node's server dies without an event. After the node connects elsewhere, its next end is noticed again.
+    // The node's server dies without an event. After the node connects to another server, its next disconnect is
+    // reported again.
     await two.kill();
     await orphan.closed();
     const elsewhere = { ...renewed, url: one.url };

@@ -1,7 +1,7 @@
 /**
- * The dispatch plane on NATS servers in operator mode, for several gateways with a shared fleet. Gateways and nodes are users of one
- * account; a node's JWT allows only its own subjects. The servers enforce permissions and expiry, report disconnections, and store the
- * revocations.
+ * The dispatch plane on NATS servers in operator mode, for several gateways with a shared fleet. Gateways and nodes are
+ * users of one account; a node's JWT allows only the node's subjects. The servers enforce permissions and expiry,
+ * report disconnections, and store the revocations.
  */
 import { errors } from "@nats-io/transport-node";
 import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
@@ -43,31 +43,35 @@ import { ACCOUNT_LOOKUP, EVENTS, pingAnswered, REVOCATIONS, SERVERS_ASKED, serve
 import { type SystemUser, withSystem } from "./system.ts";
 
 export interface NatsPlaneOptions {
-  /** `nats://…` or `tls://…`; the servers of a cluster are separated by commas. */
+  /** `nats://…` or `tls://…`. The servers of a cluster are separated by commas. */
   url: string;
-  /** The address for nodes, if it differs. */
+  /** The address that nodes connect to, if it differs. */
   publicUrl?: string;
   /** The gateway's name in the servers' list of connections. */
   gatewayId: string;
-  /** Signs the credentials of gateways and nodes, unless signing keys do. */
+  /** The account's seed. It signs the credentials of gateways and nodes, unless there are signing keys. */
   accountSeed?: string | undefined;
-  /** The account's public key, required without its seed. */
+  /** The account's public key. Required if its seed is absent. */
   account?: string | undefined;
-  /** Keys that sign for the account. The first one signs; nodes of all of them are recognised. */
+  /**
+   * Seeds of keys that sign for the account. The first one signs. Nodes with credentials of any of them are accepted.
+   */
   signingSeeds?: string[] | undefined;
-  /** Signs new versions of the account's JWT. */
+  /** The seed of the operator's key, which signs new versions of the account's JWT. */
   operatorSeed: string;
-  /** May send JWTs to the servers. */
+  /** The user of the system account, which may send JWTs to the servers. */
   system: SystemUser;
   credentialTtlMs?: number;
-  /** How long a server may take to answer or greet. Tests on busy machines raise it. */
+  /** The maximum time for a server's answer or greeting. Tests raise it for busy machines. */
   answerTimeoutMs?: number;
   clock: Clock;
   random: Random;
   log: Log;
 }
 
-/** Throws when a seed is invalid or the servers refuse it. Unreachable servers are retried in the background. */
+/**
+ * Throws when a seed is invalid or the servers refuse it. If the servers are unreachable, retries in the background.
+ */
 export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
   const plane = new NatsPlane(options);
   await plane.open();
@@ -75,13 +79,16 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
 }
 
 const STATES = nodeState("");
-/** Gateways that did not receive the announcement in this time restore an overwritten revocation a little later. */
+/**
+ * The longest wait for other gateways to receive an announcement. A gateway that did not receive it in time may
+ * overwrite the revocation; this gateway then writes it again a little later.
+ */
 const ANNOUNCE_MS_MAX = 250;
-/** After this many failed lookups the set-up is considered wrong. */
+/** After this many failed lookups, the servers' configuration counts as wrong. */
 const LOOKUPS_MAX = 3;
-/** A healthy server answers within this time. Otherwise the server is blamed and not the node. */
+/** A healthy server answers within this time. If it does not, a failure is blamed on the server and not on the node. */
 const PROVEN_MS_MAX = 100;
-/** How long uncertain ends are collected, and how long the nodes then have to answer. */
+/** How long unclear disconnects are collected before their nodes are asked for their state. */
 const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
 
@@ -92,7 +99,7 @@ class NatsPlane implements Plane {
   readonly #options: NatsPlaneOptions;
   /** The account's public key. */
   readonly #account: string;
-  /** The first one signs. A node has a different key under each. */
+  /** Accepted signing keys. The first one signs. A node has a different key under each. */
   readonly #signers: [SigningKey, ...SigningKey[]];
   readonly #credentialTtlMs: number;
   readonly #connection: ReconnectingConnection;
@@ -103,7 +110,7 @@ class NatsPlane implements Plane {
   readonly #backoff: ReconnectBackoff;
   readonly #peerLog: RateLimitedLog;
   readonly #goneListeners: ((nodeId: string, by: "node" | "plane") => void)[] = [];
-  /** Nodes that lost a connection and may have another, with the side that ended it. */
+  /** Nodes of which a connection ended and which may have another, with the side that ended it. */
   readonly #doubtful = new Map<string, "node" | "plane">();
   readonly #awayListeners: (() => void)[] = [];
   readonly #backListeners: (() => void)[] = [];
@@ -155,7 +162,7 @@ class NatsPlane implements Plane {
     this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
   }
 
-  /** The servers must know the key that signs the gateway's login first. */
+  /** Publishes the key that signs the gateway's login, because the servers must have it first. */
   async #dial() {
     const { url, system, operatorSeed, clock, answerTimeoutMs } = this.#options;
     const named = this.#signers.map(({ publicKey }) => publicKey).filter((key) => key !== this.#account);
@@ -168,7 +175,7 @@ class NatsPlane implements Plane {
     return await connectNats({ ...login, dialTimeoutMs: answerTimeoutMs });
   }
 
-  /** Undefined when the account's own key signs. */
+  /** The account, if another key signs for it. Undefined when the account's own key signs. */
   get #issuerAccount(): string | undefined {
     return this.#signers[0].publicKey === this.#account ? undefined : this.#account;
   }
@@ -262,12 +269,15 @@ class NatsPlane implements Plane {
     });
   }
 
-  /** Revokes the credentials by all signers. */
+  /** Revokes the node's keys under all signers. */
   async revoke(nodeId: string): Promise<void> {
     await Promise.all(this.#signers.map((signer) => this.#revoker.revoke(nodeKey(signer, nodeId).publicKey)));
   }
 
-  /** Servers can drop a node only by refusing its credentials; the node fetches new ones. */
+  /**
+   * Revokes the node's present credentials, because servers cannot disconnect a node in another way. The node fetches
+   * new ones.
+   */
   cut(nodeId: string): Promise<void> {
     this.#backoff.start(nodeId);
     return this.revoke(nodeId);
@@ -279,7 +289,7 @@ class NatsPlane implements Plane {
     await this.#connection.close();
   }
 
-  /** Checks the rights for a revocation before the first one is needed. */
+  /** Checks at the start that the gateway may write revocations. */
   async #checkRights(): Promise<void> {
     const { url, system, answerTimeoutMs } = this.#options;
     await this.#firstLookup().catch((cause) => {
@@ -292,7 +302,7 @@ class NatsPlane implements Plane {
     });
   }
 
-  /** A server that is busy or just started may not answer; one that refuses says so. */
+  /** Tries again on a timeout, because a server that is busy or just started may not answer. A refusal is final. */
   async #firstLookup(): Promise<AccountClaims> {
     for (let left = LOOKUPS_MAX; ; left--) {
       try {
@@ -309,7 +319,10 @@ class NatsPlane implements Plane {
     return account;
   }
 
-  /** During a flood the answer to a flush comes late, but the flooding node must not delay its own end. */
+  /**
+   * Announces revocations to the other gateways. The wait is limited, because during a flood the server confirms late,
+   * and a flooding node must not delay its own revocation.
+   */
   async #announce(revoked: RevokedKeys): Promise<void> {
     this.#connection.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
     await Promise.race([this.#connection.flush(), sleep(this.#options.clock, ANNOUNCE_MS_MAX)]);
@@ -323,7 +336,7 @@ class NatsPlane implements Plane {
 
   #back(): void {
     this.#revoker.retry();
-    // Nodes that stayed connected report at once.
+    // Asks nodes that stayed connected to report their state.
     this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
     for (const run of this.#backListeners) run();
   }
@@ -354,17 +367,20 @@ class NatsPlane implements Plane {
     if (left === "gone") this.#gone(nodeId, by);
     if (left !== "unsure") return;
     this.#doubtful.set(nodeId, by);
-    // Nodes within this time are asked together.
+    // Collects nodes for a moment, to ask them all with one message.
     if (this.#doubtful.size === 1) this.#options.clock.after(DOUBT_MS, () => this.#askDoubtful());
   }
 
-  /** A server that hung may report the end of a connection that its node has replaced. The node itself answers if it is connected. */
+  /**
+   * Asks uncertain nodes for their state. After a hang a server may report the end of a connection that the node has
+   * replaced; a node that is still connected replies.
+   */
   #askDoubtful(): void {
     const asked = [...this.#doubtful];
     this.#doubtful.clear();
     this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
     this.#options.clock.after(ANSWER_MS_MAX, () => {
-      // When the plane is unreachable, every node was already reported as gone.
+      // When the plane is unreachable, all nodes were reported as gone already.
       if (this.#connection.isAway) return;
       for (const [nodeId, by] of asked) if (!this.#connectedNodes.has(nodeId)) this.#gone(nodeId, by);
     });
@@ -374,7 +390,9 @@ class NatsPlane implements Plane {
     for (const gone of this.#goneListeners) gone(nodeId, by);
   }
 
-  /** A subscriber in the gateway threw, so the node's stream has a gap and its jobs end as if it had left. */
+  /**
+   * A subscriber in the gateway threw. The node's stream has a gap, so its jobs end as if the node had disconnected.
+   */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
     this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");

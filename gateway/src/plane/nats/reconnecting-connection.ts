@@ -1,6 +1,7 @@
 /**
- * The gateway's connection to NATS, re-established for as long as the gateway runs. While it is unreachable, published messages are
- * dropped, because the callers' requests have already failed. An outage is logged when it begins, when its reason changes and when it ends.
+ * The gateway's connection to NATS. Reconnects for as long as the gateway runs. While it is unreachable, published
+ * messages are dropped, because the requests that need them have already failed. An outage is logged when it begins,
+ * when its reason changes and when it ends.
  */
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
@@ -14,11 +15,11 @@ const ANSWER_MS_MAX = 2_000;
 const FLUSH_MS_MAX = 1_000;
 /** The interval of pings to the server. */
 const ASK_EVERY_MS = 500;
-/** Without an answer for this long, missing messages are not blamed on nodes. */
+/** After this long without an answer, missing messages are blamed on the server and not on nodes. */
 const DEAF_AFTER_MS = 1_000;
 /**
- * After this long without an answer the connection is closed, to try another server. Longer than the servers' `write_deadline`, for which
- * an old server may delay a gateway because of a node that does not read.
+ * After this long without an answer the connection is closed and another server tried. Longer than the servers'
+ * `write_deadline`: while a node does not read, an old server may delay a gateway for that long.
  */
 const LOST_AFTER_MS = 7_000;
 
@@ -26,18 +27,18 @@ type Receive = (subject: string, payload: Uint8Array) => void;
 
 interface ReconnectingOptions {
   dial: () => Promise<NatsConnection>;
-  /** Connected again after an outage, with subscriptions in place. */
+  /** Called when connected again after an outage, with all subscriptions in place. */
   back: () => void;
   away: () => void;
-  /** A subscriber threw. */
+  /** Called when a subscriber threw. */
   failed: (subject: string, error: unknown) => void;
-  /** How long the server may take to answer. */
+  /** The maximum time for a server's answer. */
   answerTimeoutMs?: number | undefined;
   clock: Clock;
   log: Log;
 }
 
-/** The gateway is not connected to a NATS server. */
+/** Thrown when the gateway is not connected to a NATS server. */
 export class PlaneAway extends Away {
   override name = "PlaneAway";
 
@@ -49,7 +50,7 @@ export class PlaneAway extends Away {
 interface Subscribed {
   pattern: string;
   receive: Receive;
-  /** The subscription on the current connection. */
+  /** The subscription on the current connection, if any. */
   live: Subscription | undefined;
 }
 
@@ -60,9 +61,9 @@ export class ReconnectingConnection implements Dependency {
   readonly #subscribed = new Set<Subscribed>();
   #connection: NatsConnection | undefined;
   #giveUp: (reason: Error) => void = () => {};
-  /** When the unanswered ping was sent. */
+  /** The time of the ping that is not answered yet. */
   #askedAt: number | undefined;
-  /** The time of the last message. During a flood the answer to a ping comes late. */
+  /** The time of the last message. Messages count like answers to pings, because during a flood those come late. */
   #heardAt = 0;
   #outage: { since: number; reason: string } | undefined;
   #closing = false;
@@ -74,8 +75,8 @@ export class ReconnectingConnection implements Dependency {
   }
 
   /**
-   * Resolves once connected, or once the servers turned out to be unreachable; it then retries in the background. A wrong set-up stops the
-   * start.
+   * Resolves once connected, or once the servers turn out to be unreachable; then it retries in the background. Throws
+   * if the servers are set up wrongly.
    */
   async open(): Promise<void> {
     try {
@@ -91,12 +92,15 @@ export class ReconnectingConnection implements Dependency {
     return this.#living() === undefined;
   }
 
-  /** Whether the server answers pings. A server that hangs does not close its connections. */
+  /**
+   * Whether the server answers pings. A hanging server does not close its connections, so being connected is not
+   * enough.
+   */
   get hears(): boolean {
     return !this.isAway && this.#silentMs() < DEAF_AFTER_MS;
   }
 
-  /** `reply`: the subject for answers. */
+  /** `reply`: the subject for replies. */
   publish(subject: string, payload: Uint8Array, reply?: string): void {
     this.#living()?.publish(subject, payload, reply === undefined ? {} : { reply });
   }
@@ -112,7 +116,7 @@ export class ReconnectingConnection implements Dependency {
     };
   }
 
-  /** Rejects with `PlaneAway`, or when no answer comes in time. */
+  /** Sends a request and returns the reply. Rejects with `PlaneAway`, or when no reply comes in time. */
   async ask(subject: string): Promise<string> {
     const connection = this.#living();
     if (connection === undefined) throw new PlaneAway();
@@ -120,7 +124,7 @@ export class ReconnectingConnection implements Dependency {
     return (await connection.request(subject, new Uint8Array(0), { timeout })).string();
   }
 
-  /** Resolves when the server has forwarded everything published so far. */
+  /** Resolves when the server has forwarded all messages published so far. */
   async flush(): Promise<void> {
     const connection = this.#living();
     if (connection === undefined) throw new PlaneAway();
@@ -138,7 +142,7 @@ export class ReconnectingConnection implements Dependency {
     await this.#maintained;
   }
 
-  /** Runs until `close`. */
+  /** Reconnects whenever the connection ends, until `close`. */
   async #maintain(): Promise<void> {
     for (let failures = 0; !this.#closing; ) {
       const connection = this.#connection;
@@ -188,16 +192,16 @@ export class ReconnectingConnection implements Dependency {
     };
     return clock.every(ASK_EVERY_MS, () => {
       if (this.#askedAt === undefined) {
-        // A failure shows in `closed`.
+        // A failure ends the connection, which `closed` reports.
         ask().catch(() => {});
       } else if (this.#silentMs() >= LOST_AFTER_MS) {
-        // Data in the socket arrived in time, so it is read first.
+        // Messages in the socket's buffer arrived in time, so they are read before the decision.
         clock.soon(lookAgain);
       }
     });
   }
 
-  /** The time since an unanswered ping. */
+  /** The time without any message since the ping that is not answered yet. */
   #silentMs(): number {
     if (this.#askedAt === undefined) return 0;
     return this.#options.clock.monotonic() - Math.max(this.#askedAt, this.#heardAt);
@@ -216,25 +220,25 @@ export class ReconnectingConnection implements Dependency {
     const { pattern, receive } = subscribed;
     subscribed.live = connection.subscribe(pattern, {
       callback: (refusal, message) => {
-        // The connection's status also reports a refused subscription.
+        // The status stream also reports refused subscriptions, which end nothing.
         if (refusal !== null || this.#connection !== connection) return;
         this.#heardAt = this.#options.clock.monotonic();
         try {
           receive(message.subject, message.data);
         } catch (error) {
-          // A throw would stop the client's reading permanently.
+          // An exception here would stop the NATS client's reading permanently.
           this.#options.failed(message.subject, error);
         }
       },
     });
   }
 
-  /** The connection, unless it has ended without `closed` having fired yet. */
+  /** The connection. Undefined if it has ended, even if `closed` has not resolved yet. */
   #living(): NatsConnection | undefined {
     return this.#connection?.isClosed() ? undefined : this.#connection;
   }
 
-  /** Logs the server's errors. */
+  /** Logs errors that the server reports. */
   async #logErrors(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === "error") this.#options.log.error({ reason: status.error.message }, "NATS reported an error");
@@ -269,7 +273,7 @@ export class ReconnectingConnection implements Dependency {
     });
   }
 
-  /** Sends pending messages before the connection closes, if the server takes them in time. */
+  /** Sends pending messages before the connection closes, if the server accepts them in time. */
   async #flush(connection: NatsConnection): Promise<void> {
     let cancel = (): void => {};
     const late = new Promise<void>((resolve) => {

@@ -1,8 +1,9 @@
 /**
- * Writes revocations into the account's JWT and sends it to the servers, which then drop clients with a revoked key. Several gateways may
- * write at once without a lock, and the last writer wins. So gateways announce what they will write, read the text again afterwards, and
- * write until it contains everything they know: a gateway that overwrote another's revocation has received it by then and restores it. The
- * plane's owner is stored in the same text and written the same way.
+ * Writes revocations into the account's JWT and sends it to the servers, which then disconnect clients with a revoked
+ * key. Several gateways may write at once without a lock, and the last writer wins. So each gateway announces its
+ * revocations first, reads the JWT again afterwards, and repeats until the JWT contains all revocations that it made or
+ * received. A gateway that overwrote another's revocation has received the announcement by then and restores it. The
+ * plane's owner is stored in the same JWT and written alike.
  */
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -21,23 +22,25 @@ import {
 } from "./account-jwt.ts";
 import type { AccountRecord } from "./system.ts";
 
-/** Gateways' clocks differ: a credential may be dated this far ahead of its revocation. */
+/**
+ * The most that gateways' clocks differ. A credential of another gateway may be dated this far after its revocation.
+ */
 const SKEW_S = 5;
 const WRITES_MAX = 20;
 const CLAIMS_MAX = 5;
 const PAUSE_MS = 10;
-/** By then gateways that read the text before our claim have written theirs. */
+/** After this time, gateways that read the JWT before our claim have written their own. */
 const CLAIMED_AFTER_MS = 500;
-/** Servers of a cluster may be separated for a moment, so the text is checked again. */
+/** When the JWT is checked again, because servers of a cluster may be separated for a moment. */
 const LOOK_AGAIN_MS = 5_000;
 
 interface RevokerOptions {
   lookup: () => Promise<AccountClaims>;
-  /** Runs `task` with permission to write the account's JWT. */
+  /** Runs `task` with access to the account's JWT on the servers. */
   withSystem: (task: (record: AccountRecord) => Promise<void>) => Promise<void>;
-  /** Resolves when the servers have forwarded it to the other gateways, or are too busy to confirm. */
+  /** Resolves when the servers have forwarded the announcement to the other gateways, or after a limited wait. */
   announce: (revoked: RevokedKeys) => Promise<void>;
-  /** Signs as the operator. */
+  /** The operator's key, which signs the JWT. */
   operator: SigningKey;
   clock: Clock;
   log: Log;
@@ -45,14 +48,14 @@ interface RevokerOptions {
 
 export class Revoker {
   readonly #options: RevokerOptions;
-  /** Keys to revoke, with the second of the request. */
+  /** Keys to revoke, each with the second in which this was requested. */
   readonly #wanted = new Map<string, number>();
-  /** All revocations that this gateway made or received, for the lifetime of a credential. */
+  /** All revocations that this gateway made or received, kept for the longest lifetime of a credential. */
   #known: RevokedKeys = {};
-  /** The plane's deployment once known. A version without it was overwritten by mistake. */
+  /** The plane's deployment, once known. If the JWT lacks it, another gateway overwrote it by mistake. */
   #deployment: string | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** The next write, which includes all requests until it begins. */
+  /** The next write. It includes all requests that arrive before it begins. */
   #next: Promise<void> | undefined;
   #cancelLook = (): void => {};
   #closed = false;
@@ -61,18 +64,18 @@ export class Revoker {
     this.#options = options;
   }
 
-  /** Rejects when the servers cannot be reached; the revocation is then written later. */
+  /** Rejects when the servers are unreachable. The revocation is then written later. */
   revoke(userKey: string): Promise<void> {
     this.#wanted.set(userKey, this.#nowS());
     return this.#write().finally(() => this.#lookLater());
   }
 
-  /** Another gateway announced these. */
+  /** Stores revocations that another gateway announced. */
   heard(revoked: RevokedKeys): void {
     this.#known = mergeRevoked(withoutExpired(this.#known, this.#nowS()), revoked);
   }
 
-  /** Claims the plane for the deployment unless it has an owner. Returns the owner. */
+  /** Claims the plane for the deployment if the plane has no owner. Returns the owner. */
   async claim(deployment: string): Promise<string> {
     for (let writes = 0; ; writes++) {
       const owner = deploymentOf(await this.#options.lookup());
@@ -89,7 +92,7 @@ export class Revoker {
     }
   }
 
-  /** Makes the deployment the plane's owner, in place of any other. */
+  /** Makes the deployment the plane's owner, replacing any other. */
   async take(deployment: string): Promise<void> {
     this.#deployment = deployment;
     for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
@@ -101,7 +104,7 @@ export class Revoker {
     }
   }
 
-  /** The servers are back, so pending revocations are written. */
+  /** Writes pending revocations, because the servers are reachable again. */
   retry(): void {
     if (this.#wanted.size > 0) this.#lookNow();
   }
@@ -111,11 +114,11 @@ export class Revoker {
     this.#cancelLook();
   }
 
-  /** Runs one write at a time. Requests during a write are part of the next one. */
+  /** Runs one write at a time. Requests that arrive during a write are part of the next one. */
   #write(): Promise<void> {
     this.#next ??= this.#writing
       .catch(() => {
-        // The callers already got the error.
+        // The error was already returned to the callers of that write.
       })
       .then(() => {
         this.#writing = this.#next ?? Promise.resolve();
@@ -156,7 +159,7 @@ export class Revoker {
     await record.write(signJwt(this.#options.operator, owned));
   }
 
-  /** Restores the plane's owner if it was overwritten. A different owner stays: an operator set it. */
+  /** Restores the plane's owner if it was overwritten. Keeps a different owner, because an operator set it. */
   #owned(account: AccountClaims): AccountClaims {
     if (this.#deployment === undefined || deploymentOf(account) !== undefined) return account;
     return withDeployment(account, this.#deployment);
@@ -187,7 +190,10 @@ export class Revoker {
   }
 }
 
-/** Far enough for clocks that differ and for credentials dated ahead by an earlier revocation. */
+/**
+ * The second up to which each key is revoked. Late enough for differing clocks, and for credentials dated ahead by an
+ * earlier revocation.
+ */
 function secondsToRevoke(account: AccountClaims, asked: Map<string, number>): RevokedKeys {
   const seconds = [...asked].map(([key, second]): [string, number] => {
     return [key, Math.max(second + SKEW_S, (revokedUntilS(account, key) ?? -1) + 1)];

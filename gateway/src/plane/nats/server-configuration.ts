@@ -1,39 +1,39 @@
 /**
- * Writes the servers' configuration files. A single server's file holds public keys and JWTs but no secret. The files of a cluster differ
- * by server and hold the password of its routes.
+ * Writes the NATS servers' configuration files. A single server's file contains public keys and JWTs but no secret. The
+ * files of a cluster differ by server and contain the password for connections between the servers.
  */
 
 interface ServerFacts extends Accounts {
-  /** The address for gateways and nodes; the server listens on its port. */
+  /** The address for gateways and nodes. The server listens on its port. */
   url: string;
 }
 
-/** What every server of a plane needs. */
+/** The operator and the accounts, which all servers of a plane need. */
 export interface Accounts {
   operatorJwt: string;
   systemAccount: string;
-  /** Account → its JWT. */
+  /** Maps an account's public key to its JWT. */
   preload: Record<string, string>;
 }
 
 /** One server of a cluster. */
 export interface ClusterServer {
   name: string;
-  /** The address for gateways and nodes. */
+  /** The address to which gateways and nodes connect. */
   client: Address;
-  /** The address for the other servers. */
+  /** The address to which the other servers connect. */
   route: Address;
 }
 
 interface Address {
-  /** A name or an address; an IPv6 address without brackets. */
+  /** A host name or IP address; an IPv6 address without brackets. */
   host: string;
   port: number;
 }
 
 interface ClusterFacts extends Accounts {
   servers: readonly ClusterServer[];
-  /** Servers authenticate to each other with it, besides their certificates. */
+  /** The password with which servers log in to each other, in addition to their certificates. */
   routePassword: string;
 }
 
@@ -57,7 +57,7 @@ ${BOUNDS}
 ${accountsPart(accounts, "./jwt")}`;
 }
 
-/** The files that it names are in the same directory. */
+/** The configuration of one server of a cluster. It refers to files in its own directory. */
 export function clusterConfiguration(
   { name, client, route }: ClusterServer,
   { servers, routePassword, ...accounts }: ClusterFacts,
@@ -139,7 +139,7 @@ ${accounts.join("\n")}
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-/** A server with a loopback address listens on that address only. */
+/** A server with a loopback address listens only on that address. */
 function listenAddress(host: string, port: number): string {
   const loopback = /^(127\.|localhost$|\[::1\]$)/.test(host);
   const everywhere = host.startsWith("[") ? "[::]" : "0.0.0.0";

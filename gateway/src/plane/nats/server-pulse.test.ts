@@ -9,7 +9,7 @@ const ask = (pulse: ServerPulse, times: number, ...answering: string[]): void =>
   }
 };
 
-test("reports a server as hanging after three missed replies, and not other servers", () => {
+test("the server pulse reports a server as hanging after three unanswered pings, and no other server", () => {
   const pulse = new ServerPulse();
   ask(pulse, 2, "a", "b");
   ask(pulse, 2, "a");
@@ -20,7 +20,7 @@ test("reports a server as hanging after three missed replies, and not other serv
   assert.ok(pulse.answers("b"));
 });
 
-test("requires replies from all servers if a node's server is unknown", () => {
+test("the server pulse requires answers from all servers if a node's server is unknown", () => {
   const pulse = new ServerPulse();
   ask(pulse, 1, "a", "b");
   assert.ok(pulse.answers(undefined));
@@ -28,7 +28,7 @@ test("requires replies from all servers if a node's server is unknown", () => {
   assert.equal(pulse.answers(undefined), false);
 });
 
-test("forgets a server that left permanently, and never reports one that has not replied yet", () => {
+test("the server pulse drops a server that left permanently, and never reports one that has not answered yet", () => {
   const pulse = new ServerPulse();
   ask(pulse, 1, "a", "b");
   ask(pulse, 40, "a");
@@ -40,7 +40,7 @@ test("forgets a server that left permanently, and never reports one that has not
   assert.ok(pulse.answers(undefined));
 });
 
-test("does not accept an answer to an earlier ping as proof that a server is well now", () => {
+test("the server pulse does not accept an answer to an earlier ping as proof that a server responds now", () => {
   const pulse = new ServerPulse();
   const earlier = pulse.asked();
   const ping = pulse.newPing();

@@ -1,6 +1,6 @@
 /**
- * Creates everything a new NATS server needs for Tollgate: an operator, a system account, the account of gateways and nodes, and the
- * configuration. The seeds are random and cannot be created again.
+ * Creates everything that a new NATS server needs for Tollgate: an operator, a system account, the account of gateways
+ * and nodes, and the configuration. The seeds are random, so lost ones cannot be created again.
  */
 import type { Random } from "../../base/random.ts";
 import { signJwt } from "../credentials/jwt.ts";
@@ -11,20 +11,20 @@ import { ACCOUNT_LOOKUP, CLAIMS_UPDATE, EVENTS, systemEvents, systemLookup } fro
 import type { SystemUser } from "./system.ts";
 
 export interface PlaneSetup {
-  /** Public keys. */
+  /** The operator's public key. The next two are public keys too. */
   operator: string;
   systemAccount: string;
   account: string;
   serverConfiguration: string;
-  /** For the configurations of a cluster's servers. */
+  /** For the configuration of a cluster's servers. */
   accounts: Accounts;
-  /** For gateways. */
+  /** The seed that gateways use to sign credentials. */
   accountSeed: string;
   operatorSeed: string;
   system: SystemUser;
-  /** The operator's root seed. No running program needs it; it can authorise another signing key. */
+  /** The seed of the operator's root key. No running program needs it. It can authorize another signing key. */
   operatorRootSeed: string;
-  /** For administrators with the `nats` tool: unrestricted. */
+  /** For administrators with the `nats` tool, without restrictions. */
   administrator: SystemUser;
 }
 
@@ -77,7 +77,7 @@ interface AccountKeys {
   nowS: number;
 }
 
-/** Lets the other account see its own connections and its own JWT, and nothing else. */
+/** The system account's JWT. The other account may see only its own connections and its own JWT. */
 function systemAccountJwt(signing: SigningKey, { system, account, nowS }: AccountKeys): string {
   const exports = [
     { name: "connections", subject: systemEvents(account.publicKey), type: "stream" },

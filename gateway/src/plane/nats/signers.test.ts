@@ -1,6 +1,6 @@
 /**
- * Signing keys of the account can be replaced: gateways with the old and the new key recognise each other's nodes, and the old key can be
- * removed.
+ * Tests the replacement of the account's signing keys: gateways with the old and the new key accept each other's nodes,
+ * and the old key can be removed.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
@@ -26,11 +26,11 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     await server.remove();
   });
   const newKey = () => createKey("account", systemRandom());
-  /** A gateway without the account's own seed. */
+  /** A gateway without the account's own seed, which signs with the first of these seeds. */
   const signedBy = (t: TestContext, ...seeds: string[]): Promise<Plane> =>
     openTestPlane(t, server, { accountSeed: undefined, account: server.setup.account, signingSeeds: seeds });
 
-  test("are published by each gateway and valid for the nodes of every gateway, without the account's seed", async (t) => {
+  test("are published by each gateway and valid for nodes of all gateways, without the account's seed", async (t) => {
     const before = await openTestPlane(t, server);
     const after = await signedBy(t, newKey().seed);
     const heard: string[] = [];
@@ -43,7 +43,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     });
   });
 
-  test("can be revoked with all their credentials", async (t) => {
+  test("can be revoked together with all credentials that they signed", async (t) => {
     const [old, young] = [newKey().seed, newKey().seed];
     const [behind, ahead] = [await signedBy(t, old, young), await signedBy(t, young, old)];
     const credentials = [await behind.mint("n1"), await ahead.mint("n1")];
@@ -53,7 +53,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     for (const plane of [behind, ahead]) await connectClient(t, await plane.mint("n1"));
   });
 
-  test("sign for no node once retired, while gateways and nodes with the new key stay connected", async (t) => {
+  test("end the nodes' access when removed, while gateways and nodes with the new key stay connected", async (t) => {
     const [old, young] = [newKey(), newKey()];
     const [before, after] = [await signedBy(t, old.seed), await signedBy(t, young.seed, old.seed)];
     const [stale, fresh] = [await before.mint("n1"), await after.mint("n2")];

@@ -1,7 +1,7 @@
 /**
- * Signing keys of the account, listed in its JWT so that a key can be replaced while nodes are connected. A gateway adds its own before it
- * connects, because it signs its own login, and keeps the others. Only an operator removes a key; the servers then drop the clients that it
- * signed for.
+ * Manages the account's signing keys. They are listed in its JWT, so that a key can be replaced while nodes are
+ * connected. A gateway adds its own key before it connects, because that key signs its login, and keeps the others.
+ * Only an operator removes a key. The servers then disconnect all clients with credentials of that key.
  */
 import type { Clock } from "../../base/clock.ts";
 import { signJwt } from "../credentials/jwt.ts";
@@ -16,15 +16,15 @@ interface Signers {
   account: string;
   operator: SigningKey;
   clock: Clock;
-  /** How long a server may take to answer or greet. */
+  /** The maximum time for a server's answer or greeting. */
   answerTimeoutMs?: number | undefined;
 }
 
-/** Adds these keys. */
+/** Adds these keys to the account's signing keys. */
 export const nameSigners = (where: Signers, keys: string[]): Promise<void> =>
   change(where, (named) => [...named, ...keys.filter((key) => !named.includes(key))]);
 
-/** Sets exactly these keys. Returns the removed ones. */
+/** Makes these keys the only signing keys. Returns the removed ones. */
 export async function keepSigners(where: Signers, keys: string[]): Promise<string[]> {
   let removed: string[] = [];
   await change(where, (named) => {

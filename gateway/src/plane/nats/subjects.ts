@@ -1,28 +1,29 @@
 /**
- * NATS subjects that only gateways use. Subjects of the system account are imported into the gateways' account (`setup.ts`). So they need
- * no second connection, and a node's disconnection arrives on the same connection as its last messages, after them.
+ * NATS subjects that only gateways use. `setup.ts` imports the system account's subjects into the gateways' account. So
+ * gateways need no second connection, and a node's disconnection arrives after its last messages, on the same
+ * connection.
  */
 
-/** Connections and disconnections of nodes: `CONNECT` or `DISCONNECT` in place of the star. */
+/** Connections and disconnections of nodes. The star stands for `CONNECT` or `DISCONNECT`. */
 export const EVENTS = "tg.e.*";
 export const EVENT_CONNECT = "tg.e.CONNECT";
 export const EVENT_DISCONNECT = "tg.e.DISCONNECT";
-/** Returns the account's JWT as the servers have it. */
+/** A request for the account's JWT on the servers. */
 export const ACCOUNT_LOOKUP = "tg.c.lookup";
-/** Gateways announce here what they are about to revoke. */
+/** Announcements of revocations that a gateway is about to write. */
 export const REVOCATIONS = "tg.r";
-/** The prefix of the subjects on which a gateway receives answers. */
+/** The prefix of the subjects on which a gateway receives replies. */
 export const INBOX_PREFIX = "tg.i";
 
 /** All subjects that a gateway may use. */
 export const GATEWAY_SUBJECTS = "tg.>";
-/** Every server with connections of the account answers; servers offer it to every account. */
+/** A ping that every server with connections of the account answers. The servers offer it to every account. */
 export const SERVERS_ASKED = "$SYS.REQ.ACCOUNT.PING.STATZ";
-/** The subject of their answers to one ping of this gateway; `*`: to any. */
+/** The subject of the answers to one ping of this gateway. `*`: to any of its pings. */
 export const serversAnswer = (gatewayId: string, ping: number | "*"): string => `tg.v.${gatewayId}.${ping}`;
 export const pingAnswered = (subject: string): number => Number(subject.slice(subject.lastIndexOf(".") + 1));
 
-/** On the system account: takes a new version of an account's JWT. */
+/** On the system account: a new version of an account's JWT. */
 export const CLAIMS_UPDATE = "$SYS.REQ.CLAIMS.UPDATE";
 export const systemEvents = (account: string): string => `$SYS.ACCOUNT.${account}.*`;
 export const systemLookup = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`;

@@ -1,4 +1,7 @@
-/** Requests to the servers' system account. They are rare (revocations), so each uses a new connection and no privileged one stays open. */
+/**
+ * Requests to the servers' system account. They are rare (revocations), so each one opens a connection and closes it
+ * again. No privileged connection stays open.
+ */
 import { z } from "zod";
 import { keyFromSeed } from "../credentials/nkeys.ts";
 import { type AccountClaims, readAccount } from "./account-jwt.ts";
@@ -12,11 +15,11 @@ export interface SystemUser {
   seed: string;
 }
 
-/** The account's JWT, over a connection without node messages, so that a flood cannot delay it. */
+/** Access to the account's JWT, over a connection without node messages, so that a flood cannot delay it. */
 export interface AccountRecord {
-  /** The version on the servers. */
+  /** Returns the version on the servers. */
   read(): Promise<AccountClaims>;
-  /** Resolves when a server has accepted the new JWT; it forwards it to the rest of the cluster. */
+  /** Resolves when a server has accepted the new JWT. That server forwards it to the rest of the cluster. */
   write(jwt: string): Promise<void>;
 }
 
@@ -26,7 +29,7 @@ interface SystemPlace {
   url: string;
   user: SystemUser;
   account: string;
-  /** How long a server may take to answer or greet. */
+  /** The maximum time for a server's answer or greeting. */
   answerTimeoutMs?: number | undefined;
 }
 

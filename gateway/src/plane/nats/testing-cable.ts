@@ -1,13 +1,13 @@
-/** For tests: a TCP proxy to a server that can be cut. */
+/** For tests: a TCP proxy to a server. The test can cut its connections. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
 export interface BreakableConnection {
   url: string;
-  /** Closes its connections; new ones are accepted at once. */
+  /** Closes the proxy's connections and accepts new ones at once. */
   cut: () => void;
-  /** Closes its connections, and new ones until it is plugged in again. */
+  /** Closes the proxy's connections, and new ones until `plug` is called. */
   unplug: () => void;
   plug: () => void;
 }

@@ -1,4 +1,4 @@
-/** For tests: a temporary nats-server with a production set-up that can be stopped, frozen and restarted. */
+/** For tests: a temporary nats-server with a production configuration, which can be stopped, frozen and restarted. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -16,12 +16,12 @@ import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
 import { newPlaneSetup, type PlaneSetup } from "./setup.ts";
 
 export interface NatsProcess {
-  /** Kills it like a crash. */
+  /** Kills the server, like a crash. */
   kill(): Promise<void>;
   start(): Promise<void>;
   freeze(): void;
   thaw(): void;
-  /** Stops it like an operator; `kill` must still be called. */
+  /** Stops the server, like an operator would. `kill` must still be called. */
   terminate(): void;
   log(): Promise<string>;
 }
@@ -30,13 +30,13 @@ export interface NatsServer extends NatsProcess {
   url: string;
   port: number;
   setup: PlaneSetup;
-  /** Deletes its directory. */
+  /** Deletes the server's directory. */
   remove(): Promise<void>;
 }
 
 /**
- * The path of the nats-server binary; undefined on a machine without one. The newest by default, the oldest with TEST_NATS=oldest (`npm run
- * test:oldest`).
+ * The path of the nats-server binary, or undefined if the machine has none. Selects the newest, or the oldest with
+ * TEST_NATS=oldest (`npm run test:oldest`).
  */
 export function findNatsServer(): string | undefined {
   return binary;
@@ -46,13 +46,13 @@ const binary = natsReleases().at(process.env.TEST_NATS === "oldest" ? -1 : 0)?.p
 export const skipWithoutNats = findNatsServer() === undefined && "nats-server is not installed";
 
 interface ServerOptions {
-  /** Another server's set-up, to form a cluster. */
+  /** The setup of another server, to form a cluster with it. */
   setup?: PlaneSetup;
-  /** Additional lines of configuration. */
+  /** Additional lines for the configuration file. */
   more?: string;
 }
 
-/** Starts a server in a directory with its configuration. It ends with the test's process. */
+/** Starts a server with the configuration in this directory. It ends with the test's process. */
 export async function runNatsServer(
   directory: string,
   port: number,
@@ -83,7 +83,7 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
   const url = `nats://127.0.0.1:${port}`;
   const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
   const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
-  // Clients on a busy machine may take long to answer the server's greeting.
+  // Clients on a busy machine may take long to log in after the server's greeting.
   const patience = `authorization { timeout = ${HANG_LIMIT_MS / 1000} }`;
   await writeFile(join(directory, "nats-server.conf"), `${listen}\n${patience}\n${options.more ?? ""}\n`);
   const server = await runNatsServer(directory, port);
@@ -92,10 +92,13 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
 
 let gateways = 0;
 
-/** A clock without the server checks: on a busy machine servers would seem to hang. */
+/** A clock that never runs checks for hanging servers, because on a busy machine servers would seem to hang. */
 const withoutChecks: Clock = { ...systemClock, every: () => () => {} };
 
-/** A gateway's plane on the server, closed after the test. It checks for hanging servers only with the test's own clock. */
+/**
+ * Opens a gateway's plane on the server and closes it after the test. Checks for hanging servers only if the test
+ * passes a clock.
+ */
 export async function openTestPlane(
   t: TestContext,
   server: NatsServer,
@@ -121,7 +124,7 @@ export async function openTestPlane(
 function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });
-    // The server greets once it is ready.
+    // The server is ready when it sends its greeting.
     socket.once("data", () => {
       socket.destroy();
       resolve(true);

@@ -62,7 +62,7 @@ describe("preferences", () => {
     return { locale: identity?.locale, time_zone: identity?.time_zone };
   };
 
-  test("are the person's own, kept, replaced and removed", async () => {
+  test("are stored per person, and can be replaced and removed", async () => {
     const [{ browser }, other] = [await signedIn(), await signedIn()];
     const answer = await set(browser, { locale: "de-de", time_zone: "Europe/Berlin" });
     assert.equal(answer.status, 200, answer.text);
@@ -75,7 +75,7 @@ describe("preferences", () => {
     assert.deepEqual(await shown(browser), { locale: null, time_zone: null });
   });
 
-  test("400: what is no language tag or time zone, named by its field", async () => {
+  test("refuse an invalid language tag or time zone with a 400 that names the field", async () => {
     const { browser } = await signedIn();
     const ROWS = [
       ...["german", "de_DE", "xx-XX", "de-DE-u-nu-thai", "", 7].map((locale) => ["locale", { locale }] as const),
@@ -109,7 +109,7 @@ describe("accounts", () => {
     assert.equal(balance.body.balance_micro, "0.000000");
   });
 
-  test("400 names the invalid field", async () => {
+  test("opening an account with an invalid field returns a 400 that names the field", async () => {
     const { browser } = await signedIn();
     for (const [body, param] of [
       [{ name: "Work" }, "kind"],
@@ -143,7 +143,7 @@ describe("accounts", () => {
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
-  test("an owner can rename an account, and no one else", async () => {
+  test("an owner can rename an account, and other members cannot", async () => {
     const owner = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
     const stranger = await signedIn([{ kind: "builder" }]);
     const [mine, closed] = owner.accountIds.map((id) => `/console/api/accounts/${publicId("acc", id)}`) as [

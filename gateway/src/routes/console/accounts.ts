@@ -58,7 +58,7 @@ export function accountHandlers({ identities }: Pick<AccountParts, "identities">
   };
 }
 
-/** The person and their accounts. */
+/** A person and the accounts that they belong to. */
 export async function meObject(identities: Identities, who: SignedIn) {
   const { identityId } = who;
   const [accounts, chosen] = await Promise.all([

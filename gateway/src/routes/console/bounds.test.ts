@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-/** Inserts this many secrets directly into the database. */
+/** Inserts this number of secrets directly into the database. */
 async function fill(table: "api_key" | "host_token", account: Uuid, count: number, revoked = false): Promise<void> {
   for (let i = 0; i < count; i++) {
     await platform.pool.query(
@@ -47,7 +47,7 @@ const statuses = (answers: Answer[]): Record<number, number> => {
 const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
 
-test("an expired API key does not count towards the limit, and extending its life requires room", async () => {
+test("an expired API key does not count towards the key limit, and cannot be extended while the limit is reached", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = accountIds as [Uuid];
   await fill("api_key", account, OPEN_MAX.api_key - 1);
@@ -135,7 +135,7 @@ test(`an identity owns at most ${ACCOUNTS_MAX} accounts, even if many are opened
   assert.match(String(refused.body.error?.message), new RegExp(`${ACCOUNTS_MAX} accounts`));
 });
 
-describe("sessions", () => {
+describe("the sessions of an identity", () => {
   const ofIdentity = async ({ identityId }: Person): Promise<string[]> => {
     const { rows } = await platform.pool.query(
       "select token from identity_session where identity_id = $1 order by created_at, id",
@@ -167,7 +167,7 @@ describe("sessions", () => {
   });
 });
 
-test("400: a response with more than 100,000 sums is refused", async () => {
+test("a usage query with more than 100,000 sums is refused with 400", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const fillHours = (keys: number) =>
     platform.pool.query(

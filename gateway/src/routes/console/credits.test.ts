@@ -1,4 +1,7 @@
-/** Buying credits through the console, on a real database with the real library. Grouped by status. */
+/**
+ * Tests of buying credit in the console, on a real database with the payment provider's real library. Grouped by HTTP
+ * status.
+ */
 
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
@@ -41,7 +44,7 @@ function paymentsAt(provider: PaymentProvider): Payments {
   return openPayments({ pool, provider, notify, clock: systemClock, newId, log });
 }
 
-/** The whole server, with these purchases; sessions are those of the platform. */
+/** A whole server with these payments; it accepts sessions of the test platform. */
 const serve = (payments: Payments | undefined, publicUrl?: string): FastifyInstance =>
   platform.serve({ payments, publicUrl });
 
@@ -79,7 +82,7 @@ async function checkouts(): Promise<number> {
   return rows[0].count;
 }
 
-describe("200", () => {
+describe("status 200", () => {
   test("lists the credit packs on offer", async () => {
     const { browser } = await person(["builder"]);
     const { status, body } = await browser.send("GET", "/console/api/packs");
@@ -155,7 +158,7 @@ describe("200", () => {
   });
 });
 
-test("the console's address is read from a request's headers", () => {
+test("originOf reads the console's address from a request's headers", () => {
   assert.equal(originOf({ host: "a.test:8080" }), "http://a.test:8080");
   assert.equal(originOf({ host: "a.test", origin: "https://a.test" }), "https://a.test");
   assert.equal(originOf({ host: "a.test", origin: "https://evil.test" }), "http://a.test");
@@ -166,7 +169,7 @@ test("the console's address is read from a request's headers", () => {
   }
 });
 
-test("400 names the invalid field and its rule", async () => {
+test("returns a 400 that names the invalid field and its rule", async () => {
   const { browser } = await person(["builder"]);
   const cents = "must be microdollars as a decimal string, whole cents from 5000000 ($5) to 5000000000 ($5,000)";
   const rows: [object, string, string][] = [
@@ -189,13 +192,13 @@ test("400 names the invalid field and its rule", async () => {
   assert.equal(demo.shop.sales.length, sales);
 });
 
-test("401 not_authenticated without a session", async () => {
+test("returns 401 not_authenticated without a session", async () => {
   const browser = new Browser({ app });
   assertRefused(await buy(browser), 401, "not_authenticated");
   assertRefused(await browser.send("GET", "/console/api/packs"), 401, "not_authenticated");
 });
 
-describe("403", () => {
+describe("status 403", () => {
   const rows: [string, AccountKind[], Who, string][] = [
     ["a host", ["host"], {}, "not_a_builder"],
     ["an operator without an account", [], { operator: true }, "member_only"],
@@ -225,7 +228,7 @@ describe("403", () => {
   });
 });
 
-test("404 billing_disabled for everyone if payments are off, as if the routes did not exist", async () => {
+test("returns 404 billing_disabled to everyone if payments are off", async () => {
   const closed = serve(undefined);
   const strangers = new Browser({ app: closed });
   const { browser } = await person(["builder"], { server: closed });
@@ -240,14 +243,14 @@ test("404 billing_disabled for everyone if payments are off, as if the routes di
   await closed.close();
 });
 
-test("405 names the allowed methods", async () => {
+test("returns 405 with the allowed methods for a wrong method", async () => {
   const browser = new Browser({ app });
   const answer = await browser.send("GET", "/console/api/credits/checkout");
   assert.deepEqual([answer.status, answer.headers.allow], [405, "POST"]);
   assert.equal((await browser.send("POST", "/console/api/packs")).status, 405);
 });
 
-test("422 unknown_pack lists the available packs", async () => {
+test("returns 422 unknown_pack with the available packs", async () => {
   const { browser } = await person(["builder"]);
   for (const packId of ["pack_21", "", "PACK_20", "constructor", "pack_20 "]) {
     const answer = await buy(browser, { pack_id: packId });
@@ -256,7 +259,7 @@ test("422 unknown_pack lists the available packs", async () => {
   }
 });
 
-test("429 rate_limit_requests when the account has too many open checkouts", async () => {
+test("returns 429 rate_limit_requests when the account has too many open checkouts", async () => {
   const { browser } = await person(["builder"]);
   for (let i = 0; i < OPEN_CHECKOUTS_MAX; i++) assert.equal((await buy(browser)).status, 200);
   const answer = await buy(browser);
@@ -267,7 +270,7 @@ test("429 rate_limit_requests when the account has too many open checkouts", asy
   assert.equal((await buy((await person(["builder"])).browser)).status, 200);
 });
 
-describe("502 payment_provider_unavailable: nothing is charged or stored", () => {
+describe("returns 502 payment_provider_unavailable, and charges and stores nothing", () => {
   const rows: [string, RequestListener][] = [
     [
       "it refuses",

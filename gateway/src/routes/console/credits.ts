@@ -1,6 +1,6 @@
 /**
- * Buying credit: lists the packs, and starts a checkout for a pack or an amount. The buyer pays on the provider's page. The provider's
- * webhook credits the account, whatever the browser does afterwards.
+ * Buying credit: lists the packs, and starts a checkout for a pack or an amount. The buyer pays on the payment
+ * provider's page. The provider's webhook then credits the account, even if the buyer closes the browser.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { paymentRoutes } from "@tollgate/api/console/credits.ts";
@@ -47,7 +47,7 @@ export function creditHandlers({
   };
 }
 
-/** Without payments the routes behave as if they did not exist, for every method. */
+/** If payments are off, registers answers of 404 billing_disabled for every payment route and method. */
 export function noCredits(app: FastifyInstance): void {
   const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
   for (const url of new Set(all.map((route) => methodAndUrl(route).url))) {
@@ -57,18 +57,18 @@ export function noCredits(app: FastifyInstance): void {
   }
 }
 
-/** The page to which the provider sends the buyer's browser back. */
+/** The page of the console to which the payment provider sends the buyer back. */
 export const consolePage = (publicUrl: string | undefined, request: IncomingMessage): string =>
   `${publicUrl === undefined ? originOf(request.headers, schemeOf(request)) : new URL(publicUrl).origin}/console`;
 
 /**
- * The address in the browser's request, if none is configured. A page of another origin cannot get here, because the request is refused as
- * cross-site.
+ * The console's address according to the browser's request, used if none is configured. It cannot be another origin:
+ * cross-site requests are refused before.
  */
 export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme = "http"): string {
   const from = URL.parse(origin ?? "");
   const called = URL.parse(`${scheme}://${host ?? ""}`);
-  // Only a host and a port: no path, no user.
+  // The Host header must contain only a host and a port: no path and no user.
   if (called === null || called.href !== `${called.origin}/`) {
     throw invalidRequest("host", "The Host header must be the console's address.");
   }

@@ -1,10 +1,13 @@
-/** Lists as CSV files that never lie in memory whole. */
+/** Streams lists as CSV files, so that no list is in memory as a whole. */
 import { type Columns, csvHeader, csvLines } from "../../base/csv.ts";
 import type { TextFile } from "../../http/routes.ts";
 
 const PAGE_ROWS = 1000;
 
-/** A list page by page; `read` continues after the last row of the page before. A slow reader holds the reading back. */
+/**
+ * A list as a CSV file, read page by page. `read` returns the rows after `last`. Pages are read only as fast as the
+ * client downloads.
+ */
 export function csvFile<Row>(file: {
   name: string;
   columns: Columns<Row>;

@@ -1,4 +1,7 @@
-/** Exports and deletions: what goes, what stays, what stands in the way, and that the ledger balances afterwards. */
+/**
+ * Exporting and deleting accounts and persons: which data is removed or kept, which conditions prevent a deletion, and
+ * that the ledger balances afterwards.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";
@@ -16,7 +19,7 @@ const MARK = "Zebulon";
 let platform: TestPlatform;
 before(async () => {
   platform = await openTestPlatform();
-  // What `insertServed` charges by default, and ten times as much for fifty tokens.
+  // The default tokens and charge of `insertServed` fit this price; so do fifty tokens with ten times that charge.
   await rows("insert into price (version, model, price_in_pico, price_out_pico) values (1, 'tiny-3b', 0, 200000)");
 });
 after(() => platform.close());
@@ -46,7 +49,7 @@ async function exportOf({ browser }: Person, url: string): Promise<Record<string
 }
 
 describe("exporting an account", () => {
-  test("gives a builder everything in files, and no secret", async () => {
+  test("returns a builder's records as files, without secrets", async () => {
     const who = await person("builder");
     const key = await who.browser.send("POST", "/console/api/keys", { body: { name: "web" } });
     const request = await insertServed(platform, { accountId: accountOf(who), charge: 1_000_000n, label: "orders" });
@@ -75,7 +78,7 @@ describe("exporting an account", () => {
     assert.ok(!Object.values(files).join().includes(String(key.body.secret)));
   });
 
-  test("gives a host its nodes, earnings and statements", async () => {
+  test("returns a host's nodes, earnings, payout method and statements as files", async () => {
     const files = await exportOf(await person("host"), path(await person("host"), "export.zip")).catch(() => ({}));
     assert.deepEqual(files, {}, "another person's account is not found");
     const who = await person("host");
@@ -90,7 +93,7 @@ describe("exporting an account", () => {
     assert.ok(names.some((name) => name.startsWith("statements/statement-")));
   });
 
-  test("is for owners", async () => {
+  test("is only allowed to owners", async () => {
     const [who, other] = [await person("builder"), await person()];
     assertRefused(await other.browser.send("GET", path(who, "export.zip")), 404, "not_found");
     await rows(
@@ -106,7 +109,7 @@ describe("exporting an account", () => {
 });
 
 describe("deleting an account", () => {
-  test("revokes its keys, empties its team, takes names and labels away, and keeps the ledger balanced", async () => {
+  test("revokes its keys, removes its members, names and labels, and keeps the ledger balanced", async () => {
     const [who, other] = [await person("builder"), await person()];
     const id = accountOf(who);
     await named(who, MARK);
@@ -149,7 +152,7 @@ describe("deleting an account", () => {
     await assertNowhere(MARK);
   });
 
-  test("is on the operators' record, and cannot be undone", async () => {
+  test("is recorded in the audit log, and cannot be undone by operators", async () => {
     const [who, operator] = [await person("builder"), await person(undefined, { operator: true })];
     const id = publicId("acc", accountOf(who));
     assert.equal((await remove(who, { name: "A builder" })).status, 200);
@@ -168,7 +171,7 @@ describe("deleting an account", () => {
     assert.equal(await platform.parts.directory.setSuspended(accountOf(who), false), false);
   });
 
-  test("retires a host's nodes and leaves it out of payouts", async () => {
+  test("retires a host's nodes, revokes its tokens and excludes it from payouts", async () => {
     const [who, builder, operator] = [
       await person("host"),
       await person("builder"),
@@ -197,13 +200,13 @@ describe("deleting an account", () => {
     await assertNowhere(MARK);
   });
 
-  test("takes the account's name, exactly", async () => {
+  test("requires the exact name of the account as confirmation", async () => {
     const who = await person("builder");
     for (const body of [{ name: "a builder" }, { name: "" }, {}]) assertRefused(await remove(who, body), 400, "name");
     assert.equal((await who.browser.send("GET", path(who, "deletion"))).status, 200);
   });
 
-  test("takes the second factor of whoever has one, once", async () => {
+  test("requires an unused second-factor code if the owner has enabled a second factor", async () => {
     const who = await person("builder");
     const enable = { body: { password: PASSWORD } };
     const setup = (await who.browser.send("POST", "/console/api/auth/two-factor/enable", enable)).body;
@@ -220,7 +223,7 @@ describe("deleting an account", () => {
     assert.equal((await who.browser.send("POST", "/console/api/me/delete", { body: right })).status, 200);
   });
 
-  test("is refused by what is not finished, and the message names it", async () => {
+  test("is refused while something is unfinished, and the message names it", async () => {
     const who = await person("builder");
     const id = accountOf(who);
     const blocked = async (code: string, words: RegExp) => {
@@ -256,7 +259,7 @@ describe("deleting an account", () => {
     await assertBalanced();
   });
 
-  test("waits for a payout that is being sent, and for a decision about a quarantined node", async () => {
+  test("is refused while a payout is open or a quarantined node awaits a decision", async () => {
     const [who, builder, operator] = [
       await person("host"),
       await person("builder"),
@@ -286,13 +289,13 @@ describe("deleting an account", () => {
     await assertBalanced();
   });
 
-  test("of two at once, one deletes and the other finds nothing", async () => {
+  test("succeeds for one of two concurrent requests, and the other gets 403", async () => {
     const who = await person("builder");
     const answers = await Promise.all([1, 2].map(() => remove(who, { name: "A builder" })));
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 403]);
   });
 
-  test("no session for scripts may do it", async () => {
+  test("is refused to a script's session", async () => {
     const who = await person("builder");
     const script = new Browser(platform);
     const { token, code } = (
@@ -313,7 +316,7 @@ describe("deleting oneself", () => {
   const leave = (who: Person, body: object = { email: who.email }) =>
     who.browser.send("POST", "/console/api/me/delete", { body });
 
-  test("ends the sessions, leaves all teams and forgets the person", async () => {
+  test("ends the person's sessions, removes them from all teams and erases their email address", async () => {
     const [who, owner] = [await person(), await person("builder")];
     await rows(
       "insert into account_member (account_id, identity_id, role) values ($1, $2, 'viewer')",
@@ -347,7 +350,7 @@ describe("deleting oneself", () => {
     await assertNowhere(who.email);
   });
 
-  test("is refused to the only owner of an account, and names it", async () => {
+  test("is refused to the only owner of an account, and the message names the account", async () => {
     const who = await person("builder");
     const answer = await leave(who);
     assertRefused(answer, 409, "last_owner");
@@ -356,7 +359,7 @@ describe("deleting oneself", () => {
     assert.equal((await leave(who)).status, 200);
   });
 
-  test("is refused to a second owner while the account owes", async () => {
+  test("is refused to one of two owners while the account has a negative balance", async () => {
     const [who, other] = [await person("builder"), await person()];
     await platform.identities.own(other.identityId, accountOf(who));
     const debt = {
@@ -370,7 +373,7 @@ describe("deleting oneself", () => {
     assertRefused(await leave(other), 409, "account_owes");
   });
 
-  test("is refused to the last operator, also of two at once", async () => {
+  test("is refused to the last operator, also if the last two try it concurrently", async () => {
     await rows("update identity set operator = false where operator");
     const [one, two] = [await person(undefined, { operator: true }), await person(undefined, { operator: true })];
     const answers = await Promise.all([leave(one), leave(two)]);
@@ -394,7 +397,7 @@ async function holdOf(accountId: Uuid): Promise<Uuid> {
   return id;
 }
 
-/** Looks through every text of every table. */
+/** Asserts that no row of any table contains one of these texts. */
 async function assertNowhere(...texts: string[]): Promise<void> {
   const tables = await rows("select tablename from pg_tables where schemaname = current_schema() order by 1");
   for (const { tablename } of tables) {

@@ -1,4 +1,4 @@
-/** Exporting and deleting an account, and oneself. */
+/** Export and deletion of an account, and of a person. */
 import { CODE_RULE, type deletionRoutes, EMAIL_RULE, NAME_RULE } from "@tollgate/api/console/deletion.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
@@ -20,7 +20,7 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
   const { identities, apiKeys, hostTokens, payments, now } = parts;
   const { deletion, leaving } = identities;
 
-  /** An account that they own, suspended or not. */
+  /** The named account, suspended or not. Throws unless the person is an owner. */
   const owned = async (who: SignedIn, name: string, refuse: (code: "not_found") => Fault): Promise<Membership> => {
     const theirs = await identities.accountsOf(who.identityId);
     const account = theirs.find(({ id }) => publicId("acc", id) === name);
@@ -60,7 +60,7 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
       const [blocker] = (await deletion.plan(id)).blockers;
       if (blocker !== undefined) throw refuse(blocker.code, { message: blocker.why });
       await prove(asked, code);
-      // The provider forgets the card before the account is gone: later nobody could ask it to.
+      // Removes the card at the payment provider first, because the deleted account no longer refers to it.
       await payments?.removeMethod(id);
       const outcome = await deletion.delete(id, who);
       if (outcome === "role_required") throw refuse("role_required");

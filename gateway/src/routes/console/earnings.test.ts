@@ -1,4 +1,4 @@
-/** A host's exact earnings in sums and lines, for its own nodes only. */
+/** A host's exact earnings, as sums and by request, for its own nodes only. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -27,7 +27,7 @@ async function hostWithNode(name: string) {
   return { host, at: { accountId, nodeId: node.id }, node: publicId("node", node.id) };
 }
 
-describe("200", () => {
+describe("status 200", () => {
   test("returns exact daily earnings by node and model for this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
@@ -68,7 +68,7 @@ describe("200", () => {
     ]);
   });
 
-  test("exports every request that earned as CSV, by node and span, for this host only", async () => {
+  test("exports every paid request as CSV, filtered by node and time span, for this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("kiln");
@@ -99,8 +99,8 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
-  test("refuses a reversed or too long span, and an unknown node", async () => {
+describe("status 400", () => {
+  test("refuses an unknown node, and a time span that is reversed or too long", async () => {
     const { host } = await hostWithNode("shed");
     const wrong: [string, string][] = [
       ["from=2026-02-01&to=2026-01-01", "to"],
@@ -118,8 +118,8 @@ describe("400", () => {
   });
 });
 
-describe("404", () => {
-  test("does not find a receipt of a request that another host served", async () => {
+describe("status 404", () => {
+  test("does not return a receipt for a request that another host served", async () => {
     const { host } = await hostWithNode("loft");
     const id = publicId("req", platform.newId());
     for (const one of [id, "nonsense"]) {

@@ -1,4 +1,4 @@
-/** A host's earnings: by request with signed receipts, as sums, and as CSV. */
+/** A host's earnings: by request with signed receipts, as sums, and as a CSV file. */
 import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/earnings.ts";
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";

@@ -1,4 +1,4 @@
-/** Everything that an account has, as files: those that its pages offer one by one, and its settings and lists as JSON. */
+/** The export of an account as files: the files that its console pages offer, and its settings and lists as JSON. */
 import type { Membership } from "../../accounts/accounts.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import { timeOf } from "../../base/ids.ts";
@@ -28,7 +28,7 @@ interface Caller {
   who: SignedIn;
   call: OpenCall;
 }
-/** A handler of a declared route that reads. Its guard's answer and its query are given here. */
+/** A route's handler for reading. The export passes the results of its guard and its query directly. */
 type Reads<Answer> = (asked: never) => Promise<Answer>;
 type Page = { data: unknown[]; next_cursor: string | null };
 
@@ -43,7 +43,7 @@ export async function* accountFiles(
   const list = (name: string, read: Reads<Page>): ZipEntry => json(name, () => allOf((query) => ask(read, query)));
   const file = async (folder: string, read: Reads<TextFile>, query?: object): Promise<ZipEntry> => {
     const { name, text } = await ask(read, query);
-    // Files of an account are text: only the whole of them is not.
+    // Every file inside the export is text. Only the ZIP file around them is binary.
     return { name: `${folder}${name}`, text: text as AsyncIterable<string> };
   };
   const { now } = parts;
@@ -85,7 +85,7 @@ export async function* accountFiles(
   yield list("payouts.json", hostPayoutHandlers(parts).listHostPayouts as Reads<Page>);
   yield json("payout-method.json", async () => {
     const method = await parts.identities.payoutMethods.of(account.id);
-    // Here as a whole: it is theirs.
+    // The payout method's full number, because the export is for the account's owner.
     return (
       method && {
         kind: method.kind,
@@ -114,7 +114,7 @@ async function allOf(read: (query: object) => Promise<Page>): Promise<unknown[]>
   }
 }
 
-/** `2026-10`, `2026-11`: from the month of one moment to that of the other. */
+/** The months from `startMs` to `endMs`, such as `2026-10` and `2026-11`. */
 function monthsFrom(startMs: number, endMs: number): string[] {
   const months: string[] = [];
   const at = new Date(startMs);
@@ -123,7 +123,7 @@ function monthsFrom(startMs: number, endMs: number): string[] {
   return months;
 }
 
-/** Reading one's own account is not refused. */
+/** Throws, because a handler never refuses to read the person's own account. */
 function unexpected(code: string): never {
   throw new Error(`an export was refused: ${code}`);
 }

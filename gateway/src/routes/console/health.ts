@@ -1,4 +1,4 @@
-/** Lists unreachable dependencies, from the adapters' own state without a query. */
+/** Lists unreachable dependencies by the state that each connection last recorded, without a query. */
 import type { healthRoutes } from "@tollgate/api/console/health.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { SiteParts } from "../parts.ts";

@@ -25,7 +25,7 @@ after(() => platform.close());
 const newNode = (name: string, account: Uuid): Promise<Node> =>
   openFleet(platform).register(account, { name, hardware: {}, agent: "" });
 
-describe("200", () => {
+describe("status 200", () => {
   test("returns every paid request, the amount owed and the payouts", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const builder = await platform.person([{ kind: "builder" }]);
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.deepEqual(stats.today, { requests: 2, prompt_tokens: 6, completion_tokens: 10, earned_micro });
   });
 
-  test("returns the same earnings by node and time in pages as a full search", async () => {
+  test("returns the same earnings in pages, filtered by node and time, as a search of all earnings", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
@@ -136,7 +136,7 @@ describe("200", () => {
     }
   });
 
-  test("pays a host from its earnings only, never from a builder's balance", async () => {
+  test("does not count the balance of the same person's builder account as earnings", async () => {
     const both = await signedIn(platform, [{ kind: "host" }, { kind: "builder" }]);
     const { body } = await both.browser.send("GET", `${API}/earnings`);
     assert.equal((body.balance as { pending_micro: string }).pending_micro, "0.000000");
@@ -144,7 +144,7 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
+describe("status 400", () => {
   test("names an invalid field and its rule", async () => {
     for (const [query, param, rule] of [
       ["limit=0", "limit", /1 to 100/],

@@ -27,7 +27,7 @@ const at = (node: Node): string => `${API}/nodes/${publicId("node", node.id)}`;
 const listed = async ({ browser }: Person, url: string): Promise<Record<string, unknown>[]> =>
   (await browser.send("GET", `${API}/${url}`)).body.data as Record<string, unknown>[];
 
-describe("201", () => {
+describe("status 201", () => {
   test("returns a new host token's secret only once", async () => {
     const answer = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "workshop" } });
     assert.equal(answer.status, 201);
@@ -44,7 +44,7 @@ describe("201", () => {
   });
 });
 
-describe("200", () => {
+describe("status 200", () => {
   test("revokes a token permanently, and a repetition changes nothing", async () => {
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "old" } });
     const url = `${API}/host-tokens/${body.id}`;
@@ -54,7 +54,7 @@ describe("200", () => {
     assert.deepEqual((await owner.browser.send("DELETE", url)).body, revoked.body);
   });
 
-  test("returns nodes in the list and one by one with their work, and the models that can be elected", async () => {
+  test("returns all nodes or one node with their statistics, and the models that the host can elect", async () => {
     const node = await newNode("barn");
     const shown = {
       id: publicId("node", node.id),
@@ -82,7 +82,7 @@ describe("200", () => {
     );
   });
 
-  test("lists every node once in pages, without large hardware details", async () => {
+  test("lists every node once over all pages, without the large hardware descriptions", async () => {
     const many = await signedIn(platform, [{ kind: "host" }]);
     await platform.pool.query(
       `insert into node (id, account_id, name, hardware)
@@ -108,7 +108,7 @@ describe("200", () => {
     assertRefused(await owner.browser.send("GET", `${API}/nodes?limit=101`), 400, "limit");
   });
 
-  test("shows why a node gets no work because of another node", async () => {
+  test("shows that a node gets no requests because another node of its host is quarantined", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const account = host.accountIds[0] as Uuid;
     const bad = await newNode("bad", account);
@@ -118,7 +118,7 @@ describe("200", () => {
     assert.equal((body.stats as { withheld: string }).withheld, "host_quarantine");
   });
 
-  test("changes a node's state by electing models, pausing and resuming: registered → ready ⇄ paused", async () => {
+  test("electing models makes a node ready, pausing makes it paused, and resuming makes it ready again", async () => {
     const node = await newNode("shed");
     const move = async (method: "PUT" | "POST", path: string, body?: object) => {
       const answer = await owner.browser.send(method, `${at(node)}/${path}`, body && { body });
@@ -133,7 +133,7 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
+describe("status 400", () => {
   test("names an invalid field and its rule", async () => {
     const node = await newNode("for 400");
     const send = owner.browser.send.bind(owner.browser);
@@ -154,8 +154,8 @@ describe("400", () => {
   });
 });
 
-describe("404", () => {
-  test("answers the same for another host's token and an unknown one (not_found)", async () => {
+describe("status 404", () => {
+  test("returns the same not_found for another host's token and for an unknown token", async () => {
     const stranger = await signedIn(platform, [{ kind: "host" }]);
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "mine" } });
     const answers: unknown[] = [];
@@ -171,7 +171,7 @@ describe("404", () => {
     assert.deepEqual(rows, [{ revoked_at: null }]);
   });
 
-  test("answers the same for another host's node and an unknown one, with any body (node_not_found)", async () => {
+  test("returns the same node_not_found for another host's node and for an unknown node, whatever the body", async () => {
     const stranger = await signedIn(platform, [{ kind: "host" }]);
     const node = await newNode("not yours");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
@@ -197,8 +197,8 @@ describe("404", () => {
   });
 });
 
-describe("409", () => {
-  test("names the state that does not allow the change (node_state_conflict)", async () => {
+describe("status 409", () => {
+  test("returns node_state_conflict, which names the node's state, for a change that this state does not allow", async () => {
     const node = await newNode("nothing elected");
     for (const move of ["pause", "resume"]) {
       const answer = await owner.browser.send("POST", `${at(node)}/${move}`);
@@ -207,7 +207,7 @@ describe("409", () => {
     }
   });
 
-  test("tells the host the reason for a quarantine, in which the node cannot be resumed (node_quarantined)", async () => {
+  test("refuses to resume a quarantined node (node_quarantined), and shows its host the reason", async () => {
     const node = await newNode("smoking");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
     await fleet.quarantine(node.id, { reason: "failures", evidence: { failures: 5 }, by: "platform" });

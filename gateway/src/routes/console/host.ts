@@ -1,4 +1,4 @@
-/** A host's side of the console: its tokens and its nodes. */
+/** The console's routes for hosts: their tokens and their nodes. */
 import type { HostToken, hostRoutes } from "@tollgate/api/console/host.ts";
 import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
@@ -46,7 +46,7 @@ export function hostHandlers(
       const id = parseId("hst", params.id);
       const found = id === undefined ? undefined : await hostTokens.find(account.id, id);
       if (found === undefined) throw refuse("not_found");
-      // Repeating a revocation changes nothing and is no error.
+      // Revoking a token again changes nothing and is not an error.
       await hostTokens.revoke(account.id, found.id);
       return tokenObject((await hostTokens.find(account.id, found.id)) ?? found);
     },

@@ -27,7 +27,7 @@ async function shown(browser: Browser, url: string): Promise<string[]> {
   return [...answer.text.matchAll(/\(((?:\\.|[^\\)])*)\) Tj/g)].map(([, text = ""]) => text);
 }
 
-/** The cells after the given cell. */
+/** The cells of a table that follow the cell with this name. */
 const behind = (texts: string[], name: string, count: number): string[] => {
   const at = texts.indexOf(name);
   assert.notEqual(at, -1, `${name} is not in ${texts.join(" | ")}`);
@@ -70,7 +70,7 @@ test("a builder's invoice contains the month's transfers, its usage by model, an
   assert.equal(before + moved, after);
 });
 
-test("a host's statement contains its earnings by model, its payouts and its balance", async () => {
+test("a host's monthly statement contains its earnings by model, its payouts and its balance", async () => {
   const { host, hostId, builderId, nodeId } = await world();
   const at = { accountId: hostId, nodeId };
   await insertServed(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
@@ -87,7 +87,7 @@ test("a host's statement contains its earnings by model, its payouts and its bal
   assert.equal(after, (await platform.parts.hostMoney(hostId)).pending);
 });
 
-test("the invoice of an empty month has the balance at its end, and is final once the month is over", async () => {
+test("the invoice of a month without usage has the balance at the month's end, and is final once the month is over", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, "/console/api/invoice.pdf?month=2026-01");
   assert.ok(!texts.includes("Status"));
@@ -96,7 +96,7 @@ test("the invoice of an empty month has the balance at its end, and is final onc
   assert.deepEqual((await platform.parts.moves(builderId, span("2026-01"))).models, []);
 });
 
-test("an invoice's file is named after its month, and an invalid month is refused", async () => {
+test("an invoice's file is named after the month, and an invalid month is refused", async () => {
   const { builder } = await world();
   const { headers } = await builder.browser.send("GET", `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(headers["content-disposition"], `attachment; filename="invoice-${THIS}.pdf"`);

@@ -1,4 +1,4 @@
-/** A month of an account as a PDF file: a builder's invoice, a host's statement. */
+/** One month of an account as a PDF file: an invoice for a builder, a statement for a host. */
 import type { invoiceRoutes } from "@tollgate/api/console/invoices.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import { publicId } from "../../base/ids.ts";
@@ -13,13 +13,15 @@ import type { SiteParts } from "../parts.ts";
 type InvoiceParts = Pick<LedgerParts, "moves"> & Pick<SiteParts, "now" | "publicUrl">;
 
 interface Kind {
-  /** The document's, and its file's. */
+  /** The title of the document, and the first part of the file's name. */
   title: string;
   name: string;
-  /** The headings of the table by model and of its amounts. */
+  /** The heading of the table by model, and of its column of amounts. */
   models: string;
   amounts: string;
-  /** The displayed sign: a builder's usage is what leaves the balance. */
+  /**
+   * Converts an amount's sign for display: a builder's usage reduces the balance, but is shown as a positive charge.
+   */
   shown: (amount: Pico) => Pico;
   transfers: string;
   notes: string[];
@@ -32,9 +34,7 @@ const INVOICE: Kind = {
   amounts: "Charged",
   shown: (amount) => pico(-amount),
   transfers: "Purchases and other transfers",
-  notes: [
-    "Usage is paid from credit that was bought before. The receipt of a card payment is with the payment on the Credits page.",
-  ],
+  notes: ["Usage is paid from prepaid credit. The Credits page has the receipt of each card payment."],
 };
 const STATEMENT: Kind = {
   title: "Host statement",
@@ -43,7 +43,7 @@ const STATEMENT: Kind = {
   amounts: "Earned",
   shown: (amount) => amount,
   transfers: "Payouts and other transfers",
-  notes: ["A withheld share is a transfer of its own, and so is its release."],
+  notes: ["Withheld shares and their releases are listed as separate transfers."],
 };
 
 export function invoiceHandlers({ moves, now, publicUrl }: InvoiceParts): Handlers<typeof invoiceRoutes> {
@@ -169,7 +169,7 @@ const transfers = (kind: Kind, { transfers: rows }: Moves): PdfTable => ({
 
 const countText = (count: number): string => count.toLocaleString("en-US");
 
-/** `-$1,234.567890`: the same number of decimals everywhere, so that columns can be read. */
+/** `-$1,234.567890`: always six decimals, so that the columns align. */
 function dollarText(of: Pico): string {
   const size = of < 0n ? -of : of;
   const micro = (size + PICO_PER_MICRO / 2n) / PICO_PER_MICRO;

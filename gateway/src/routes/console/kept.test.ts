@@ -1,4 +1,7 @@
-/** The console after months were dropped: later lists, unchanged sums, and notes about what was dropped. */
+/**
+ * The console after retention dropped old months: lists contain later records only, sums are unchanged, and answers say
+ * from when records are kept.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -17,7 +20,7 @@ const CHARGE = 1_500_000n;
 let platform: TestPlatform;
 let builder: Person;
 let host: Person;
-/** Three of each month, the oldest first. */
+/** Three requests of each month, starting with the oldest. */
 let past: Uuid[] = [];
 before(async () => {
   platform = await openTestPlatform();
@@ -47,12 +50,12 @@ const get = async (path: string, person = builder) => {
 };
 const listed = async (path: string) => (await get(path)).body.data as Record<string, unknown>[];
 
-test("all records are returned before any month is dropped", async () => {
+test("the console lists all requests before retention drops a month", async () => {
   const { body } = await get("requests");
   assert.deepEqual([body.kept_from, (body.data as unknown[]).length], [null, 9]);
 });
 
-test("only later records are returned after two months were dropped", async () => {
+test("after two months were dropped, the console lists later requests only, and all sums are unchanged", async () => {
   const statement = await listed("statement");
   const { as_of: _, ...totals } = (await get("requests/totals")).body;
   const usage = await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`);
@@ -81,7 +84,7 @@ test("only later records are returned after two months were dropped", async () =
   assert.deepEqual(totalsAfter, totals);
   assert.deepEqual(await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`), usage);
 
-  // A page of the statement from a month with records into one without.
+  // The pages cross from a month with records into a dropped month, which has one closing line.
   const lines: Record<string, unknown>[] = [];
   for (let cursor: unknown; cursor !== null; ) {
     const { body } = await get(`ledger?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`);

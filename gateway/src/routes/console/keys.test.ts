@@ -36,7 +36,7 @@ const list = async ({ browser }: Person): Promise<KeyObject[]> =>
 const rowsOf = async (id: string) =>
   (await platform.pool.query("select name, revoked_at from api_key where id = $1", [parseId("key", id)])).rows;
 
-describe("201", () => {
+describe("status 201", () => {
   test("returns a new key's secret only once", async () => {
     const answer = await create(owner, "  production  ");
     assert.equal(answer.status, 201);
@@ -80,7 +80,7 @@ describe("201", () => {
   });
 });
 
-describe("200", () => {
+describe("status 200", () => {
   test("lists the account's keys, newest first, including revoked ones", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     await made(owner, "of somebody else");
@@ -114,7 +114,7 @@ describe("200", () => {
     assert.deepEqual(renamed.body.spend_this_month, { requests: 2, charge_micro: "9830.400002" });
   });
 
-  test("leaves labels and reasoning_content off until they are enabled, at creation or later", async () => {
+  test("keeps labels and reasoning_content off by default; both can be enabled at creation or later", async () => {
     const shown = ({ labels, reasoning_content }: Record<string, unknown>) => [labels, reasoning_content];
     const made = await owner.browser.send("POST", URL, { body: { name: "made", labels: true } });
     assert.deepEqual([made.status, shown(made.body)], [201, [true, false]]);
@@ -128,7 +128,7 @@ describe("200", () => {
     }
   });
 
-  test("shows an operator's limits in place of the defaults", async () => {
+  test("shows the limits that an operator set for a key instead of the defaults", async () => {
     const { id } = await made(owner);
     await platform.pool.query("update api_key set in_flight_max = 2, tokens_per_minute_max = 0 where id = $1", [
       parseId("key", id),
@@ -137,7 +137,7 @@ describe("200", () => {
     assert.deepEqual(key?.limits, { requests_per_minute: 600, tokens_per_minute: 0, in_flight: 2 });
   });
 
-  test("keeps settings of absent fields, removes one set to null, and applies the lowest limit", async () => {
+  test("keeps a setting whose field is absent, removes a setting that is null, and applies the lowest limit", async () => {
     const { id } = await made(owner);
     const set = async (body: object) => (await owner.browser.send("PATCH", `${URL}/${id}`, { body })).body as KeyObject;
     const expires = Math.floor(Date.now() / 1000) + 3600;
@@ -163,7 +163,7 @@ describe("200", () => {
     );
   });
 
-  test("lets a key keep a model that left the catalogue, but not add others", async () => {
+  test("lets a key keep a model that was removed from the catalogue, but not add another unknown model", async () => {
     const { id } = await made(owner);
     await platform.pool.query("update api_key set models = '{gone}' where id = $1", [parseId("key", id)]);
     const set = (models: string[]) => owner.browser.send("PATCH", `${URL}/${id}`, { body: { models } });
@@ -171,7 +171,7 @@ describe("200", () => {
     assertRefused(await set(["gone", "none"]), 400, "models[1]");
   });
 
-  test("stores a new name; revokes permanently, and a repetition changes nothing", async () => {
+  test("renames a key; revokes it permanently, and a second revocation changes nothing", async () => {
     const { id } = await made(owner, "old name");
     const renamed = await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "Neuer Name – “ok” =1+1" } });
     assert.deepEqual([renamed.status, renamed.body.name], [200, "Neuer Name – “ok” =1+1"]);
@@ -184,7 +184,7 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
+describe("status 400", () => {
   const WRONG: [string, unknown, RegExp][] = [
     ["none", undefined, /is required/],
     ["null", null, /is required/],
@@ -212,15 +212,15 @@ describe("400", () => {
   });
 });
 
-describe("404", () => {
-  test("answers the same for another account's key and an unknown one, without effect (not_found)", async () => {
+describe("status 404", () => {
+  test("returns the same not_found for another account's key and for an unknown key, and changes nothing", async () => {
     const theirs = await made(owner, "theirs");
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const answers: unknown[] = [];
     for (const id of [theirs.id, publicId("key", platform.newId()), "key_nonsense", "nonsense"]) {
       for (const answer of [
         await stranger.browser.send("PATCH", `${URL}/${id}`, { body: { name: "stolen" } }),
-        // The owner is checked before the body.
+        // A stranger gets 404 even with an invalid body, because the account is checked before the body.
         await stranger.browser.send("PATCH", `${URL}/${id}`, { body: {} }),
         await stranger.browser.send("DELETE", `${URL}/${id}`),
       ]) {
@@ -240,12 +240,12 @@ describe("404", () => {
   });
 });
 
-test("405 names the allowed methods", async () => {
+test("returns 405 with the allowed methods for a wrong method", async () => {
   assert.equal((await owner.browser.send("PUT", URL)).headers.allow, "GET, HEAD, POST");
   assert.equal((await owner.browser.send("PUT", `${URL}/key_1`)).headers.allow, "GET, HEAD, PATCH, DELETE");
 });
 
-test("the error for a large field names the field and its limit", async () => {
+test("the error for a field that is too large names the field and its limit", async () => {
   for (const chars of [70_000, 5_000_000]) {
     const answer = await create(owner, "x".repeat(chars));
     assert.equal(answer.status, 400);
@@ -254,7 +254,7 @@ test("the error for a large field names the field and its limit", async () => {
   assertRefused(await create(owner, "x".repeat(10 * 1024 * 1024)), 413, "request_too_large");
 });
 
-describe("a member", () => {
+describe("a member of the account's team", () => {
   const join = async (role: "member" | "owner"): Promise<Person> => {
     const joined = await signedIn(platform);
     const values = [owner.accountIds[0], joined.identityId];

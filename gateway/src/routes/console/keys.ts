@@ -1,4 +1,4 @@
-/** API keys of a builder: list, create (the secret is shown once), change, rotate, revoke. */
+/** A builder's API keys: list, create (the secret is shown once), change, rotate, revoke. */
 import type { ApiKey, KeyFields, keyRoutes } from "@tollgate/api/console/keys.ts";
 import type { z } from "zod";
 import type { Membership } from "../../accounts/accounts.ts";
@@ -20,10 +20,10 @@ import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limit
 import type { SiteParts } from "../parts.ts";
 import { secretsPage } from "./secret-lists.ts";
 
-/** The fields that were sent. */
+/** The fields of a key that the request contains. */
 type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };
 
-/** Spending by key id. */
+/** The spending of each API key, by key ID. */
 interface KeySpend {
   today: Map<Uuid, HourlySum>;
   month: Map<Uuid, HourlySum>;
@@ -52,7 +52,7 @@ export function keyHandlers(
     invariant(record !== undefined, "a key that was there is there: none is ever deleted");
     return keyObject(record, await spendOf(accountId));
   };
-  /** Models that the key has already may stay, also when the catalogue has them no more. */
+  /** A key may keep its models, even if the catalogue no longer has them. */
   const settings = (fields: Fields, ceiling: KeyLimits, had: string[] = []): KeyChange =>
     changeOf(fields, { ceiling, models: new Set([...had, ...catalogue().entries.map(({ id }) => id)]), now: now() });
   return {
@@ -107,14 +107,17 @@ export function keyHandlers(
     async revokeKey({ account, params, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
-      // Repeating a revocation changes nothing and is no error.
+      // Revoking a key again changes nothing and is not an error.
       await apiKeys.revoke(account.id, found.id);
       return await shown(account.id, found.id);
     },
   };
 }
 
-/** Owners work with every key of the account, members with those that they created: a rotation shows a secret. */
+/**
+ * Owners may change every key of the account. Members may only change keys that they created, because a rotation shows
+ * the new secret.
+ */
 function requireOwnKey({ role }: Membership, who: { identityId: Uuid }, key: ApiKeyRecord): void {
   if (role !== "owner" && key.createdById !== who.identityId)
     throw roleRequired(
@@ -130,7 +133,7 @@ const SETTINGS =
   "budget_day_micro, budget_month_micro, expires_at, models, spot_checks, labels, reasoning_content, limits";
 const REVOKED = { message: "This key is revoked and cannot be changed." };
 
-/** Converts a form's fields for the keys. Throws a 400 that names the first invalid field. */
+/** Converts a form's fields to a change of a key. Throws a 400 that names the first invalid field. */
 function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<string>; now: number }): KeyChange {
   const {
     name,

@@ -1,4 +1,4 @@
-/** Live numbers for open pages: a builder's balance and requests, and the platform's load. */
+/** Live numbers for open console pages: a builder's balance and requests, and the platform's load. */
 import type { liveRoutes } from "@tollgate/api/console/live.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -14,7 +14,7 @@ import type { SiteParts } from "../parts.ts";
 import { balanceObject } from "./money.ts";
 import { capacityOfModels } from "./operator/overview.ts";
 
-/** The events of a stream by their names, as they are declared. */
+/** The data of each event of a stream, by the event's name, as the API declares it. */
 type Numbers<Id extends keyof typeof liveRoutes> = {
   [Name in keyof (typeof liveRoutes)[Id]["answer"]["events"]["named"]]: z.input<
     (typeof liveRoutes)[Id]["answer"]["events"]["named"][Name]
@@ -58,7 +58,7 @@ export function liveHandlers(
   };
   return {
     async watchAccount({ account: { id, role }, call }) {
-      // A changed role ends the stream too; the page reconnects and reads its permissions.
+      // A changed role also ends the stream, so that the page reconnects with its new permissions.
       const mayLook = async () => {
         const { account } = await guards.builder(call);
         return account.id === id && account.role === role;

@@ -7,7 +7,7 @@ import { manualClock, turn } from "../../base/testing.ts";
 import { fault } from "../../faults.ts";
 import { Live } from "./live.ts";
 
-/** A response that stores what is written to it. */
+/** A fake HTTP response that stores the text written to it. */
 class Page extends EventEmitter {
   text = "";
   writableLength = 0;
@@ -16,11 +16,11 @@ class Page extends EventEmitter {
   req = { method: "GET" };
   writeHead(): void {}
   write(text: string): void {
-    // A real response would emit an unhandled error, which ends the process.
+    // With a real response, a write after the end would emit an unhandled error and end the process.
     assert.ok(!this.ended, "write after end");
     this.text += text;
   }
-  /** Unread data prevents a real response from closing. */
+  /** A real response does not close while its client has not read all data. */
   end(): void {
     this.ended = true;
     if (this.writableLength === 0) this.emit("close");
@@ -50,7 +50,7 @@ describe("live numbers", () => {
     return { clock, live, shown, open, reads: () => reads };
   };
 
-  test("send a page everything first, and then changes only", async () => {
+  test("send a page all numbers when it connects, and then only changes", async () => {
     const { clock, shown, open } = start();
     const page = new Page();
     open("a", page);
@@ -67,7 +67,7 @@ describe("live numbers", () => {
     assert.equal(page.text, 'event: in_flight\ndata: {"count":3}\n\n');
   });
 
-  test("use one reader for all pages of an account, which stops with the last page", async () => {
+  test("are read once for all pages of an account, and no longer once its last page closed", async () => {
     const { clock, open, reads } = start();
     const pages = Array.from({ length: 5 }, () => new Page());
     for (const page of pages) open("a", page);
@@ -82,7 +82,7 @@ describe("live numbers", () => {
     assert.equal(reads(), 1);
   });
 
-  test("answer HEAD immediately without reading anything", async () => {
+  test("answer a HEAD request immediately without reading the ledger", async () => {
     const { open, reads } = start();
     const page = new Page();
     page.req.method = "HEAD";
@@ -93,7 +93,7 @@ describe("live numbers", () => {
     assert.throws(() => open("a", page), /Too many live pages/);
   });
 
-  test("disconnect a page that does not read, refuse too many pages, and retry a failed read", async () => {
+  test("disconnect a page that stops reading, refuse more than 50 pages, and retry a failed database read", async () => {
     const { clock, shown, open } = start();
     const stuck = new Page();
     open("a", stuck);
@@ -121,7 +121,7 @@ describe("live numbers", () => {
     assert.match(page.text, /event: back/);
   });
 
-  test("disconnect a page that does not read after the timeout, without further writes", async () => {
+  test("disconnect a page with unread data when its stream ends after 5 minutes, and write nothing more to it", async () => {
     const { clock, shown, open, reads } = start();
     const stuck = new Page();
     open("a", stuck);
@@ -138,7 +138,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("send no events after the next keep-alive to a person who lost the permission", async () => {
+  test("end the stream of a person who lost the permission at the next keep-alive", async () => {
     const { clock, shown, open, reads } = start();
     const page = new Page();
     let allowed = true;
@@ -163,7 +163,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("send no more events to a removed member, while others continue", async () => {
+  test("end the stream of a removed member, while the streams of other viewers continue", async () => {
     const { live, open } = start();
     const pages = { mine: new Page(), removed: new Page(), elsewhere: new Page() };
     open("builder 1", pages.mine);
@@ -172,7 +172,7 @@ describe("live numbers", () => {
     live.review("1");
     await turn();
     assert.deepEqual([pages.mine.ended, pages.removed.ended, pages.elsewhere.ended], [false, true, false]);
-    // After missed messages any member may have been removed.
+    // Undefined stands for any account: after lost notifications, a member of any account may have been removed.
     live.review(undefined);
     await turn();
     assert.deepEqual([pages.mine.ended, pages.elsewhere.ended], [false, true]);
@@ -191,7 +191,7 @@ describe("live numbers", () => {
     open("a", new Page());
   });
 
-  test("end every stream when they are closed, so that open pages do not delay the shutdown", async () => {
+  test("end every stream when the gateway stops, so that open pages do not delay the shutdown", async () => {
     const { live, open } = start();
     const pages = [new Page(), new Page()];
     const ended = pages.map((page) => new Promise((resolve) => page.once("close", resolve)));

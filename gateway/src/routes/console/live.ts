@@ -1,6 +1,7 @@
 /**
- * Live numbers for open pages, as server-sent events. The ledger is read once a second per watched account, however many pages are open,
- * and only changes are sent. Any gateway can serve them, whichever served the requests.
+ * Live numbers for open console pages, as server-sent events. The ledger is read once a second per watched account, for
+ * all its pages together, and only changes are sent. Any gateway can serve a page, even if other gateways served the
+ * requests.
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../base/clock.ts";
@@ -10,26 +11,26 @@ import { Fault, fault } from "../../faults.ts";
 
 const LOOK_EVERY_MS = 1_000;
 const KEEP_ALIVE_MS = 15_000;
-/** A page reconnects by itself. */
+/** A stream ends after 5 minutes; the page then reconnects by itself. */
 const STREAM_MS_MAX = 5 * 60_000;
 const VIEWERS_MAX = 50;
 const UNREAD_BYTES_MAX = 256 * 1024;
-/** How soon a page reconnects after its stream ended. */
+/** The SSE field that makes a page reconnect 2 s after its stream ended. */
 const RECONNECT = "retry: 2000\n\n";
 
-/** The numbers by event name. */
+/** The data of each event, by the event's name. */
 type LiveNumbers = Record<string, unknown>;
 
 interface Viewer {
   show(event: string): void;
   leave(): void;
-  /** Leaves, if they may look no more. */
+  /** Checks the viewer's permission again, and ends the stream if it is lost. */
   review(): void;
 }
 
 interface Feed {
   viewers: Set<Viewer>;
-  /** The last text of each event, so that only changes are sent. */
+  /** The last data sent for each event, to skip events that did not change. */
   sent: Map<string, string>;
   stop: () => void;
 }
@@ -46,16 +47,16 @@ export class Live {
   }
 
   /**
-   * Opens a stream of the numbers that `read` returns. Viewers of the same `name` share the reader. `mayLook` is checked again with every
-   * keep-alive and after `review`, and a refusal ends the stream: a session may have ended, an account may be suspended, a member may have
-   * been removed.
+   * Opens a stream of the numbers that `read` returns. Streams with the same `name` share the reader. `mayLook` is
+   * checked again with every keep-alive and after `review`; a refusal ends the stream. The session may have ended, the
+   * account may be suspended, or the member may have been removed.
    */
   open(
     name: string,
     response: ServerResponse,
     { read, mayLook }: { read: () => Promise<LiveNumbers>; mayLook: () => Promise<boolean> },
   ): void {
-    // A client that left during authorisation emits no close event.
+    // A client that disconnected during authorization emits no close event later.
     if (response.destroyed) return;
     if ((this.#feeds.get(name)?.viewers.size ?? 0) >= VIEWERS_MAX) throw fault("too_many_viewers");
     response.writeHead(200, {
@@ -69,7 +70,7 @@ export class Live {
       return;
     }
     const feed = this.#feeds.get(name) ?? this.#start(name, read);
-    // A page that closed its side must not count as a viewer.
+    // A page whose client closed its side of the connection must not count as a viewer.
     const { socket } = response;
     const leave = (): void => void response.destroy();
     socket?.once("end", leave);
@@ -82,12 +83,13 @@ export class Live {
     };
     const viewer: Viewer = {
       show(event) {
-        // A page that does not read is disconnected; it reconnects when it is visible again.
+        // A page that stops reading is disconnected. Its browser reconnects when the page is visible again.
         if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
         else response.write(event);
       },
       leave() {
-        // At once: a page that does not read is never seen to close, and nothing may be written after the end.
+        // Removes the viewer now: a page that stopped reading emits no close event, and a write after the end would
+        // fail.
         forget();
         if (response.writableLength > 0) response.destroy();
         else response.end();
@@ -105,14 +107,17 @@ export class Live {
     for (const [event, data] of feed.sent) viewer.show(frame(event, data));
   }
 
-  /** The members of an account, or of any, changed: checks its viewers' permission again. */
+  /** Checks the viewers' permission again after the members of this account changed, or of any account if undefined. */
   review(accountId: string | undefined): void {
     for (const [name, { viewers }] of this.#feeds) {
       if (accountId === undefined || name.endsWith(` ${accountId}`)) for (const viewer of viewers) viewer.review();
     }
   }
 
-  /** Ends every stream, also later ones, because open pages would delay the shutdown. They reconnect to another gateway. */
+  /**
+   * Ends every stream, because open pages would delay the shutdown; new streams end at once. The pages reconnect to
+   * another gateway.
+   */
   close(): void {
     this.#isClosed = true;
     for (const [name, feed] of this.#feeds) {
@@ -154,16 +159,17 @@ export class Live {
     try {
       return await mayLook();
     } catch (error) {
-      // Without the database there is nothing new to see, so the check waits for the next keep-alive.
+      // Without the database there are no new numbers to send, so the check waits for the next keep-alive.
       if (isStorageTrouble(error)) return true;
-      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "could not check the access of a live viewer");
+      if (!(error instanceof Fault))
+        this.#log.warn({ err: error }, "could not check whether a viewer of live figures still has access");
       return false;
     }
   }
 
   #end(name: string, feed: Feed): void {
     feed.stop();
-    // A new feed may already have the name.
+    // A newer feed may already be registered with this name.
     if (this.#feeds.get(name) === feed) this.#feeds.delete(name);
   }
 }

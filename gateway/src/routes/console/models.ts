@@ -1,4 +1,4 @@
-/** The models for the console, and the hold of a chat request before it is sent. */
+/** The models that the console shows, and the hold that a chat request would need, calculated before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { exactMicro } from "../../base/money.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -17,7 +17,7 @@ import { factsOf } from "../openai/catalogue.ts";
 import { chat } from "../openai/chat.ts";
 import type { SiteParts } from "../parts.ts";
 
-/** Reads a chat request by these fields alone. */
+/** A chat endpoint that reads only the fields on which the hold depends. */
 export const quoteEndpoint: Endpoint = {
   ...chat,
   schema: "quote",
@@ -40,7 +40,7 @@ export function modelHandlers(
     reasoning: entry.build?.reasoning !== undefined,
     ...factsOf(entry, nodes.speedOf(entry.id)),
     ...nodes.capacityOf(entry.id),
-    // Embeddings have no output format, whatever nodes report.
+    // Embedding models have no output format, even if their nodes report one.
     structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),
   });
   const find = (id: string): CatalogueEntry | undefined => catalogue().entries.find((entry) => entry.id === id);

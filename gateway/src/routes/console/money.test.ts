@@ -1,4 +1,4 @@
-/** A builder's usage and statement, grouped by status. The balance is in routes.test.ts. */
+/** A builder's usage and statement, grouped by HTTP status. The balance is tested in routes.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -47,7 +47,7 @@ const usage = (query: Record<string, string>, { browser } = owner) =>
   browser.send("GET", `/console/api/usage?${new URLSearchParams(query)}`);
 const span = () => ({ from: new Date(start).toISOString(), to: new Date(start + 2 * DAY_MS).toISOString() });
 
-/** The sums that the buckets must hold, worked out from the requests themselves. */
+/** The expected sums of the buckets, calculated from the requests themselves. */
 function expected(by: string, bucketOf: (row: (typeof past)[number]) => string, split?: "key" | "model"): Bucket[] {
   const sums = new Map<string, { bucket: string; part: string; rows: typeof past }>();
   for (const row of past) {
@@ -61,7 +61,7 @@ function expected(by: string, bucketOf: (row: (typeof past)[number]) => string, 
     .map(({ bucket, part, rows }) => ({
       [by]: bucket,
       ...(split !== undefined && { [split]: part }),
-      // The keys of this history were never made.
+      // The keys of these requests do not exist, so they have no name.
       ...((by === "key" || split === "key") && { key_name: null }),
       requests: rows.length,
       prompt_tokens: rows.length * 3,
@@ -70,7 +70,7 @@ function expected(by: string, bucketOf: (row: (typeof past)[number]) => string, 
     }));
 }
 
-describe("200", () => {
+describe("status 200", () => {
   const hourOf = ({ at }: { at: Date }): string => `${at.toISOString().slice(0, 13)}:00:00Z`;
   const DIMENSIONS: [string, (row: (typeof past)[number]) => string][] = [
     ["key", ({ key }) => publicId("key", key)],
@@ -99,7 +99,7 @@ describe("200", () => {
     });
   }
 
-  test("returns usage by day of this month by default, with every hour that begins within the span", async () => {
+  test("returns usage by day of this month by default, and includes every hour that begins within the time span", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const month = startOfMonth(Date.now());
@@ -135,7 +135,7 @@ describe("200", () => {
     assert.ok(day !== undefined && !("key_name" in day));
   });
 
-  test("returns usage of one key without that of other keys", async () => {
+  test("returns the usage of one key, without that of other keys", async () => {
     const { data } = (await usage({ by: "key", ...span() })).body as { data: (Bucket & { key: string })[] };
     assert.ok(data.length > 1);
     for (const sum of data) {
@@ -146,14 +146,14 @@ describe("200", () => {
     assertRefused(await usage({ key: "none" }), 400, "key");
   });
 
-  test("returns usage to its own account only", async () => {
+  test("returns an account's usage to that account only", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     for (const by of ["key", "model", "day", "hour", "outcome"]) {
       assert.deepEqual((await usage({ by, ...span() }, stranger)).body.data, [], by);
     }
   });
 
-  test("lists every transfer once on the statement, newest first, and the amounts add up to the balance", async () => {
+  test("lists every transfer once on the statement, newest first; the amounts add up to the balance", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const request = await insertServed(platform, { accountId: account, charge: 1_234_567n });
@@ -208,7 +208,7 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
+describe("status 400", () => {
   test("names an invalid field and its rule", async () => {
     const past = await usage({ to: "2026-10-15" });
     assert.deepEqual([past.status, past.body.from], [200, Date.UTC(2026, 9, 1) / 1000], "the first of that month");
@@ -235,7 +235,7 @@ describe("400", () => {
     assertRefused(await owner.browser.send("GET", "/console/api/ledger?limit=1000"), 400, "limit");
   });
 
-  test("refuses a cursor of another list with invalid_cursor", async () => {
+  test("refuses a cursor that another list returned (invalid_cursor)", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     await insertServed(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
     const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;

@@ -78,10 +78,10 @@ export function moneyHandlers(
   };
 }
 
-/** A long span, split by hundreds of keys, would be an answer of any size. */
+/** Limits the response size, because a long time span split by hundreds of keys would have any number of sums. */
 export function bounded<Row>(sums: Row[]): Row[] {
   if (sums.length <= SUMS_MAX) return sums;
-  throw breaksRule("from", `must be later, or "to" earlier: this range has more than ${SUMS_MAX} sums`);
+  throw breaksRule("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
 }
 
 export function balanceObject({ balance, held }: AccountBalance): Untimed<z.input<typeof Balance>> {
@@ -100,7 +100,7 @@ function lineObject({ kind, amount, of, operation, reason, at }: StatementLine):
     amount_micro: exactMicro(amount),
     request_id: of === "request" ? publicId("req", operation) : null,
     transfer_id: of === "transfer" ? publicId("pay", operation) : null,
-    // A closing is shown at the end of its month.
+    // A closing (the sums of a dropped month) has its month's end as time, so this is the dropped month.
     month: of === "closing" ? at.toISOString().slice(0, 7) : null,
     reason,
     at: seconds(at),

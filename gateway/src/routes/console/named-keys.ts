@@ -1,10 +1,10 @@
-/** The keys that a query names: one by its id, or the playground's, all that the account ever had. */
+/** Finds the API keys for a filter: one key by its ID, or all playground keys that the account ever had. */
 import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { SessionKeys } from "../../keys/session-keys.ts";
 
-/** Undefined if the request names none. */
+/** Returns undefined if the query has no key filter. */
 export async function namedKeys(
   sessionKeys: Pick<SessionKeys, "ofAccount">,
   accountId: Uuid,

@@ -173,7 +173,7 @@ function deliveryObject(delivery: ShownDelivery): z.input<typeof Delivery> {
   };
 }
 
-/** Hides the rest, because the whole URL allows posting to the channel. */
+/** Hides the end of a webhook URL, because anyone who has the whole URL can post to the channel. */
 function startOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname.slice(0, SLACK_SHOWN_CHARS)}…`;

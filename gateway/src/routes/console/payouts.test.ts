@@ -1,4 +1,7 @@
-/** A host's payout method and payouts: set, shown masked, seen by operators when they pay, noted on what was paid, exported, deleted. */
+/**
+ * A host's payout method and payouts: set, shown masked, shown whole to operators for a payment, recorded with each
+ * payout, exported, and deleted.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Email } from "../../accounts/mail.ts";
@@ -63,7 +66,7 @@ const lineOf = async (id: string, host: Person) => {
 };
 
 describe("a payout method", () => {
-  test("is shown masked to the host, and whole to operators with the line that they pay", async () => {
+  test("is shown masked to the host, and whole to operators beside the payout line that they pay", async () => {
     const host = await hostWithEarnings("=A host");
     const id = await batch();
     assert.equal((await lineOf(id, host))["method"], null);
@@ -81,7 +84,7 @@ describe("a payout method", () => {
     await pay(id);
   });
 
-  test("can be replaced and removed, and what was paid keeps where it went", async () => {
+  test("can be replaced and removed, while paid payouts still show the method that they were sent to", async () => {
     const host = await hostWithEarnings();
     await set(host, IBAN);
     await pay(await batch());
@@ -112,7 +115,7 @@ describe("a payout method", () => {
     );
   });
 
-  test("refuses mistakes with the field and its rule, and keeps what was set", async () => {
+  test("is refused with the field and its rule if it is invalid, and the previous method stays", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     await set(host, US_BANK);
     for (const [field, wrong] of [
@@ -152,7 +155,7 @@ describe("a payout method", () => {
     }
   });
 
-  test("is in the audit log with its kind only", async () => {
+  test("is recorded in the audit log by its kind only", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     await set(host, IBAN);
     await host.browser.send("DELETE", METHOD);
@@ -166,7 +169,7 @@ describe("a payout method", () => {
     );
   });
 
-  test("keeps nothing of the person who set it once they are gone, and works on", async () => {
+  test("stays valid after the person who set it deletes themselves, without a reference to them", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const other = await signedIn(platform);
     await platform.identities.own(other.identityId, accountOf(host));
@@ -181,7 +184,7 @@ describe("a payout method", () => {
 });
 
 describe("deleting the account", () => {
-  test("deletes its payout method, also from what was paid", async () => {
+  test("deletes its payout method, also from paid payouts", async () => {
     const host = await hostWithEarnings();
     await set(host, IBAN);
     await pay(await batch());

@@ -1,4 +1,4 @@
-/** A host's payouts: where they are sent, and what was paid. */
+/** A host's payouts: the payout method, and the payouts so far. */
 import { compact } from "@tollgate/api/console/payout-method-fields.ts";
 import {
   type HostPayout as HostPayoutAnswer,
@@ -31,7 +31,7 @@ export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayo
 
     async setPayoutMethod(asked) {
       const { who, account, script, body, refuse } = asked;
-      // A stolen token of a script must not redirect money.
+      // Only a browser session may change the payout method, so that a script's stolen token cannot redirect money.
       if (script !== undefined) throw refuse("browser_required");
       const { kind, holder, number, bank_code, code } = body();
       await proveSecondFactor(identities, asked, { code, rule: METHOD_CODE_RULE });

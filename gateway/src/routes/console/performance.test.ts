@@ -1,4 +1,4 @@
-/** The performance of a builder's requests. The playground's keys are combined. */
+/** Performance figures of a builder's requests, where the playground's keys count as one. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -18,10 +18,10 @@ interface Row {
   ttft_ms: { p50: number };
 }
 
-describe("performance of the playground", () => {
+describe("performance figures of the playground", () => {
   let platform: TestPlatform;
   let person: Person;
-  /** A key of the account's own, and those of two sessions. */
+  /** One key that the account created, and the playground keys of two sessions. */
   let [own, first, second]: Uuid[] = [];
   before(async () => {
     platform = await openTestPlatform();
@@ -57,7 +57,7 @@ describe("performance of the playground", () => {
     return body as unknown as { total: Row; data: Row[]; series: Row[] };
   };
 
-  test("combines the keys of all sessions into common percentiles", async () => {
+  test("combine the playground keys of all sessions into common percentiles", async () => {
     const { total, data } = await ask("by=key");
     assert.equal(total.requests, 4);
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe("performance of the playground", () => {
     );
   });
 
-  test("is available as a filter", async () => {
+  test("are returned for the filter value playground", async () => {
     for (const by of ["key", "model"]) {
       const { total, data, series } = await ask(`key=playground&by=${by}`);
       assert.deepEqual([total.requests, total.ok], [3, 2], by);
@@ -83,7 +83,7 @@ describe("performance of the playground", () => {
     assert.equal((await ask(`key=${publicId("key", first as Uuid)}`)).total.requests, 2, "one of its keys by its id");
   });
 
-  test("is empty for an account without playground keys", async () => {
+  test("are empty for an account without playground keys", async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
     await insertServed(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
     await rollUp();
@@ -96,7 +96,7 @@ describe("performance of the playground", () => {
     }
   });
 
-  test("is the only value besides key IDs that the filter accepts", async () => {
+  test("have the only filter value accepted besides key IDs", async () => {
     const { status, body } = await person.browser.send("GET", `${URL}?key=none`);
     assert.equal(status, 400);
     const { param, message } = body.error as { param: string; message: string };

@@ -1,4 +1,4 @@
-/** The performance of a builder's requests, from rollups. */
+/** The performance figures of a builder's requests, from rollups. */
 import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";

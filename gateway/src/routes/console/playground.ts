@@ -9,7 +9,7 @@ export function playgroundHandlers({ sessionKeys }: Pick<KeyParts, "sessionKeys"
   return {
     async issuePlaygroundKey({ account, who, refuse }) {
       const issued = await sessionKeys.issue({ accountId: account.id, sessionId: who.sessionId });
-      // The session ended after the guard's check.
+      // The session ended after the guard had checked it.
       if (issued === undefined) throw refuse("not_authenticated");
       return {
         id: publicId("key", issued.id),

@@ -1,4 +1,4 @@
-/** Refused calls of the public API, as their builder sees them in the console. */
+/** Refused calls of the public API, as the builder sees them in the console. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -43,7 +43,7 @@ test("a builder sees calls refused with 400, 401 and 404, without their content"
   const schema = { type: "object", properties: { [SECRET]: { type: SECRET } } };
   const format = { type: "json_schema", json_schema: { name: "x", schema } };
   assert.equal((await chat({ model: "tiny-3b", messages, response_format: format })).statusCode, 400);
-  // The last character of the secret is another one.
+  // A token whose secret has a wrong last character.
   const wrong = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
   assert.equal((await chat({ model: "tiny-3b", messages }, wrong)).statusCode, 401);
   const model = await platform.app.inject({ url: "/v1/models/none", headers: { authorization: `Bearer ${token}` } });
@@ -66,7 +66,7 @@ test("a builder sees calls refused with 400, 401 and 404, without their content"
   assert.doesNotMatch(JSON.stringify(rows), new RegExp(SECRET));
 });
 
-test("another builder does not see them", async () => {
+test("another builder does not see these refused calls", async () => {
   const other = await signedIn(platform, [{ kind: "builder" }]);
   assert.deepEqual((await other.browser.send("GET", "/console/api/refusals")).body.data, []);
 });

@@ -1,4 +1,4 @@
-/** Refused calls by error code: their number, their keys, and the latest examples. */
+/** Refused calls by error code: their number, their API keys, and the latest examples. */
 import type { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";

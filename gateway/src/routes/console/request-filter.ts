@@ -20,7 +20,7 @@ type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
 type Refuse = Asked<typeof requestRoutes.exportRequests>["refuse"];
 
 const SORTED_DAYS_MAX = 31;
-/** The most records read to sort or sum without an index or a rollup. */
+/** The most records that a query may read to sort or sum without an index or a rollup. */
 export const READ_MAX = 200_000;
 
 export const tooMany = (what: string): Fault =>
@@ -44,7 +44,7 @@ export function requestFilters({
     const found = await Promise.all((keys ?? []).map((key) => namedKeys(sessionKeys, accountId, key)));
     return keys && found.flatMap((ids) => ids ?? []);
   };
-  /** The number of records of a span; with a label, of that label. */
+  /** The number of requests in a time span, or only of those with the filter's label. */
   const inSpan = async (accountId: Uuid, { label, from, to }: Filter): Promise<number> =>
     label === undefined
       ? (await history.total(accountId, { from, to }, now())).requests
@@ -65,7 +65,10 @@ export function requestFilters({
         to,
       };
     },
-    /** Cost has an index. Other orders read all records of a span, which must not be too many. */
+    /**
+     * Checks that a list can be sorted. Cost has an index. Other orders read all records of the span, so their number
+     * is limited.
+     */
     async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<Filter> {
       const { from, to = new Date(now()), label } = filter;
       if (sort === "cost" && label === undefined && !isSearched(filter, ["cost"]) && history.sortsByCost())
@@ -84,7 +87,10 @@ export function requestFilters({
   };
 }
 
-/** Outcomes are a closed set: those that are left out leave the others. */
+/**
+ * The outcomes of a filter. Because the set of outcomes is fixed, excluded outcomes are converted to the remaining
+ * ones.
+ */
 function outcomesOf({ outcome, not_outcome: not }: Query, refuse: Refuse): Filter["outcomes"] {
   if ([...(outcome ?? []), ...(not ?? [])].some((name) => !RequestOutcome.safeParse(name).success)) {
     throw refuse("unknown_outcome");

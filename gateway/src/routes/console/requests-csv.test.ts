@@ -1,4 +1,4 @@
-/** The CSV export: its content, and a hundred thousand rows for slow and disconnecting clients. */
+/** The CSV export of requests: its content, and a hundred thousand rows for slow and disconnecting clients. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get as httpGet, type IncomingMessage, type ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-test("the CSV file has rows for requests and refusals, and escapes a key's name that looks like a formula", async () => {
+test("the CSV file lists requests and refusals, and escapes a key's name that a spreadsheet would run as a formula", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
@@ -61,7 +61,7 @@ test("the CSV file has rows for requests and refusals, and escapes a key's name 
   assert.equal(end, "");
 });
 
-test("the CSV file accepts the filters of the list", async () => {
+test("the CSV file accepts the same filters as the list of requests", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const wanted = await insertServed(platform, { accountId, model: "small-8b", charge: 1n });
@@ -83,11 +83,14 @@ describe("an export of a hundred thousand rows", () => {
               $1, $1, 'a key', 'chat', 'tiny-3b', false, 'ok', 200, now() from generate_series(1, ${ROWS}) i`,
       [owner.accountIds[0]],
     );
-    // Autovacuum does this on a server.
+    // In production, autovacuum updates the statistics.
     await platform.pool.query("analyze request");
   });
 
-  /** Opens a CSV download over a real socket that reads nothing yet. Also returns the server's side, and the pages read so far. */
+  /**
+   * Starts a CSV download over a real socket that does not read yet. Also returns the server's response, and a function
+   * that counts the pages read so far.
+   */
   async function open(
     t: TestContext,
   ): Promise<{ answer: IncomingMessage; response: ServerResponse; pages: () => number }> {
@@ -146,7 +149,7 @@ describe("an export of a hundred thousand rows", () => {
     assert.ok(before < ROWS / PAGE_ROWS);
   });
 
-  test("breaks off when the query fails, so that a partial file is not mistaken for a complete one", async (t) => {
+  test("aborts the response when the query fails, so that a partial file is not mistaken for a complete one", async (t) => {
     const query = platform.pool.query.bind(platform.pool) as (...args: unknown[]) => unknown;
     let pages = 0;
     t.mock.method(platform.pool, "query", (...args: unknown[]) => {

@@ -19,7 +19,9 @@ let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
-/** Newest first: every third has another model, every fifth failed, every second has the green key. */
+/**
+ * The test's requests, newest first. Every third has another model, every fifth failed, every second has the green key.
+ */
 let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] = [];
 let start: number;
 before(async () => {
@@ -64,8 +66,8 @@ async function allPages(query: Record<string, string>, limit = 7, person = owner
   return found;
 }
 
-describe("200", () => {
-  test("returns a record with the exact charge and everything for the builder, but no node or host", async () => {
+describe("status 200", () => {
+  test("returns a request with its exact charge and all fields for the builder, but without node or host", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const host = await signedIn(platform, [{ kind: "host" }]);
     const nodeId = platform.newId();
@@ -115,7 +117,7 @@ describe("200", () => {
     }
   });
 
-  test("returns a request refused with 429 with its code, no model and no charge", async () => {
+  test("returns a request that was refused with 429, with its error code and without model and charge", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     await insertRefused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
     const [record] = (await get({}, person)).body.data as RequestObject[];
@@ -147,7 +149,7 @@ describe("200", () => {
     );
   });
 
-  test("finds the right requests with each filter, alone and combined, in pages", async () => {
+  test("returns the matching requests for each filter, alone and combined, in pages", async () => {
     const [from, to] = [new Date(start + 10 * HOUR_MS), new Date(start + 20 * HOUR_MS)];
     const spans = [{}, { from: from.toISOString(), to: String(to.getTime() / 1000) }];
     const filters: Record<string, string>[] = [
@@ -199,7 +201,7 @@ describe("200", () => {
     assert.equal(body.requests, 3);
   });
 
-  test("includes every later request for a time before 1970", async () => {
+  test("returns all requests for a start time before 1970", async () => {
     for (const time of ["1969-12-31", "0000-01-01"]) {
       for (const filter of [{}, { outcome: "ok" }] as Record<string, string>[]) {
         assert.deepEqual(await allPages({ ...filter, from: time }), await allPages(filter), time);
@@ -223,7 +225,7 @@ describe("200", () => {
   });
 });
 
-test("pages continue in every sort order, with and without a label, and totals cover all of them", async () => {
+test("in every sort order, with and without a label, pages contain each request once and totals include all", async () => {
   const person = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
   const at = (i: number): Date => new Date(start + i * 7 * 60_000);
@@ -244,14 +246,14 @@ test("pages continue in every sort order, with and without a label, and totals c
       return { ...row, id: publicId("req", id) };
     }),
   );
-  // Some requests may be on a past day, whose labels are in the rollups.
+  // Some requests may be on a past day; labels of past days are counted from rollups.
   await platform.rollUp();
   const from = at(0).toISOString();
   const orders: Record<string, (a: (typeof rows)[number], b: (typeof rows)[number]) => number> = {
     newest: (a, b) => (a.id < b.id ? 1 : -1),
     oldest: (a, b) => (a.id > b.id ? 1 : -1),
     cost: (a, b) => Number(b.charge - a.charge) || (a.id < b.id ? 1 : -1),
-    // All have the same duration, so newest first.
+    // All requests have the same duration, so the order is newest first.
     duration: (a, b) => (a.id < b.id ? 1 : -1),
   };
   for (const [sort, order] of Object.entries(orders)) {
@@ -277,7 +279,10 @@ test("pages continue in every sort order, with and without a label, and totals c
   }
 });
 
-/** A new person's requests, one per minute, oldest first, with costs in µ$, tokens, models and labels. */
+/**
+ * A new person with this number of requests, one per minute, oldest first, with different costs, tokens, models and
+ * labels.
+ */
 async function withMeasures(count: number) {
   const person = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
@@ -301,7 +306,7 @@ async function withMeasures(count: number) {
 }
 type Measured = Awaited<ReturnType<typeof withMeasures>>["rows"][number];
 
-test("filters by measures and exclusions apply to the list, its totals, its file and its counts over time", async () => {
+test("filters by cost, tokens or duration, and exclusions, apply to list, totals, CSV file and counts over time", async () => {
   const { person, rows } = await withMeasures(60);
   const filters: [Record<string, string>, (row: Measured) => boolean][] = [
     [{ charge_micro_min: "1.000001" }, ({ charge }) => charge > 1_000_000n],
@@ -362,7 +367,7 @@ test("filters by measures and exclusions apply to the list, its totals, its file
   }
 });
 
-test("a page that reached the search limit returns its position, and the next page continues there", async () => {
+test("a page that reaches the search limit returns its position, and the next page continues from there", async () => {
   const { person, account, rows } = await withMeasures(40);
   const { history } = platform.parts;
   const { search } = history;
@@ -379,7 +384,7 @@ test("a page that reached the search limit returns its position, and the next pa
     }
     const expected = rows.filter(({ charge }) => charge > 3_000_000n).map(({ id }) => id);
     assert.deepEqual(found, expected.toReversed());
-    // Nine at a time of forty: the fifth search finds no ninth one.
+    // Each search reads nine of forty requests. The fifth has fewer left, so it returns no position.
     assert.deepEqual(
       searched,
       [9, 18, 27, 36].map((count) => Math.floor((rows.at(-count) as Measured).at.getTime() / 1000)),
@@ -390,7 +395,7 @@ test("a page that reached the search limit returns its position, and the next pa
   }
 });
 
-test("counts over time include partial hours at both ends, and end at the present by default", async () => {
+test("counts over time include partial hours at both ends of the span, which ends now by default", async () => {
   const { person, rows } = await withMeasures(30);
   const [from, to] = [new Date(start + 7 * 60_000), new Date(start + 200 * HOUR_MS)];
   const { body } = await person.browser.send(
@@ -408,8 +413,8 @@ test("counts over time include partial hours at both ends, and end at the presen
   assert.deepEqual((await none.browser.send("GET", `${URL}/histogram`)).body.data, []);
 });
 
-describe("400", () => {
-  test("limits the number of requests for filters that no rollup supports", async () => {
+describe("status 400", () => {
+  test("limits how many requests are searched for filters that no rollup supports", async () => {
     const { history } = platform.parts;
     const { total, counts } = history;
     const from = new Date(start).toISOString();
@@ -431,7 +436,7 @@ describe("400", () => {
     }
   });
 
-  test("refuses a cursor that is forged, modified, of another account or of another list (invalid_cursor)", async () => {
+  test("refuses a cursor that is forged, modified, or from another account or list (invalid_cursor)", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
     for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: theirs, charge: 1n });
@@ -480,7 +485,7 @@ describe("400", () => {
       [{ duration_ms_min: "2", duration_ms_max: "1" }, "duration_ms_max", /must not be below "duration_ms_min"/],
       [{ not_label: "" }, "not_label", /must not be empty/],
     ] as const) {
-      // A file has no pages.
+      // The CSV file has no `limit`, because it has no pages.
       for (const url of param === "limit" ? [URL] : [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams(query)}`);
         assertRefused(answer, 400, param);
@@ -490,8 +495,8 @@ describe("400", () => {
   });
 });
 
-describe("404", () => {
-  test("answers the same for another account's request, an unknown one and an invalid ID (not_found)", async () => {
+describe("status 404", () => {
+  test("returns the same not_found for another account's request, an unknown request and an invalid ID", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const theirs = past[0]?.id as string;
     const bodies: unknown[] = [];
@@ -507,8 +512,8 @@ describe("404", () => {
   });
 });
 
-describe("422", () => {
-  test("refuses a filter by a model outside the catalogue, in the list and in the file (unknown_model)", async () => {
+describe("status 422", () => {
+  test("refuses a filter by a model outside the catalogue, for the list and the CSV file (unknown_model)", async () => {
     for (const model of ["gpt-9", "", "TINY-3B", "constructor", "tiny-3b "]) {
       for (const url of [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ model })}`);
@@ -518,7 +523,7 @@ describe("422", () => {
     assert.equal((await get({ model: "large-70b" })).status, 200, "a coming model is in the catalogue");
   });
 
-  test("refuses a filter by an unknown outcome, in the list and in the file (unknown_outcome)", async () => {
+  test("refuses a filter by an unknown outcome, for the list and the CSV file (unknown_outcome)", async () => {
     for (const outcome of ["bogus", "", "OK", "constructor", "ok ", "a\u0000b"]) {
       for (const url of [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ outcome })}`);
@@ -529,7 +534,7 @@ describe("422", () => {
   });
 });
 
-test("the most expensive requests are found among any number of requests, the longest only up to the limit", async () => {
+test("sorting by cost works for any number of requests, sorting by duration only up to the limit", async () => {
   const { history } = platform.parts;
   const { total } = history;
   history.total = async () => ({ requests: 5_000_000, promptTokens: 0, completionTokens: 0, charge: pico(0n) });

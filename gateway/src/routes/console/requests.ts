@@ -19,7 +19,7 @@ import { csvFile } from "./csv.ts";
 import { READ_MAX, requestFilters, tooMany } from "./request-filter.ts";
 
 const UNFUNDED_DAYS_MAX = 400;
-/** An answer's id ends as its request's does. */
+/** The prefix of an answer's ID. The rest is also the end of its request's ID. */
 export const ANSWER_ID = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
@@ -141,21 +141,21 @@ export function requestHandlers(
   };
 }
 
-/** The orders other than by time. */
+/** The values by which requests can be sorted, other than time. */
 const SIZES = {
   cost: ({ charge }: RequestRecord) => charge,
   tokens: ({ promptTokens, completionTokens }: RequestRecord) => promptTokens + completionTokens,
   duration: ({ durationMs }: RequestRecord) => durationMs ?? -1,
 };
 
-/** The cursor of a sorted page: the size and id of its last record. */
+/** Parses the cursor of a sorted page: the sort value and the ID of its last record. */
 function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | undefined {
   if (position === undefined) return undefined;
   const [size = "", id = ""] = position.split(" ");
   return { size: BigInt(size), id: id as Uuid };
 }
 
-/** A request for its builder, without the node. */
+/** A request as its builder sees it, without the node. */
 export function requestObject(record: RequestRecord): z.input<typeof Request> {
   return {
     id: publicId("req", record.id),

@@ -46,7 +46,7 @@ const hold = (accountId: Uuid) => ({
   client: "",
 });
 
-describe("200", () => {
+describe("status 200", () => {
   test("returns an exact balance that includes the held amount", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "host" }, { kind: "builder" }]);
     const builder = accountIds[1] as Uuid;
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.equal(body.available_micro, "-1000000.000000");
   });
 
-  test("forbids caching of every answer, and adds the request's ID", async () => {
+  test("sends no-store and a request ID with every answer", async () => {
     const { browser } = await signedIn([{ kind: "builder" }]);
     for (const url of ["/console/api/me", "/console/api/balance"]) {
       const { headers } = await browser.send("GET", url);
@@ -96,8 +96,8 @@ describe("200", () => {
   });
 });
 
-describe("401", () => {
-  test("without a cookie, or with a foreign one (not_authenticated)", async () => {
+describe("status 401", () => {
+  test("is returned without a session cookie, or with another service's cookie (not_authenticated)", async () => {
     for (const url of ["/console/api/me", "/console/api/balance"]) {
       const browser = new Browser(platform);
       assertRefused(await browser.send("GET", url), 401, "not_authenticated");
@@ -108,7 +108,7 @@ describe("401", () => {
     }
   });
 
-  test("for a session token without its signature (not_authenticated)", async () => {
+  test("is returned for a session token without its signature (not_authenticated)", async () => {
     const { browser, identityId } = await signedIn([{ kind: "builder" }]);
     const { rows } = await platform.pool.query("select token from identity_session where identity_id = $1", [
       identityId,
@@ -118,7 +118,7 @@ describe("401", () => {
   });
 });
 
-describe("403", () => {
+describe("status 403", () => {
   const ROWS: { who: string; accounts: Accounts; operator?: boolean; code: string }[] = [
     { who: "a person without accounts", accounts: [], code: "no_account" },
     { who: "a suspended builder", accounts: [{ kind: "builder", suspended: true }], code: "account_suspended" },
@@ -134,14 +134,14 @@ describe("403", () => {
     { who: "an operator", accounts: [], operator: true, code: "member_only" },
   ];
   for (const { who, accounts, operator = false, code } of ROWS) {
-    test(`${code}: ${who} has no balance to see`, async () => {
+    test(`${code}: ${who} cannot read a balance`, async () => {
       const { browser } = await signedIn(accounts, { operator });
       assertRefused(await browser.send("GET", "/console/api/balance"), 403, code);
     });
   }
 });
 
-describe("404 and 405", () => {
+describe("status 404 and 405", () => {
   test("returns 404 without a code for an unknown path", async () => {
     const browser = new Browser(platform);
     const paths = ["/console/api", "/console/api/nothing", "/console/api/auth/delete-user", "/console/api/auth/error"];

@@ -1,4 +1,4 @@
-/** Registers the console: its page, sign-in and API. Each table of routes has its handlers in its own file. */
+/** Registers the console's page, sign-in and API. Each API module has its handlers in a file of its own. */
 import { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { deletionRoutes } from "@tollgate/api/console/deletion.ts";

@@ -38,7 +38,7 @@ async function loggedIn(access: "read" | "write", accounts: Parameters<TestPlatf
   return { ...person, ...login };
 }
 
-describe("a login", () => {
+describe("a script's login", () => {
   test("starts with a token that has no access until a person confirms the code", async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
     const { token, code, rest, state, send } = await begun();
@@ -61,14 +61,14 @@ describe("a login", () => {
     assertRefused(await answerTo(browser, code), 404, "not_found");
   });
 
-  test("accepts the code in any case and without the hyphen", async () => {
+  test("accepts the code in lower or upper case, with or without the hyphen", async () => {
     const { browser } = await signedIn(platform);
     const { code, state } = await begun();
     await answerTo(browser, code.toLowerCase().replace("-", ""));
     assert.equal(await state(), "confirmed");
   });
 
-  test("that the person rejects is reported to the script as rejected, and its token has no access", async () => {
+  test("is reported as rejected to the script if the person rejects it, and its token has no access", async () => {
     const { browser } = await signedIn(platform);
     const { code, state, send } = await begun();
     assert.deepEqual((await answerTo(browser, code, false)).body, { status: "refused" });
@@ -89,7 +89,7 @@ describe("a login", () => {
     assert.equal((await platform.pool.query("select from script_login")).rowCount, 0);
   });
 
-  test("is not available to operators, before or after confirmation", async () => {
+  test("is refused to operators, before or after confirmation", async () => {
     const operator = await signedIn(platform, [], { operator: true });
     const first = await begun();
     assertRefused(await answerTo(operator.browser, first.code), 403, "operator_excluded");
@@ -112,13 +112,13 @@ describe("a login", () => {
     assert.equal(await state(), "pending");
   });
 
-  test("limits wrong codes per person", async () => {
+  test("limits the number of wrong codes per person", async () => {
     const { browser } = await signedIn(platform);
     for (let i = 0; i < 30; i++) assertRefused(await answerTo(browser, "BBBB-BBBB"), 404, "not_found");
     assert.equal((await answerTo(browser, "BBBB-BBBB")).status, 429);
   });
 
-  test("names an invalid field with 400", async () => {
+  test("returns a 400 that names an invalid field", async () => {
     const script = new Browser(platform);
     for (const [body, param] of [
       [{}, "name"],
@@ -164,7 +164,7 @@ describe("a script's session", () => {
     assertRefused(await send("GET", "/console/api/operator/overview"), 403, "operator_only");
   });
 
-  test("is listed with its name and access, lasts 30 days and can be ended there", async () => {
+  test("is listed with its name and access, lasts 30 days and can be ended from the list", async () => {
     const { browser, send } = await loggedIn("write", []);
     const { data } = (await browser.send("GET", "/console/api/sessions")).body as { data: Record<string, unknown>[] };
     const session = data.find(({ script_access }) => script_access !== null);
@@ -177,7 +177,7 @@ describe("a script's session", () => {
     assertRefused(await send("GET", "/console/api/me"), 401, "not_authenticated");
   });
 
-  test("ends when the script signs out, without the person's browser session", async () => {
+  test("ends when the script signs out, while the person's browser session continues", async () => {
     const { browser, send } = await loggedIn("read", []);
     assert.equal((await send("POST", "/console/api/auth/sign-out")).status, 200);
     assertRefused(await send("GET", "/console/api/me"), 401, "not_authenticated");

@@ -1,4 +1,4 @@
-/** Sessions for scripts: how a script begins a login, and how a person answers it. */
+/** Sessions for scripts: a script requests a login, and a person confirms or rejects it. */
 import type { scriptRoutes } from "@tollgate/api/console/scripts.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";

@@ -1,4 +1,4 @@
-/** Asks for the second factor of whoever has one, where a session alone must not be enough. */
+/** Asks for a second-factor code, if the person enabled one, for actions where a session alone is not enough. */
 import type { Caller } from "../../accounts/ask.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import { breaksRule } from "../../faults.ts";

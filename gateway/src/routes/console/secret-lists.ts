@@ -1,4 +1,4 @@
-/** Pages of API keys and host tokens: those that work, then those that were revoked, each the newest first. */
+/** Pages of API keys or host tokens: active ones first, then revoked ones, each newest first. */
 import type { Uuid } from "../../base/ids.ts";
 import type { Cursors } from "../../http/lists/cursors.ts";
 import { page } from "../../http/lists/pages.ts";

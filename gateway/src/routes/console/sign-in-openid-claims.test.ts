@@ -1,4 +1,4 @@
-/** Claims that an ID token lacks and UserInfo may have. */
+/** Claims about a person that the OpenID provider's ID token lacks, and that its UserInfo endpoint may return. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { ProviderFaults } from "../../accounts/testing/oidc.ts";
@@ -28,7 +28,7 @@ describe("claims that the ID token lacks", () => {
     }
   });
 
-  test("in the ID token take precedence over UserInfo", async () => {
+  test("are ignored in UserInfo if the ID token has them", async () => {
     const [browser, who] = [new Browser(stage.platform), person()];
     const userInfo = { email: "other@example.test", email_verified: false, name: "Other" };
     assert.equal(
@@ -106,7 +106,7 @@ describe("claims that the ID token lacks", () => {
     });
   }
 
-  test("a missing name does not prevent a sign-in", async () => {
+  test("do not prevent a sign-in if only the name is missing", async () => {
     const [browser, who] = [new Browser(stage.platform), person()];
     const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
     assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");

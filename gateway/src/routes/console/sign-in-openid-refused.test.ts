@@ -1,4 +1,4 @@
-/** Refused sign-ins with OpenID: what the browser shows and what is logged. */
+/** Refused sign-ins with OpenID: the browser's result and the log lines. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc.ts";
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => stage.close());
 
-describe("a sign-in is refused", () => {
+describe("an OpenID sign-in is refused", () => {
   const TOKENS: { why: string; mischief: ProviderFaults; reason: RegExp }[] = [
     { why: "signed by another key", mischief: { otherKey: true }, reason: /signature/ },
     { why: "not signed", mischief: { unsigned: true }, reason: /"alg"/ },
@@ -43,7 +43,7 @@ describe("a sign-in is refused", () => {
     });
   }
 
-  test("for a missing, forged, foreign or used state", async () => {
+  test("for a state parameter that is missing, forged, used, or from another browser", async () => {
     const [browser, other] = [new Browser(stage.platform), new Browser(stage.platform)];
     const url = await stage.issuer.signIn(await leave(browser), person());
     const changed = (change: (params: URLSearchParams) => void): URL => {
@@ -73,7 +73,7 @@ describe("a sign-in is refused", () => {
     assert.equal(await me(browser), undefined);
   });
 
-  test("for an answer of another issuer, a forged code, or a missing code", async () => {
+  test("for an answer from another issuer, or with a forged or missing code", async () => {
     for (const [name, value, reason] of [
       ["iss", "https://evil.test", /^issuer_mismatch$/],
       ["code", "made-up", /\/token answered 400 invalid_grant$/],
@@ -104,7 +104,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
-  test("if the provider cannot be reached, with the network's error", async () => {
+  test("if the provider cannot be reached, and the log has the network error", async () => {
     const gone = await openTestIssuer();
     const other = await openTestPlatform({
       publicUrl: PUBLIC_URL,
@@ -122,7 +122,7 @@ describe("a sign-in is refused", () => {
     await other.close();
   });
 
-  test("if the person declines, without the provider's own text", async () => {
+  test("if the person declines, and the provider's own text is not shown", async () => {
     const browser = new Browser(stage.platform);
     for (const [error, outcome, reason] of [
       ["access_denied", "provider_refused", "access_denied"],
@@ -139,7 +139,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
-  test("and leads back to the console, for an unknown provider or after too many attempts", async () => {
+  test("for an unknown provider or after too many attempts, and redirects to the console", async () => {
     const browser = new Browser(stage.platform);
     const back = (provider: string) => comeBack(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
     assert.equal(await back("nobody"), "/console/?sign_in=failed");

@@ -1,4 +1,4 @@
-/** Signing in with an OpenID provider, and the identity that results. */
+/** Sign-in with an OpenID provider, and the identity that it creates or finds. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => stage.close());
 
-describe("a successful sign-in", () => {
+describe("a successful OpenID sign-in", () => {
   test("uses PKCE, state and nonce, and asks for the required scopes", async () => {
     const url = new URL(await leave(new Browser(stage.platform)));
     assert.equal(url.origin, stage.issuer.provider.issuer);
@@ -24,7 +24,7 @@ describe("a successful sign-in", () => {
     assert.deepEqual(asked.get("scope")?.split(" ").sort(), ["email", "openid", "profile"]);
   });
 
-  test("creates an identity the first time, and later finds it by its subject", async () => {
+  test("creates an identity the first time, and later finds it by the provider's subject claim", async () => {
     const who = person();
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, who), "/console/");
@@ -69,7 +69,7 @@ describe("a successful sign-in", () => {
   });
 });
 
-describe("linking", () => {
+describe("linking an OpenID sign-in with an existing identity", () => {
   const credentials = async (email: string): Promise<string[]> => {
     const { rows } = await stage.platform.pool.query(
       "select c.provider from identity_credential c join identity i on i.id = c.identity_id where i.email = $1 order by 1",
@@ -78,7 +78,7 @@ describe("linking", () => {
     return rows.map(({ provider }) => provider);
   };
 
-  test("joins identities with the same email address if both sides have verified it", async () => {
+  test("succeeds for the same email address if both sides have verified it", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, person({ email: known.email.toUpperCase() })), "/console/");
@@ -86,7 +86,7 @@ describe("linking", () => {
     assert.deepEqual(await credentials(known.email), ["credential", "test"]);
   });
 
-  test("refuses an address that the provider has not verified, and creates no identity", async () => {
+  test("is refused if the provider has not verified the address, and creates no identity", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     for (const email of [known.email, "unproven@example.test"]) {
       for (const email_verified of [false, "false", undefined]) {
@@ -100,7 +100,7 @@ describe("linking", () => {
     assert.deepEqual(await credentials("unproven@example.test"), []);
   });
 
-  test("does not join an unverified local identity", async () => {
+  test("is refused if the local identity's address is unverified", async () => {
     const squatter = new Browser(stage.platform);
     const body = { email: "victim@example.test", password: PASSWORD, name: "Squatter" };
     await squatter.send("POST", `${AUTH}/sign-up/email`, { body });
@@ -111,7 +111,7 @@ describe("linking", () => {
     assert.deepEqual(await credentials("victim@example.test"), ["credential"]);
   });
 
-  test("accepts unverified addresses of a trusted provider", async () => {
+  test("succeeds with an unverified address of a trusted provider", async () => {
     const browser = new Browser(stage.platform);
     const where = await stage.signIn(browser, person({ email_verified: undefined }), { provider: "company" });
     assert.equal(where, "/console/");
@@ -119,7 +119,7 @@ describe("linking", () => {
   });
 });
 
-test("OpenID sign-in asks for the second factor afterwards", async () => {
+test("an OpenID sign-in also asks for the second factor", async () => {
   const known = await stage.platform.person();
   const browser = new Browser(stage.platform);
   await browser.signIn(known.email);

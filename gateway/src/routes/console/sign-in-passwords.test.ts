@@ -42,7 +42,7 @@ async function requestReset(email: string): Promise<string> {
   return tokenIn(letter, "reset-password");
 }
 
-describe("reset", () => {
+describe("password reset", () => {
   test("sets a new password once by the emailed link, and ends every session", async () => {
     const { email } = await platform.person();
     const signedIn = [new Browser(platform), new Browser(platform)];
@@ -116,7 +116,7 @@ describe("reset", () => {
     assert.doesNotMatch((await mailbox.next()).text, /evil/);
   });
 
-  test("names an invalid field with 400", async () => {
+  test("returns a 400 that names an invalid field", async () => {
     const browser = new Browser(platform);
     for (const [path, body, param] of [
       ["request-password-reset", {}, "email"],
@@ -162,7 +162,7 @@ describe("reset", () => {
   });
 });
 
-describe("change", () => {
+describe("password change", () => {
   test("requires the current password and ends every other session", async () => {
     const { email } = await platform.person();
     const [browser, other] = [new Browser(platform), new Browser(platform)];
@@ -192,7 +192,7 @@ describe("change", () => {
   });
 });
 
-describe("verification", () => {
+describe("email verification", () => {
   const signUp = (email: string, name = "A person") =>
     post(new Browser(platform), "sign-up/email", { email, password: PASSWORD, name });
 
@@ -228,7 +228,7 @@ describe("verification", () => {
     assert.equal(me.body.identity?.email_verified, true);
   });
 
-  test("is not revealed as missing by a wrong password", async () => {
+  test("is not reported as missing after a wrong password", async () => {
     await signUp("waiting@example.test");
     await mailbox.next();
     const answer = await new Browser(platform).signIn("waiting@example.test", "not the one");
@@ -236,7 +236,7 @@ describe("verification", () => {
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
-  test("returns the same answer for a known address, whose owner gets an email", async () => {
+  test("returns the same answer for the sign-up of a known address, whose owner gets an email", async () => {
     const { email } = await platform.person();
     const known = await signUp(email);
     const letter = await mailbox.next();
@@ -248,7 +248,7 @@ describe("verification", () => {
     assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
-  test("sends another link on request to unconfirmed addresses", async () => {
+  test("sends another link on request, but only to unconfirmed addresses", async () => {
     await signUp("again@example.test");
     await mailbox.next();
     const { email: confirmed } = await platform.person();
@@ -264,7 +264,7 @@ describe("verification", () => {
     assert.equal((await post(new Browser(platform), "verify-email", { token })).status, 200);
   });
 
-  test("also happens by a password reset, which removes what a stranger set up before", async () => {
+  test("also happens by a password reset, which removes a second factor that a stranger set up before", async () => {
     await signUp("squatted@example.test");
     await mailbox.next();
     const { rows } = await platform.pool.query(

@@ -40,7 +40,7 @@ async function withTwoFactor() {
 
 const isOn = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity?.two_factor;
 
-/** The password's half of signing in. */
+/** Signs in with the password only, which leaves the code to be asked for. */
 async function begin(email: string): Promise<Browser> {
   const browser = new Browser(platform);
   const answer = await browser.signIn(email);
@@ -71,7 +71,7 @@ test("enabling a second factor requires the password and a valid code", async ()
   assert.equal(early.status, 400, early.text);
   const begun = await post(browser, "two-factor/enable", { password: PASSWORD });
   const { secret } = begun.body as unknown as Setup;
-  // The second factor is not confirmed, so sign-in is unchanged.
+  // The second factor is not confirmed yet, so signing in still requires only the password.
   assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
   const guess = totp(secret) === "000000" ? "000001" : "000000";
   const bad = await post(browser, "two-factor/confirm", { code: guess });
@@ -85,7 +85,7 @@ test("enabling a second factor requires the password and a valid code", async ()
   assert.match(again.body.error?.message ?? "", /already on/);
 });
 
-test("a code is accepted once", async () => {
+test("a second-factor code is accepted only once", async () => {
   const { email, secret } = await withTwoFactor();
   const code = totp(secret, 1);
   assert.equal((await post(await begin(email), "sign-in/code", { code })).status, 200);
@@ -107,7 +107,7 @@ test("the code that enabled the second factor is refused for a sign-in", async (
   assert.equal(onlooker.body.error?.param, "code");
 });
 
-test("one of several concurrent uses of a backup code succeeds, and the others report it as used", async () => {
+test("only one of several concurrent uses of a backup code succeeds", async () => {
   const { email, backupCodes } = await withTwoFactor();
   const browsers = await Promise.all(Array.from({ length: 6 }, () => begin(email)));
   const answers = await Promise.all(browsers.map((browser) => post(browser, "sign-in/code", { code: backupCodes[0] })));
@@ -115,7 +115,7 @@ test("one of several concurrent uses of a backup code succeeds, and the others r
   for (const { status, body } of answers) assert.equal(body.error?.param, status === 200 ? undefined : "code");
 });
 
-test("a backup code is accepted once, and new backup codes replace the old", async () => {
+test("a backup code is accepted only once, and new backup codes replace the old ones", async () => {
   const { email, browser, backupCodes } = await withTwoFactor();
   assert.equal(new Set(backupCodes).size, 10);
   const [first, second] = backupCodes as [string, string];
@@ -144,16 +144,16 @@ test("disabling the second factor requires the password, which is then enough to
   assert.equal(rowCount, 0);
 });
 
-test("a code without an earlier password is refused", async () => {
+test("a code is refused if no password was entered before", async () => {
   const { secret, browser } = await withTwoFactor();
   const stranger = await post(new Browser(platform), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(stranger.status, 401);
   assert.equal(stranger.body.error?.code, "not_authenticated");
-  // A session does not replace the password.
+  // Even a signed-in browser must enter the password before a code.
   assert.equal((await post(browser, "sign-in/code", { code: totp(secret, 1) })).status, 401);
 });
 
-test("five wrong codes require the password again, and ten lock the second factor everywhere", async () => {
+test("five wrong codes require the password again, and ten lock the second factor in every browser for 15 minutes", async () => {
   const { email, secret } = await withTwoFactor();
   const guess = ["000000", "000001", "000002", "000003"].find((code) =>
     [-1, 0, 1, 2].every((steps) => totp(secret, steps) !== code),
@@ -163,7 +163,7 @@ test("five wrong codes require the password again, and ten lock the second facto
   const used = await post(first, "sign-in/code", { code: totp(secret, 1) });
   assert.equal(used.status, 401);
   const second = await begin(email);
-  // The one before was counted too, though its challenge was used up.
+  // The right code after five wrong ones was counted as the sixth attempt, though its challenge was used up.
   for (let i = 0; i < 4; i++) assert.equal((await post(second, "sign-in/code", { code: guess })).status, 400);
   const locked = await post(await begin(email), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(locked.status, 429);
@@ -184,7 +184,7 @@ test("the secret and the backup codes are stored encrypted", async () => {
   assert.ok(rows[0].secret.length > 64 && rows[0].backup_codes.length > 64);
 });
 
-test("400 for invalid fields, and 401 without a session", async () => {
+test("two-factor routes return 400 for invalid fields, and 401 without a session", async () => {
   const { browser } = await signedIn();
   for (const [path, body, param] of [
     ["sign-in/code", {}, "code"],

@@ -20,8 +20,8 @@ const SIGN_IN = "/console/api/auth/sign-in/email";
 const SIGN_UP = "/console/api/auth/sign-up/email";
 const SIGN_OUT = "/console/api/auth/sign-out";
 
-describe("200", () => {
-  test("signs a new person in, who is no operator and owns nothing", async () => {
+describe("status 200", () => {
+  test("signs in a new person, who is not an operator and owns no account", async () => {
     const browser = new Browser(platform);
     const email = "New@example.test";
     const body = { email, password: PASSWORD, name: "Néw Person", operator: true, image: "https://evil.test/x" };
@@ -45,7 +45,7 @@ describe("200", () => {
     assert.deepEqual(rows, [{ image: null }]);
   });
 
-  test("ends the session at a sign-out, and not only the cookie", async () => {
+  test("a sign-out ends the session on the server, and not only the browser's cookie", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     await browser.signIn(email);
@@ -62,7 +62,7 @@ describe("200", () => {
     assert.deepEqual([answer.status, answer.body], [200, { status: "signed_out" }]);
   });
 
-  test("keeps other sessions at a sign-out", async () => {
+  test("a sign-out keeps the person's other sessions", async () => {
     const { email } = await platform.person();
     const [one, other] = [new Browser(platform), new Browser(platform)];
     await one.signIn(email);
@@ -86,13 +86,13 @@ describe("200", () => {
     ]);
   });
 
-  test("extends the session and its cookie once a day by get-session", async () => {
+  test("get-session extends the session and its cookie once a day", async () => {
     const { email, identityId } = await platform.person();
     const browser = new Browser(platform);
     await browser.signIn(email);
     const renew = () => browser.send("GET", "/console/api/auth/get-session");
     assert.equal((await renew()).headers["set-cookie"], undefined);
-    // Makes the session two days older.
+    // Simulates two days without use, which extends the session at the next call.
     await platform.pool.query(
       "update identity_session set expires_at = now() + interval '5 days', updated_at = now() - interval '2 days' where identity_id = $1",
       [identityId],
@@ -123,7 +123,7 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
+describe("status 400", () => {
   const good = { email: "fields@example.test", password: PASSWORD, name: "A person" };
   const ROWS: { url: string; body: unknown; param: string | undefined }[] = [
     { url: SIGN_IN, body: { password: PASSWORD }, param: "email" },
@@ -160,7 +160,7 @@ describe("400", () => {
   });
 });
 
-describe("401", () => {
+describe("status 401", () => {
   test("returns the same answer for a wrong password and an unknown email address, without a cookie", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
@@ -177,7 +177,7 @@ describe("401", () => {
   });
 });
 
-describe("403", () => {
+describe("status 403", () => {
   const ROWS: { headers: Record<string, string>; status: number }[] = [
     { headers: { "sec-fetch-site": "same-origin" }, status: 200 },
     { headers: { "sec-fetch-site": "none" }, status: 200 },
@@ -243,7 +243,7 @@ describe("403", () => {
   });
 });
 
-describe("413", () => {
+describe("status 413", () => {
   test("refuses a body with a declared length above the limit without reading it", async () => {
     const body = { email: "long@example.test", password: PASSWORD, name: "x".repeat(70_000) };
     const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
@@ -252,7 +252,7 @@ describe("413", () => {
   });
 });
 
-describe("429", () => {
+describe("status 429", () => {
   function assertStopped(answer: Answer, waitMaxS: number): void {
     assert.equal(answer.status, 429, answer.text);
     assert.equal(answer.body.error?.code, "rate_limit_requests");
@@ -289,7 +289,7 @@ describe("429", () => {
     assertStopped(await new Browser(platform).signIn(email.toUpperCase()), 15 * 60);
     assertStopped(await new Browser(platform, "2001:db8:1:3::1").signIn(email), 15 * 60);
     assert.equal((await owner.signIn(email)).status, 200);
-    // The success reset the address's limit; exhaust it again.
+    // The successful sign-in reset the limit of this email address, so exhaust it again.
     const { take } = openAttempts(platform);
     for (let i = 0; i < 20; i++) await take("email", email);
     assertStopped(await new Browser(platform).signIn(email), 15 * 60);
@@ -297,7 +297,7 @@ describe("429", () => {
     assert.equal((await new Browser(platform).signIn(other.email)).status, 200);
   });
 
-  test("distinguishes callers by the configured proxy's header only", async () => {
+  test("distinguishes callers behind a proxy by the configured header only", async () => {
     const proxied = await openTestPlatform({ trustedProxies: 1 });
     const { email } = await proxied.person();
     const proxy = new Browser(proxied);

@@ -1,6 +1,6 @@
 /**
- * The console's sign-in routes: how people are let in is the identities' business. An answer never holds a session's token:
- * that is in the cookie alone.
+ * The console's sign-in routes; the identities module decides who may sign in. A response body never contains a
+ * session's token: only the cookie does.
  */
 import { PATIENCE_S, SIGN_IN_REFUSALS, type signInRoutes, tooManyAttempts } from "@tollgate/api/console/sign-in.ts";
 import type { Caller } from "../../accounts/ask.ts";
@@ -14,7 +14,7 @@ import type { OpenCall } from "../../http/call.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { meObject } from "./accounts.ts";
 
-/** The page after a provider's sign-in. Its `sign_in` parameter has the result. */
+/** The page that opens after a provider's sign-in. Its `sign_in` parameter contains the result. */
 const HOME = "/console/";
 
 export function signInHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof signInRoutes> {
@@ -105,7 +105,7 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
   });
 }
 
-/** Why somebody was not let in, in the words and codes of the envelope. */
+/** Converts the identities module's refusals to the API's errors. */
 export function refusing<Table extends Record<string, (asked: never) => Promise<unknown>>>(handlers: Table): Table {
   const wrapped = Object.entries(handlers).map(([id, handle]) => [
     id,
@@ -138,7 +138,7 @@ function ownerOf(asked: { call: OpenCall; who: SignedIn }): Owner {
   return { identityId: asked.who.identityId, caller: callerOf(asked) };
 }
 
-/** Sets the cookies, and leaves them out of the answer. */
+/** Sets the cookies as headers, and removes them from the response body. */
 export function keep<T extends { cookies: string[] }>(
   { setHeader }: { setHeader: (name: string, value: string[]) => void },
   { cookies, ...answer }: T,

@@ -44,7 +44,9 @@ async function statementOf({ browser }: Person, limit = 100): Promise<Row[]> {
 const micro = (text: string): bigint => BigInt(text.replace(".", ""));
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Inserts a past transfer with its balances, because the ledger only appends. */
+/**
+ * Inserts a past transfer with its balances directly, because the ledger can only add transfers at the present time.
+ */
 async function transferAt(accountId: Uuid, at: Date, amount: Pico, kind: "grant" | "refund"): Promise<void> {
   const signed = kind === "grant" ? amount : -amount;
   await platform.pool.query(
@@ -58,7 +60,7 @@ async function transferAt(accountId: Uuid, at: Date, amount: Pico, kind: "grant"
   ]);
 }
 
-/** Usage of an hour long ago, as a settlement enters it. */
+/** Inserts the usage of a past hour, as a settlement at that time would. */
 async function usedAt(accountId: Uuid, hour: Date, charge: bigint, requests = 1): Promise<void> {
   await platform.pool.query(
     `insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens, charge_pico)
@@ -71,7 +73,10 @@ async function usedAt(accountId: Uuid, hour: Date, charge: bigint, requests = 1)
   ]);
 }
 
-/** From the oldest row on, each balance is the previous one plus the row's amount; the newest is the account's. */
+/**
+ * Asserts that each balance is the previous one plus the row's amount, from the oldest row on, and that the newest is
+ * the account's.
+ */
 async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Promise<void> {
   let balance = 0n;
   for (const row of rows.toReversed()) {
@@ -82,7 +87,7 @@ async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Pr
 }
 
 describe("the statement by day", () => {
-  test("has one row for a day's usage after its transfers, and adds up with late settlements", async () => {
+  test("has one row per day for usage, listed above that day's transfers, and adds up after late settlements", async () => {
     const person = await newBuilder();
     const { account } = person;
     const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -90,12 +95,12 @@ describe("the statement by day", () => {
     await transferAt(account, at(3, 3_600_000), dollars(10), "grant");
     await usedAt(account, at(3), 1_234_567n);
     await usedAt(account, at(3, 23 * 3_600_000), 3n, 2);
-    // The last microsecond of that day, twice at the same moment, and the first of the next.
+    // Two transfers in the same last millisecond of the day, and one in the first of the next day.
     await transferAt(account, at(2, -1), dollars(1), "refund");
     await transferAt(account, at(2, -1), dollars(1), "refund");
     await transferAt(account, at(2), dollars(3), "grant");
     await usedAt(account, at(2, 5 * 3_600_000), 7n);
-    // Made then and settled now, as a late settlement is.
+    // A late settlement adds to the hour in which its request was made.
     await platform.pool.query(
       "update usage_hour set charge_pico = charge_pico + 5, requests = requests + 1 where account_id = $1 and hour = $2",
       [account, at(3)],
@@ -118,7 +123,7 @@ describe("the statement by day", () => {
     );
     await assertAddsUp(person, rows);
     for (const limit of [1, 3]) assert.deepEqual(await statementOf(person, limit), rows);
-    // A day unfolds into its requests.
+    // The requests of one day, to which a usage row links.
     const unfold = `/console/api/requests?from=${dayOf(midnight)}&to=${dayOf(midnight + DAY_MS)}`;
     const { data } = (await person.browser.send("GET", unfold)).body as { data: { id: string }[] };
     assert.deepEqual(
@@ -133,7 +138,7 @@ describe("the statement by day", () => {
     );
   });
 
-  test("excludes other accounts, and refuses a cursor of another list", async () => {
+  test("excludes other accounts' rows, and refuses a cursor of another account", async () => {
     const [one, other] = [await newBuilder(), await newBuilder()];
     await insertServed(platform, { accountId: one.account, charge: 11n });
     assert.equal((await statementOf(other)).length, 1);
@@ -143,8 +148,8 @@ describe("the statement by day", () => {
   });
 });
 
-describe("how long credit lasts", () => {
-  test("is computed from the week's mean, or from the last day if that is higher", async () => {
+describe("the estimate of how long credit lasts", () => {
+  test("uses the daily mean of the last week, or the last day's spend if that is higher", async () => {
     const person = await newBuilder();
     const credits = async () => (await person.browser.send("GET", "/console/api/credits")).body.spending;
     assert.deepEqual(await credits(), {

@@ -51,13 +51,13 @@ export function statementHandlers(
       csvFile({
         name: "statement.csv",
         columns: CSV_COLUMNS,
-        // Reads all rows in one query, so that the balances belong to one moment. A row per day is little data.
+        // Reads all rows in one query, so that the balances belong to one moment. One row per day is little data.
         read: async (last) => (last === undefined ? await statement.byDay(account.id) : []),
       }),
   };
 }
 
-/** For a field that was already validated. */
+/** Parses an amount of microdollars from a field that is already validated. */
 export function checkedMicro(text: string): Pico {
   const amount = picoOfMicro(text);
   invariant(amount !== undefined, `not an amount: ${text}`);
@@ -67,7 +67,7 @@ export function checkedMicro(text: string): Pico {
 const DAY_S = 86_400n;
 const LASTS_S_MAX = 3_650n * DAY_S;
 
-/** How long the balance lasts at this daily spend; undefined if nothing is spent. */
+/** How many seconds the balance lasts at this daily spend; null if nothing is spent. */
 export function creditLastsS(balance: Pico, perDay: Pico): number | null {
   if (perDay <= 0n) return null;
   const lasts = balance <= 0n ? 0n : (balance * DAY_S) / perDay;

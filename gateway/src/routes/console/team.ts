@@ -75,7 +75,7 @@ export function teamHandlers({ identities }: Pick<AccountParts, "identities">): 
     },
   });
 
-  /** Checked before the body. */
+  /** The member's ID is checked before the body. */
   async function memberIn(accountId: Uuid, name: string): Promise<Uuid | undefined> {
     const id = parseId("usr", name);
     return (await team.members(accountId)).some((member) => member.id === id) ? id : undefined;

@@ -1,4 +1,4 @@
-/** The console's queries run once at the start, on every connection and without effects. */
+/** At its start, the gateway runs the console's queries once on every connection, without writing. */
 import assert from "node:assert/strict";
 import { after, before, describe, mock, test } from "node:test";
 import type pg from "pg";
@@ -15,14 +15,14 @@ const TABLES = [
   "ledger_account",
 ];
 
-describe("preparing the console at the start", () => {
+describe("warming up the console's queries at the start", () => {
   let platform: TestPlatform;
   before(async () => {
     platform = await openTestPlatform();
   });
   after(() => platform.close());
 
-  /** Takes all connections of the pool, makes them read-only and returns them; later queries are recorded. */
+  /** Takes all connections of the pool, makes them read-only and releases them. Later queries on each are recorded. */
   const watchConnections = async (count: number): Promise<(() => string)[]> => {
     const clients = await Promise.all(Array.from({ length: count }, () => platform.pool.connect()));
     return await Promise.all(clients.map(readOnly));
@@ -34,7 +34,7 @@ describe("preparing the console at the start", () => {
     return () => JSON.stringify(asked.calls.map((call) => call.arguments));
   };
 
-  test("reads every table that pages use, on every connection, and writes nothing", async () => {
+  test("reads every table that the console's pages use, on every connection, and writes nothing", async () => {
     const { max } = platform.pool.options;
     const connections = await watchConnections(max);
     await warmConsole(platform.parts, { connections: max, isOver: () => false });
@@ -51,7 +51,7 @@ describe("preparing the console at the start", () => {
     session.mock.restore();
   });
 
-  test("reports errors of the database to the caller", async () => {
+  test("rejects with the database's error", async () => {
     mock.method(platform.parts.usage, "byLabel", () => Promise.reject(new Error("the store is away")));
     await assert.rejects(warmConsole(platform.parts, { connections: 2, isOver: () => false }), /the store is away/);
   });

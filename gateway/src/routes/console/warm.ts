@@ -1,6 +1,6 @@
 /**
- * Runs the console's queries once after the start, for an account that does not exist, because a query's first run is slower: each
- * connection fills its catalogue caches, and code is compiled. Only reads.
+ * Runs the console's queries once after the start, for an account that does not exist, because a query's first run is
+ * slower: each connection fills its catalogue caches, and code is compiled. Only reads.
  */
 
 import type { AccountParts } from "../../accounts/parts.ts";
@@ -24,13 +24,13 @@ type WarmedParts = Pick<AccountParts, "identities"> &
   Pick<SiteParts, "now">;
 
 interface WarmOptions {
-  /** The pool's connections: this many queries run at once, each on its own. */
+  /** The number of connections in the pool. Each query runs on all of them at the same time. */
   connections: number;
   /** Whether the gateway is being closed. */
   isOver: () => boolean;
 }
 
-/** Rejects with the database's error. The first visitor's queries are then slower. */
+/** Warms up the console's queries. Rejects with the database's error; the first visitor's queries are then slower. */
 export async function warmConsole(parts: WarmedParts, { connections, isOver }: WarmOptions): Promise<void> {
   for (const ask of questions(parts)) {
     if (isOver()) return;
@@ -38,7 +38,7 @@ export async function warmConsole(parts: WarmedParts, { connections, isOver }: W
   }
 }
 
-/** The queries that most pages use come first. */
+/** The queries to run; those that most pages use come first. */
 function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const { identities, ledger, usage, performance, history, unfunded, refusedCalls, apiKeys, statement, alerts } = parts;
   const now = new Date(parts.now());
@@ -47,7 +47,7 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const slots = { ...day, ...span };
   return [
     () => identities.warm(),
-    // A different id each, because equal queries would share one answer.
+    // Each call uses another account ID, because concurrent equal queries would share one result.
     (i) => identities.accountsOf(NOBODY.replace(/0$/, String(i % 10)) as Uuid),
     () => usage.sums(NOBODY, { by: "hour", split: "model", ...span }),
     () => usage.sums(NOBODY, { by: "day", ...span }),
@@ -58,7 +58,7 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
         { scope: "account", subjects: [NOBODY], ...slots },
         { total: [], rows: ["model"], points: ["slot"] },
       ),
-    // For the whole platform, because without rows nothing is computed.
+    // Uses the whole platform's figures, because without rows the calculation would not run.
     () => performance.each({ scope: "platform", ...day }, { total: [], rows: ["model"], points: ["slot"] }),
     () => history.list(NOBODY, { limit: 1 }),
     () => history.keptFrom(),

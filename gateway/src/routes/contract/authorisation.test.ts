@@ -1,6 +1,6 @@
 /**
- * Every route of the console and of the node API for every kind of person and token: access, refusals, isolation between accounts, and
- * protection against other sites.
+ * Calls every route of the console and of the node API as every kind of person and with every kind of token. Tests
+ * access, refusals, isolation between accounts, and protection against requests from other sites.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -37,7 +37,7 @@ const noneOf = (code: string) => ({
   account: code,
   operator: "operator_only",
 });
-/** The refusal of each guard for each person. */
+/** The error code that each kind of person gets from each guard. */
 const TOLD: Record<Who, Record<Guard, string>> = {
   nobody: { ...noneOf("not_authenticated"), signedIn: "not_authenticated", operator: "not_authenticated" },
   "no account": noneOf("no_account"),
@@ -76,7 +76,7 @@ const ROLE: Partial<Record<Who, Role>> = {
   "host billing": "billing",
   "host viewer": "viewer",
 };
-/** The owner of the thing in a route's path. Operators own what their routes name. */
+/** The owner of the object that a route's path names. Operators own the objects of operator routes. */
 const OWNER: Record<Guard, Who> = {
   anyone: "builder",
   signedIn: "builder",
@@ -90,13 +90,13 @@ const OWNER: Record<Guard, Who> = {
 const CONSOLE = accessOf(consoleApi);
 const NODES = accessOf(nodeApi);
 const guardOf = ({ guard }: Access): Guard => guard as Guard;
-/** The refusal that a person gets before the body is read. */
+/** The error code that a person gets before the body is read, or "passes". */
 function toldBy(access: Access, who: Who): string {
   const told = TOLD[who][guardOf(access)];
   if (told !== "passes" || !ACTING_GUARDS.includes(access.guard)) return told;
   return MAY[ROLE[who] ?? "owner"].includes(needOf(access)) ? "passes" : "role_required";
 }
-/** The owner's team, who share access to the thing. */
+/** The team members who share the owner's access to the object. */
 function teamOf(access: Access): readonly Who[] {
   const owner = OWNER[guardOf(access)];
   return ACTING_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
@@ -116,11 +116,11 @@ async function call(access: Access, who: Who, id: string, headers?: Record<strin
   return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
 }
 
-/** An id of the same kind that does not exist. */
+/** A valid ID of the same kind, for which no object exists. */
 const another = (id: string): string =>
   publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
 
-/** The first events of a response that does not end. */
+/** The first events of a stream, which does not end by itself. */
 async function beginning({ id, answer, at }: Access, who: Who): Promise<Answer> {
   const { url } = addressOf({ at } as Access);
   const stream = await openEvents(fixture.platform.app, fixture.people[who].browser, url);
@@ -137,11 +137,14 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
   assert.equal(answer.status, faults[code as FaultCode].status, what);
 }
 
-/** Responses must not reveal the builder or the host: a builder must not see the node, a host must not see the builder. */
+/**
+ * Asserts that a response does not reveal other people: a builder must not see the node, and a host must not see the
+ * builder.
+ */
 function assertHidden({ text }: Answer, who: Who): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
-    // Earnings contain the request's id, which gives no access.
+    // A host's earnings contain request IDs, which give no access to the requests.
     if (who === owner || (TEAMS[owner] as readonly Who[]).includes(who)) continue;
     const isHost = who === "host" || (TEAMS.host as readonly Who[]).includes(who);
     const marks = fixture.marks[owner].filter((mark) => !(isHost && mark.startsWith("req_")));
@@ -152,14 +155,14 @@ function assertHidden({ text }: Answer, who: Who): void {
 /** Headers that differ in every response. */
 const OWN_HEADERS = ["x-request-id", "date", "content-length", "set-cookie", "connection", "transfer-encoding"];
 
-/** HEAD gets the status of GET, with access and without. */
+/** Asserts that HEAD returns the same status and headers as GET, with and without access. */
 function assertHead(head: Answer, get: Answer, what: string): void {
   const shared = ({ headers }: Answer) => Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
   assert.deepEqual([head.status, shared(head).sort()], [get.status, shared(get).sort()], what);
   if (get.text !== "") assert.equal("content-length" in head.headers, "content-length" in get.headers, what);
 }
 
-test("every guard returns exactly the errors that it declares", () => {
+test("every guard returns the errors that it declares, and no others", () => {
   for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
     const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
     const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
@@ -181,7 +184,7 @@ test("every route of an account declares its permission and role_required", () =
 /** Outages are public, because sessions cannot be read during one; the status page is public. */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
-test("only operators can call operator/ routes, and only the listed routes need no session", () => {
+test("only operators can call operator/ routes, and only the listed routes work without a session", () => {
   for (const { at, guard } of CONSOLE) {
     assert.equal(guard === "operator", at.includes(" /console/api/operator/"), at);
     if (guard === "anyone") assert.ok(at.includes(" /console/api/auth/") || FOR_ANYONE.includes(at), at);
@@ -189,11 +192,14 @@ test("only operators can call operator/ routes, and only the listed routes need 
   for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
 });
 
-test("every row of the access table belongs to an existing operation", () =>
+test("every row of the table in access.ts belongs to an existing operation", () =>
   assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {
-  /** Requests as browsers send them from a foreign page's form or script, a sister site, a sandbox, or without headers. */
+  /**
+   * Headers that browsers send with requests from another site's form or script, a sister site, a sandboxed frame, or
+   * without any of them.
+   */
   const FORGERIES: Record<string, Record<string, string>> = {
     "a form of another site": {
       "sec-fetch-site": "cross-site",
@@ -212,7 +218,7 @@ describe("requests from another site", () => {
   };
   const changing = CONSOLE.filter(({ at }) => !at.startsWith("GET "));
 
-  test("change nothing, with any person's cookie, on any route that writes", async () => {
+  test("change nothing on any route that writes, whichever person's cookie they send", async () => {
     assert.ok(changing.length > 30);
     const ids = new Map<Access, string>();
     for (const access of changing) {
@@ -229,7 +235,7 @@ describe("requests from another site", () => {
     assert.equal(await fixture.snapshot(), before);
   });
 
-  test("never get permission to read a response", async () => {
+  test("never get CORS headers that permit reading a response", async () => {
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.test" };
     for (const access of CONSOLE.filter((one) => !isStream(one))) {
       const answer = await call(access, "nobody", "none", headers);
@@ -324,7 +330,7 @@ describe("every node API route for every token", () => {
       "a token of another scheme": { authorization: `Basic ${own}` },
     };
     Object.assign(fixture.platform.outside, { mint: async () => CREDENTIALS, tried: TRIED });
-    // The host's own browser asks: its session is worth nothing here.
+    // The host's signed-in browser sends the request, but a session gives no access to the node API.
     await host.browser.enter(fixture.platform, host.identityId);
   });
 
@@ -336,7 +342,7 @@ describe("every node API route for every token", () => {
     };
     test(at, async () => {
       const id = thing === undefined ? "none" : await fixture.make(thing);
-      // When a token was last used is written down later.
+      // Host tokens are excluded from the comparison, because the time of their last use is stored later.
       const before = await fixture.snapshot(["host_token"]);
       for (const [what, headers] of Object.entries(refused)) {
         assertRefusal(await send(id, headers), "invalid_host_token", what);

@@ -1,4 +1,7 @@
-/** Compares the console API with its declaration: every operation is called, every answer matches, and every declared refusal occurs. */
+/**
+ * Compares the console API with its declaration: calls every operation, checks every response, and requires that every
+ * declared error occurs.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
@@ -22,7 +25,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** Someone whom the guard lets in. */
+/** A person who passes the operation's guard. */
 function browserFor({ guard }: Operation) {
   const who: Who = guard === "host" || guard === "operator" ? guard : "builder";
   return fixture.people[who].browser;
@@ -90,6 +93,6 @@ describe("responses of each operation", () => {
   }
 });
 
-test("every declared error was returned above, except internal errors and full memory", () => {
+test("the tests above received every declared error, except internal errors and full memory", () => {
   assert.deepEqual(coverage.unmet(), []);
 });

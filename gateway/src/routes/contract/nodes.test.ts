@@ -1,4 +1,7 @@
-/** Compares the node API with its declaration: every operation is called, every answer matches, and every declared refusal occurs. */
+/**
+ * Compares the node API with its declaration: calls every operation, checks every response, and requires that every
+ * declared error occurs.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
@@ -52,7 +55,7 @@ async function registered(name: string, models: string[] = []): Promise<string> 
   return publicId("node", id);
 }
 
-/** Uses the host's token by default. */
+/** Sends a request with the host's token by default, and asserts the status. */
 async function ask(status: number, id: string, sent: Sent = {}, by = browser) {
   const headers = { authorization, ...sent.headers };
   return (await coverage.ask(by, status, id, { ...sent, headers })).body;
@@ -130,7 +133,7 @@ describe("responses of each operation", () => {
     await ask(501, "issueCredentials", { id: node }, without);
   });
 
-  test("cover a trial request of every kind of model and with every outcome", async () => {
+  test("cover a host's trial request to its own node, for every kind of model and every outcome", async () => {
     const attempt = (status: number, result: Partial<PrivateResult> | undefined, model = "tiny-3b") => {
       platform.outside.tried = result && { ...RESULT, ...result };
       return ask(status, "tryNode", { id: node, body: { model } });
@@ -145,7 +148,7 @@ describe("responses of each operation", () => {
     await attempt(502, { end: "quiet" });
   });
 
-  test("cover activity of nodes, and the market", async () => {
+  test("cover the activity of nodes, and the market (demand and supply per model)", async () => {
     await platform.rollUp();
     for (const range of ["1h", "6h", "24h", "7d", "30d", "90d"]) {
       const { total } = await ask(200, "getNodeInsight", { id: node, query: `range=${range}` });
@@ -177,6 +180,6 @@ describe("responses of each operation", () => {
   });
 });
 
-test("every declared error was returned above, except internal errors and full memory", () => {
+test("the tests above received every declared error, except internal errors and full memory", () => {
   assert.deepEqual(coverage.unmet(), []);
 });

@@ -1,4 +1,4 @@
-/** A node's spot checks, with their verdicts as text. */
+/** A node's spot checks (verified real answers), with their verdicts as text. */
 import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -17,8 +17,8 @@ const VERDICTS: Record<CheckFinding, string> = {
   bad: "The answer is not one that this model would give. The check counts against the node.",
   disputed: "One verifier doubted the answer, another did not. The check does not count.",
   unconfirmed: "One verifier doubted the answer, and no other was free to confirm it. The check counts only a little.",
-  odd: "The request is unusual: another node's answer looked the same. The check does not count.",
-  unjudged: "The answer was too short, or too few answers of its kind are known. The check does not count.",
+  odd: "The request is unusual: another node's answer looked just as unlikely. The check does not count.",
+  unjudged: "The answer was too short, or too few similar answers have been checked. The check does not count.",
 };
 
 export const checksPage = (
@@ -45,5 +45,5 @@ const checkObject = ({ requestId, model, at, method, score, verdict }: NodeCheck
   explanation: VERDICTS[verdict],
 });
 
-/** Two digits, the precision of a score. */
+/** A score with two decimals, because it is not more precise. */
 export const rounded = (score: number | null): number | null => (score === null ? null : Math.round(score * 100) / 100);

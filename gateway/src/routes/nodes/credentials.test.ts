@@ -1,6 +1,6 @@
 /**
- * Requests for credentials that fail: there is no dispatch plane, the plane refuses, or the token was revoked. Fleet and tokens are real;
- * e2e/node-api.test.ts covers the rest of the node API.
+ * Refused requests of agents for plane credentials: there is no dispatch plane, the plane refuses, or the token was
+ * revoked. Nodes and tokens are real. e2e/node-api.test.ts tests the rest of the node API.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -16,7 +16,7 @@ after(() => platform.close());
 
 type Ask = (mint: NodeParts["mint"]) => Promise<{ status: number; code: string; text: string }>;
 
-/** A node with an elected model, and its agent's request for credentials on such a plane. */
+/** Creates a node with an elected model. `ask` requests credentials as the node's agent. */
 async function enrol(): Promise<{ ask: Ask; revoke: () => Promise<boolean> }> {
   const { fleet, hostTokens } = platform.parts;
   const [host] = (await platform.person([{ kind: "host" }])).accountIds as [Uuid];

@@ -106,7 +106,10 @@ export const jobsPage = (
 
 type Ending = Pick<z.input<typeof JobShown>, "says" | "by">;
 
-/** How a job ended, in words for its host. Requests refused by a limit never reach a node. */
+/**
+ * Texts for hosts that say how a job ended. Requests refused by a limit are not listed, because they never reach a
+ * node.
+ */
 const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
   ok: { says: "Completed.", by: null },
   upstream_failed: {

@@ -1,4 +1,4 @@
-/** Demand, supply and estimated earnings per model for hosts, without data of single builders or hosts. */
+/** Demand, supply and estimated earnings per model for hosts. Figures never reveal a single builder or host. */
 import type { MarketModel, Market as MarketShown } from "@tollgate/api/nodes/insight.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -17,7 +17,7 @@ export type MarketParts = Pick<HistoryParts, "market"> &
   Pick<InferenceParts, "catalogue"> &
   Pick<NodeParts, "nodes" | "fleet">;
 
-/** `node`: the node of `accountId` whose speeds and slots are used. */
+/** The market for a host. The estimate uses the speeds and slots of `node`, a node of `accountId`. */
 export async function marketOf(
   { market, catalogue, nodes, fleet }: MarketParts,
   accountId: Uuid,
@@ -61,5 +61,5 @@ function speedOf({ promptTokens, completionTokens, busyMs }: ModelWork, of: "nod
   return { of, prompt_tokens_per_s: perSecond(promptTokens), completion_tokens_per_s: perSecond(completionTokens) };
 }
 
-/** Enough to choose by, and too little to follow one builder's use by. */
+/** Two digits are enough to choose a model by, and too few to follow one builder's use. */
 const twoDigits = (value: number): number => (value < 1 ? 0 : Number(value.toPrecision(2)));

@@ -14,7 +14,7 @@ export type OwnNodesParts = Pick<NodeParts, "fleet" | "nodes" | "nodeChanged"> &
   Pick<InferenceParts, "catalogue"> &
   Pick<SiteParts, "cursors">;
 
-/** For a route that declares these codes. */
+/** Creates an error with one of the codes that the route declares. */
 type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
 type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
 
@@ -92,7 +92,7 @@ export function ownNodes(parts: OwnNodesParts) {
   };
 }
 
-/** Returns a moved node after every gateway has been notified. */
+/** Returns a node after its state changed and all gateways were notified. */
 export async function changed(
   outcome: Exclude<MoveOutcome, { kind: "refused" }>,
   refuse: Refuse<"node_not_found">,
@@ -110,7 +110,7 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
 
 export const notAllowed = (standing: string): string => `This is not possible while the node is ${standing}.`;
 
-/** Omits the hardware description, which would make a page too large. */
+/** A node in a list. Its hardware description is left out, because it would make a page too large. */
 export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
   const id = publicId("node", node.id);
   return {

@@ -1,4 +1,4 @@
-/** Nodes for routes: their records, and this gateway's view of connected ones. */
+/** The parts for node routes: node records, and the nodes connected to this gateway. */
 
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -9,13 +9,13 @@ import type { Standing } from "../../trust/trust.ts";
 
 export interface NodeParts {
   fleet: Fleet;
-  /** The records of a node changed: every gateway's dispatcher must look again. */
+  /** Notifies every gateway's dispatcher that a node's record changed. */
   nodeChanged: (nodeId: string) => Promise<void>;
-  /** The nodes as this gateway sees them, by their public ids. */
+  /** The connected nodes as this gateway sees them, by public ID. */
   nodes: ConnectedNodes;
   /** Results of spot checks. */
   checks: CheckReader;
-  /** Credentials for the dispatch plane. Undefined: the platform has none. */
+  /** Issues a node's credentials for the dispatch plane. Undefined: the platform has no plane. */
   mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
 }
 
@@ -30,7 +30,7 @@ interface LiveNode {
   outstanding: number;
   engineSlots: number | null;
   draining: boolean;
-  /** The node gets requests if at least one of these is true. */
+  /** A node gets requests if `inGoodStanding` or `acceptsEarly` is true. */
   inGoodStanding: boolean;
   acceptsEarly: boolean;
 }
@@ -39,14 +39,14 @@ export interface ConnectedNodes {
   count: () => number;
   /** All connected nodes, each once. */
   all: () => SeenNode[];
-  /** The node as it reports itself; undefined when it is not connected. */
+  /** The state that the node reports; undefined if it is not connected. */
   find: (nodeId: string) => LiveNode | undefined;
   /** The median speed over all nodes that serve the model. */
   speedOf: (model: string) => MedianSpeed;
   capacityOf: (model: string) => Capacity;
-  /** Requests of this gateway that wait for a free slot. */
+  /** The number of requests at this gateway that wait for a free slot. */
   waitingFor: (model: string) => number;
-  /** Whether an engine of the model's nodes enforces an output format. */
+  /** Whether any node that serves the model has an engine that enforces output formats. */
   keepsFormat: (model: string) => boolean;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
   reliabilityOf: (nodeId: string) => Standing;

@@ -1,4 +1,4 @@
-/** The node API for agents and the host CLI. Every route acts for the account of a host token. */
+/** The node API for agents and the host CLI. Every route acts for the account that owns the host token. */
 import { nodeRoutes as declared } from "@tollgate/api/nodes/routes.ts";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type { FastifyInstance } from "fastify";
@@ -101,7 +101,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       return nodeStats(parts, node);
     },
 
-    /** A private request to one's own node: unbilled, unrecorded. */
+    /** Sends a trial request to the host's own node. It is neither charged nor recorded. */
     async tryNode({ accountId, params, body, call, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");

@@ -1,4 +1,4 @@
-/** A node's load, speeds, earnings of the day, and recent jobs. */
+/** A node's load, speeds, today's earnings, and recent jobs. */
 import type { NodeStats } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId } from "../../base/ids.ts";

@@ -35,7 +35,7 @@ interface Streamed {
   reasoning?: string;
 }
 
-/** The events of a stream, each as its JSON text. */
+/** The events of a stream as JSON texts. */
 function eventsOf(endpoint: Endpoint, options: Streamed): string[] {
   const { model = "a-model", texts = ["one", " two"], includeUsage, reasoning } = options;
   const writer = endpoint.stream?.({ ...meta, model }, { includeUsage });
@@ -57,7 +57,7 @@ async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]):
   return payload;
 }
 
-describe("responses match their schemas", () => {
+describe("responses of the public API match their schemas", () => {
   for (const finish of ["stop", "length"] as const) {
     test(`for whole responses that end with ${finish}`, () => {
       const given = { ...answer, vectors: [], finish };
@@ -117,7 +117,7 @@ describe("responses match their schemas", () => {
   });
 });
 
-test("a field that the schema lacks is found at any depth", () => {
+test("the comparison finds a field that the schema lacks, at any depth", () => {
   const whole = JSON.parse(chat.whole(meta, { ...answer, vectors: [] }));
   for (const broken of [
     { ...whole, system_fingerprint: "x" },
@@ -130,7 +130,7 @@ test("a field that the schema lacks is found at any depth", () => {
   }
 });
 
-describe("examples in the document equal real responses byte by byte", () => {
+describe("examples in the OpenAPI document equal real responses byte by byte", () => {
   const made = (model: string, text: string): [typeof meta, Answer] => [
     { ...meta, model },
     { ...answer, text, vectors: [] },
@@ -202,7 +202,7 @@ describe("examples in the document equal real responses byte by byte", () => {
     assert.equal(await receiptKeysAnswer(...samples.receiptKeys.keys), JSON.stringify(samples.receiptKeys));
   });
 
-  test("for requests, which the gateway accepts unchanged", () => {
+  test("for requests: the gateway accepts each example unchanged", () => {
     for (const request of [samples.chatRequest, samples.streamRequest, samples.structuredRequest]) chat.parse(request);
     completions.parse(samples.completionRequest);
     embeddings.parse(samples.embeddingRequest);

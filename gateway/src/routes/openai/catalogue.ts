@@ -1,16 +1,16 @@
-/** GET /v1/models, GET /v1/models/{id} and GET /v1/catalog/rates: the same catalogue in two shapes. */
+/** GET /v1/models, GET /v1/models/{id} and GET /v1/catalog/rates: the model catalogue in two formats. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import { HOST_SHARE_PERCENT } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 
-/** The published share of each dollar that the serving host is paid. */
+/** The host's share of each charge, as published in the rates. */
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
-/** A model's current state, by the connected nodes and the key. */
+/** The current state of the models: measured on connected nodes, and allowed by the API key. */
 interface Live {
-  /** The models that the key may use; null: every one. */
+  /** The models that the key may use; null for all models. */
   allowed: readonly string[] | null;
   speedOf: (model: string) => MedianSpeed;
   keepsFormat: (model: string) => boolean;
@@ -37,7 +37,7 @@ export function modelObject(
     vendor: {
       kind,
       ...factsOf(entry, speedOf(id)),
-      // Embeddings have no output format, whatever nodes report.
+      // Embedding models have no output format, even if their nodes report one.
       structured_output: kind === "generation" && keepsFormat(id),
       ...(allowed !== null && !allowed.includes(id) && { allowed: false as const }),
     },

@@ -17,7 +17,8 @@ export const chat: Endpoint = {
   parse(body) {
     const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutIdleOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
-      // The rendered role is counted, so it is also sent to the node.
+      // Tokens are counted with the rendered role (the name that the prompt template uses), so the node must get the
+      // same one.
       role: renderedRole(role),
       content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
     }));
@@ -46,7 +47,7 @@ export const chat: Endpoint = {
   },
 
   stream(meta, { includeUsage }) {
-    // A chunk is a template around its text: building the object for every delta costs six times as much.
+    // Each chunk is a fixed JSON text around the delta: serializing an object per delta costs six times as much.
     const head = JSON.stringify({
       id: `chatcmpl-${meta.suffix}`,
       object: "chat.completion.chunk",

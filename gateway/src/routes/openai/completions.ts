@@ -1,4 +1,4 @@
-/** POST /v1/completions. An array of prompts is joined into one, and yields one completion. */
+/** POST /v1/completions. An array of prompts is joined to one prompt, which gets one completion. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";

@@ -8,10 +8,13 @@ import { labelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = JsonOf<typeof route>;
-/** Base64 is not declared, because only clients that cannot read floats get it. */
+/** The API does not declare base64, because only clients that cannot decode floats get it. */
 type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
 
-/** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */
+/**
+ * `base64Compat`: sends base64 to versions of OpenAI's JavaScript library that turn floats into zeros after asking for
+ * base64.
+ */
 export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }): Endpoint {
   return {
     name: "embedding",
@@ -50,7 +53,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
   };
 }
 
-/** One part per vector: two thousand vectors are forty megabytes of digits, which take a second and a half to write. */
+/** Yields one part per vector: serializing two thousand vectors (40 MB of digits) at once would block for 1.5 s. */
 function* listParts(
   meta: AnswerMeta,
   { vectors, usage }: Pick<Answer, "vectors" | "usage">,
@@ -70,10 +73,13 @@ function* listParts(
   yield `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** The documented behaviour: floats, whatever the client asked for. */
+/** The endpoint as documented: it returns floats, whichever encoding the client asks for. */
 export const embeddings = embeddingsEndpoint({ base64Compat: false });
 
-/** openai for JavaScript, 4.91 to 7.11, asks for base64 by default and decodes every response as such. */
+/**
+ * OpenAI's library for JavaScript, versions 4.91 to 7.11, asks for base64 by default and decodes every response as
+ * base64.
+ */
 function corruptsFloats(sdk: Sdk | null): boolean {
   if (sdk?.language !== "js") return false;
   const match = /^(\d+)\.(\d+)\./.exec(sdk.version);
@@ -82,7 +88,7 @@ function corruptsFloats(sdk: Sdk | null): boolean {
   return (major > 4 || (major === 4 && minor >= 91)) && (major < 7 || (major === 7 && minor <= 11));
 }
 
-/** Little-endian 32-bit floats, as in OpenAI's API. */
+/** Little-endian 32-bit floats as base64, as in OpenAI's API. */
 function base64(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4);

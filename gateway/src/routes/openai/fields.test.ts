@@ -148,7 +148,7 @@ describe("chat fields", () => {
     });
   }
 
-  test("treat null as absent, ignore unknown names, and prefer an alias", () => {
+  test("treat null as absent, ignore unknown fields, and prefer max_completion_tokens to max_tokens", () => {
     const ask = chat.parse({
       ...good,
       temperature: null,
@@ -164,7 +164,7 @@ describe("chat fields", () => {
     assert.equal(ask.stream, false);
   });
 
-  test("join text parts, and allow null content of an assistant message beside tool calls", () => {
+  test("join text parts, and allow null content in an assistant message with tool calls", () => {
     const ask = chat.parse({
       ...good,
       messages: [
@@ -188,7 +188,7 @@ describe("chat fields", () => {
     });
   });
 
-  test("include stream_options only for streams", () => {
+  test("read stream_options only for streams", () => {
     const options = { stream_options: { include_usage: true } };
     assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
     assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
@@ -200,7 +200,7 @@ describe("chat fields", () => {
     }
   });
 
-  test("allow tool_choice without tools", () => {
+  test("allow tool_choice without tools, and ignore it", () => {
     const { ignored: _, ...plain } = chat.parse(good);
     for (const field of ["tool_choice", "function_call"]) {
       for (const choice of ["auto", "none", null]) {
@@ -215,11 +215,11 @@ describe("chat fields", () => {
 describe("response_format", () => {
   const asks = (response_format: unknown) => ({ ...good, response_format });
   const schemaOf = (json_schema: unknown) => asks({ type: "json_schema", json_schema });
-  /** `{}` is one level. */
+  /** A schema with this number of nested levels; `{}` is one level. */
   const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
-  /** A value of this length as JSON. */
+  /** A schema whose JSON has this length in bytes. */
   const long = (bytes: number): object => ({ const: "x".repeat(bytes - '{"const":""}'.length) });
-  /** Under 3 KB, and 2^40 alternatives once it is written out. */
+  /** A schema of less than 3 KB, which would expand to 2^40 alternatives. */
   const doubling = {
     anyOf: [{ $ref: "#/$defs/d0" }, { $ref: "#/$defs/d0" }],
     $defs: Object.fromEntries(
@@ -294,7 +294,7 @@ describe("response_format", () => {
     });
   }
 
-  test("is sent in the job's body, and only to nodes that support the format", () => {
+  test("is sent in the job's body, only to nodes that support the format", () => {
     const schema = { type: "object", properties: { b: {}, a: {} } };
     const use = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
     for (const [response_format, format] of [
@@ -322,7 +322,7 @@ describe("response_format", () => {
     }
   });
 
-  test("has no effect as text or null", () => {
+  test("has no effect if it is text or null", () => {
     for (const response_format of [{ type: "text" }, { type: "text", json_schema: 7 }, null]) {
       assert.deepEqual(chat.parse({ ...good, response_format }), chat.parse(good));
     }
@@ -340,7 +340,7 @@ describe("response_format", () => {
 });
 
 describe("completion fields", () => {
-  test("have an empty string as the default prompt, and treat an array as one prompt", () => {
+  test("use an empty prompt by default, and join an array of prompts to one", () => {
     assert.deepEqual(completions.parse({ model: "m" }).body, { prompt: "" });
     assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
   });
@@ -351,7 +351,7 @@ describe("completion fields", () => {
 });
 
 describe("embedding fields", () => {
-  test("return one vector per input element", () => {
+  test("treat a string as one input element, and ignore encoding_format and dimensions", () => {
     assert.deepEqual(embeddings.parse({ model: "m", input: "a", encoding_format: "base64", dimensions: 3 }).body, {
       input: ["a"],
     });
@@ -372,7 +372,7 @@ describe("embedding fields", () => {
 });
 
 describe("token IDs for embeddings", () => {
-  test("are refused with an error that names the client and says how to send text", () => {
+  test("are refused with an error that names a client's setting for sending text instead", () => {
     for (const input of [
       [1, 2],
       [[1, 2], [3]],
@@ -385,7 +385,7 @@ describe("token IDs for embeddings", () => {
   });
 });
 
-describe("embeddings for clients that need floats", () => {
+describe("embeddings for clients that cannot decode floats", () => {
   const vectors = [Float32Array.of(0.5, -1)];
   const answer = {
     text: "",
@@ -407,7 +407,7 @@ describe("embeddings for clients that need floats", () => {
   };
   const encoded = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
 
-  test("are sent as base64 only to clients that need or request it, if the operator allows it", () => {
+  test("are sent as base64 if the client asks for it, its version needs it, and the operator allows it", () => {
     for (const version of ["4.91.0", "5.0.0", "6.49.0", "7.11.9"]) assert.equal(shown(true, version), encoded, version);
     for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
       assert.deepEqual(shown(true, version), [0.5, -1], version);
@@ -420,15 +420,15 @@ describe("embeddings for clients that need floats", () => {
   });
 });
 
-/** The fields that clients send without effect here: the specification's list, repeated. */
+/** OpenAI fields that clients send and the gateway ignores, copied from the service specification. */
 const DIALECT =
   "tools functions logprobs top_logprobs logit_bias user store metadata reasoning_effort parallel_tool_calls echo best_of suffix service_tier verbosity modalities audio prediction web_search_options safety_identifier prompt_cache_key".split(
     " ",
   );
 const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
-describe("limits and ignored fields", () => {
-  test("accept the value of every limit", () => {
+describe("limits of fields, and ignored fields", () => {
+  test("accept a value that equals its limit", () => {
     for (const [least, most] of [
       [{ temperature: 0 }, { temperature: 2 }],
       [{ top_p: 0 }, { top_p: 1 }],
@@ -447,7 +447,7 @@ describe("limits and ignored fields", () => {
     assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
   });
 
-  test("allow 1 to 2,048 elements of input", () => {
+  test("allow 1 to 2,048 input elements for embeddings", () => {
     for (const count of [1, 2048]) {
       const input = Array(count).fill("x");
       assert.deepEqual(embeddings.parse({ model: "m", input }).body, { input });
@@ -458,7 +458,7 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("refuse one step beyond a limit on both generation endpoints, naming the field", () => {
+  test("refuse a value just beyond its limit on both generation endpoints, and name the field", () => {
     for (const fields of [
       { temperature: -0.1 },
       { temperature: 2.1 },
@@ -476,13 +476,13 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("include every role of the OpenAI API", () => {
+  test("accept every message role of the OpenAI API", () => {
     for (const role of ["system", "developer", "user", "assistant", "tool", "function"]) {
       assert.ok(chat.parse({ ...good, messages: [{ role, content: "x" }] }), role);
     }
   });
 
-  test("ignore OpenAI fields without a meaning here, for any value, and list them in a header", () => {
+  test("ignore OpenAI fields that the gateway does not support, whatever their value, and list them", () => {
     const asked: [Endpoint, object][] = [
       [chat, good],
       [completions, { model: "m", prompt: "a" }],
@@ -506,7 +506,7 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("use metadata.label, or else user, as a label if it is a plain string of up to 64 characters", () => {
+  test("use metadata.label, or else user, as the request's label if it is one line of at most 64 characters", () => {
     const long = "x".repeat(64);
     for (const [sent, label, field] of [
       [{ user: "me" }, "me", "user"],
@@ -525,7 +525,7 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("list ignored fields in a fixed order, with stream-only fields when not streaming", () => {
+  test("list ignored fields in a fixed order, including stream_options if the request does not stream", () => {
     const body = { ...good, logprobs: true, tools: [], user: "me", stream_options: { include_usage: true } };
     assert.deepEqual(chat.parse(body).ignored, ["tools", "logprobs", "user", "stream_options"]);
     assert.deepEqual(chat.parse({ ...body, stream: true }).ignored, ["tools", "logprobs", "user"]);

@@ -1,4 +1,4 @@
-/** Shared by chat and completions: sampling options, response format, ignored fields, and the form of usage. */
+/** Shared by chat and completions: sampling options, response format, ignored fields, and the usage object. */
 import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
 import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
@@ -15,7 +15,7 @@ const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_option
 
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
-/** Builds the request from the fields of a body and the body itself. */
+/** Builds the request from the parsed fields and the original body. */
 export function generationAsk(
   fields: Generation,
   body: unknown,
@@ -35,13 +35,13 @@ export function generationAsk(
   };
 }
 
-/** The body for validation: stream options are removed when not streaming. */
+/** Prepares the body for validation: removes stream options, unless the request streams. */
 export function withoutIdleOptions(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
   return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
 }
 
-/** The format for the job's body. Plain text sends none. */
+/** The output format in the job's body. Plain text needs none. */
 export function formatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
   if (asked === undefined || asked.type === "text") return {};
   if (asked.type === "json_object") return { format: { type: "json_object" } };
@@ -49,12 +49,15 @@ export function formatOf({ response_format: asked }: Generation): { format?: Out
   return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
 }
 
-/** The schema keywords that an engine must enforce. An invalid or too large schema is refused before any engine receives it. */
+/**
+ * The JSON Schema keywords that an engine must enforce. A schema that is invalid or too large is refused before it
+ * reaches an engine.
+ */
 function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   if (asked?.type !== "json_schema") return [];
   const reading = readSchema(asked.json_schema.schema);
   if (reading.isValid) return reading.uses;
-  // The place is named by properties of the client's own.
+  // A second message without the position, because the position contains the client's own property names.
   const about = { message: `"${SCHEMA_FIELD}" is not valid` };
   throw invalidRequest(
     SCHEMA_FIELD,
@@ -64,7 +67,7 @@ function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   );
 }
 
-/** Only the fields that were sent. */
+/** Copies only the sampling options that the client sent. */
 function sampling({ temperature, top_p, presence_penalty, frequency_penalty, seed, stop }: Generation): Sampling {
   const said: Sampling = {};
   if (temperature !== undefined) said.temperature = temperature;

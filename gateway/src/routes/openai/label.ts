@@ -1,6 +1,6 @@
 /**
- * The builder's label of a request: `metadata.label`, or else `user`. Only sums depend on it, so an invalid one is ignored: clients send
- * these fields to every service.
+ * The builder's label of a request: `metadata.label`, or else `user`. An invalid label is ignored, because it only
+ * serves to group usage, and clients send these fields to every service.
  */
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import type { Ask } from "../../inference/endpoint.ts";

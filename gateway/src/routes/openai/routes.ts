@@ -1,4 +1,4 @@
-/** The public API: three endpoints that generate, and the catalogue. */
+/** The public API: the three generation endpoints, and the model catalogue. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { methodAndUrl, type Route } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
@@ -70,7 +70,10 @@ export function openAiRoutes(
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Queries of the catalogue count against the key's minute, and hold a slot only while they run. */
+/**
+ * Counts a catalogue query against the key's limit per minute. The query holds one of the key's concurrent requests
+ * only while it runs.
+ */
 async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHolder> {
   const { authorization } = call;
   const key = await gateway.keys.authenticate(authorization);
@@ -86,7 +89,7 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHold
   return key;
 }
 
-/** Counted for the key's owner. */
+/** Records the refused call for the key's owner, and returns the error. */
 function refusal<Refusal>(gateway: Gateway, asker: RefusedCaller, error: Refusal): Refusal {
   noteRefused(gateway, asker, error);
   return error;

@@ -1,4 +1,4 @@
-/** Large bodies read on another thread give the same requests and the same faults, in the same order. */
+/** Large bodies that are parsed on a worker thread give the same requests and the same errors as on the main thread. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { invariant } from "../../base/invariant.ts";
@@ -27,7 +27,7 @@ const formOf = (chars: number) => ({
   response_format: { type: "json_schema", json_schema: { name: "a", schema: { const: "x".repeat(chars) } } },
 });
 
-/** A description, the endpoint, and the text. */
+/** A description, the endpoint, and the body's text. */
 const BODIES: [string, Endpoint, string | Buffer][] = [
   ["a chat", chat, json({ model: "tiny-3b", messages: says(words(5_000)), max_tokens: 5, stop: ["a", "b"] })],
   [
@@ -100,7 +100,7 @@ describe("parsing in a worker thread", async () => {
     invariant(found !== undefined, name);
     return found;
   };
-  /** In pieces of shared memory, as http/ passes it. */
+  /** A body in pieces of shared memory, as http/ passes it. */
   const bodyOf = (bytes: Buffer): Body => {
     const pieces: Uint8Array[] = [];
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
@@ -160,7 +160,7 @@ describe("parsing in a worker thread", async () => {
     await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
   });
 
-  test("reads labels for keys that have them enabled only", async () => {
+  test("reads labels only for keys that have them enabled", async () => {
     const body = { model: "tiny-3b", messages: says(words(5_000)), user: "me", metadata: { label: "nightly" } };
     const read = (labels: boolean, more: object = {}) =>
       reading.read(bodyOf(Buffer.from(json({ ...body, ...more }))), {
@@ -188,10 +188,10 @@ describe("parsing in a worker thread", async () => {
     await assert.rejects(read(active, ["embed-m3"]), { code: "model_not_found" });
   });
 
-  test("reuses memory for consecutive bodies without mixing them", async () => {
+  test("reuses memory for consecutive bodies without mixing their content", async () => {
     const used = new Set<ArrayBufferLike>();
     const read = async (round: number, index: number) => {
-      // Large and larger ones, so that one's rest would be behind another's end.
+      // Bodies of different sizes, so that the rest of a larger body could follow a smaller one in reused memory.
       const content = words(20_000 + 10_000 * ((round + index) % 5)).replaceAll("word", `w${round}${index}`);
       const form = { content };
       const body = bodyOf(Buffer.from(json(form)));
@@ -204,7 +204,7 @@ describe("parsing in a worker thread", async () => {
     assert.ok(used.size <= 32, `${used.size} pieces of memory for 80 bodies`);
   });
 
-  test("returns a response format unchanged, except for texts that no field accepts", async () => {
+  test("returns a form unchanged, except that texts longer than any field accepts are cut", async () => {
     const form = { name: "a", list: [1, null, "b"], long: "y".repeat(200_000), ["k".repeat(90_000)]: true };
     const parsed = (await reading.parseForm(bodyOf(Buffer.from(json(form))), "a")) as typeof form;
     assert.deepEqual([parsed.name, parsed.list], [form.name, form.list]);

@@ -1,4 +1,4 @@
-/** Passes large bodies to worker threads and returns the parsed request or the error. */
+/** Passes large bodies to worker threads, and returns the parsed request or throws the error. */
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -28,12 +28,12 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
     onCrash: (error) => log.error({ err: error }, "request reading worker crashed"),
   });
   const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
-    // Takes the pieces out of the body, because their memory is reused after their release.
+    // Takes the pieces out of the body, because others reuse their memory once it is released.
     const pieces = body.pieces.splice(0);
     const job: ReadJob = { pieces, order };
     const units = pieces.reduce((sum, piece) => sum + piece.length, 0);
     const read = await pool.run(job, { units, lane: payer }).catch((cause) => {
-      // More large bodies wait to be read than the threads can take: as with nodes, trying again is safe.
+      // More large bodies wait than the threads can parse. The client may retry, as it may when no node is free.
       throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
     });
     givePieces(pieces);
@@ -56,7 +56,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
 }
 
 function startWorker(data: ReadingData): Worker {
-  // Flags that the process was started with, such as one for its own script's type, are not for the worker.
+  // Drops the process's own Node.js flags, such as `--input-type`, which would break the worker's script.
   const options = { workerData: data, name: "reading", execArgv: [] };
   // In the npm package both files are JavaScript.
   const file = `./worker${extname(import.meta.filename)}`;

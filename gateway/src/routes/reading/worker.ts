@@ -1,6 +1,7 @@
 /**
- * A worker thread that reads large bodies, so that the event loop does not block. A request of the public API is validated, counted and
- * encoded for its node; a form is only parsed, and limited to what any form can hold.
+ * A worker thread that parses large bodies, so that the event loop does not block. A request of the public API is
+ * validated, its tokens are counted, and it is encoded for its node. A form is only parsed, and limited to the longest
+ * texts that any form accepts.
  */
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
@@ -33,7 +34,7 @@ const endpoints: Record<Endpoint["schema"], Endpoint> = {
   quote: quoteEndpoint,
 };
 const utf8 = new TextEncoder();
-/** The models of the previous order, as received and as a map. */
+/** The models from the latest order: as received, to detect changes, and as a map. */
 let catalogue = { models: "[]", active: readModels("[]") };
 
 port.on("message", async ({ pieces, order }: ReadJob) => {

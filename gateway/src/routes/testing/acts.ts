@@ -9,7 +9,7 @@ interface Act {
   outcome: string | null;
 }
 
-/** The last ones, newest first. */
+/** The latest entries of the audit log, newest first. */
 export async function lastActs({ browser }: Person, count: number): Promise<Act[]> {
   const { body } = await browser.send("GET", `/console/api/operator/audit?limit=${count}`);
   return (body.data as (Act & { object: string; at: number })[]).map(({ object, at, ...act }) => act);

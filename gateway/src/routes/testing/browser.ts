@@ -10,7 +10,7 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | number | undefined>;
   text: string;
-  /** The answer's JSON; empty when it has none. */
+  /** The answer's JSON; empty if the answer is not JSON. */
   body: {
     [field: string]: unknown;
     identity?: { [field: string]: unknown };
@@ -18,7 +18,7 @@ export interface Answer {
   };
 }
 
-/** Addresses that no two browsers share, because attempts to sign in are counted by address. */
+/** Numbers the browsers, so that each has another network address: sign-in attempts are counted by address. */
 let browsers = 0;
 
 export class Browser {
@@ -62,7 +62,7 @@ export class Browser {
     };
   }
 
-  /** Is signed in from now on; for tests that are about something else. */
+  /** Signs in without the sign-in routes, for tests of other routes. */
   async enter(place: SessionPlace, identityId: Uuid): Promise<void> {
     const { name, value } = await beginSession(place, { identityId, address: this.address });
     this.cookies.set(name, value);

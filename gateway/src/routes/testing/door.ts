@@ -1,4 +1,7 @@
-/** For tests: the HTTP parts of a server, with the gateway's default memory for large bodies. Forms are parsed on this thread. */
+/**
+ * For tests: the HTTP parts of a server, with the gateway's default memory for large bodies. Forms are parsed on the
+ * main thread.
+ */
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -29,5 +32,5 @@ export const testBodies = (): Bodies => ({
   parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
 });
 
-/** For tests without requests large enough for another thread. */
+/** A reader for tests that send no body large enough for a worker thread. */
 export const NO_THREADS: Reader = { read: () => Promise.reject(new Error("no test sends a large request here")) };

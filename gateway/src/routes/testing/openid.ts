@@ -1,4 +1,4 @@
-/** Test helper: a console with an OpenID provider, browsers that sign in there, and the log. */
+/** Test helper: a console with an OpenID provider, browsers that sign in with it, and the console's log. */
 import assert from "node:assert/strict";
 import { openTestIssuer, type Person, type ProviderFaults, type TestIssuer } from "../../accounts/testing/oidc.ts";
 import { createLog } from "../../base/log.ts";
@@ -10,13 +10,13 @@ export const PUBLIC_URL = "http://gate.test";
 
 export interface OpenIdStage {
   issuer: TestIssuer;
-  /** The provider is configured twice: as `test`, and as `company`, whose addresses are trusted. */
+  /** The provider is configured twice: as `test`, and as `company`, whose email addresses are trusted. */
   platform: TestPlatform;
-  /** The parsed log. */
+  /** The parsed lines of the log. */
   logged: Record<string, unknown>[];
   /** Follows the redirects to the provider and back. */
   signIn(browser: Browser, who: Person, more?: { provider?: string; mischief?: ProviderFaults }): Promise<string>;
-  /** Returns the result, and the single log line of a refused sign-in. */
+  /** Runs the function, and returns the outcome and reason of each refused sign-in in the log. */
   told(happens: () => Promise<unknown>): Promise<[outcome: unknown, reason: unknown][]>;
   close(): Promise<void>;
 }
@@ -53,23 +53,23 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
 
 let people = 0;
 
-/** Someone new. */
+/** A person at the provider who has no identity on the platform yet. */
 export function person(claims: Record<string, unknown> = {}): Person {
   const sub = `subject-${++people}`;
   return { sub, email: `${sub}@example.test`, email_verified: true, name: "Öpen Person", ...claims };
 }
 
-/** Stops at the provider. */
+/** Starts a sign-in, and returns the URL at the provider without opening it. */
 export async function leave(browser: Browser, provider = "test"): Promise<string> {
   const answer = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
   assert.equal(answer.status, 200, answer.text);
   return String(answer.body.url);
 }
 
-/** Where the console redirects the browser, without the origin. */
+/** Returns to the console from the provider. Returns the path to which the console redirects. */
 export async function comeBack(browser: Browser, url: URL): Promise<string> {
   assert.equal(url.origin, PUBLIC_URL);
-  // The header of a navigation from another site.
+  // Headers of a browser that navigates from another site.
   const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
   const answer = await browser.send("GET", `${url.pathname}${url.search}`, { headers });
   assert.equal(answer.status, 302, answer.text);

@@ -1,4 +1,7 @@
-/** For tests: the gateway's environment without the database: connected nodes, plane, payment provider, token counts. */
+/**
+ * For tests: everything outside the database that the gateway uses: connected nodes, plane, payment provider, token
+ * counts.
+ */
 import { parseId } from "../../base/ids.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
@@ -9,16 +12,16 @@ import type { NodeCredentials } from "../../plane/plane.ts";
 import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
 
 export interface Outside {
-  /** The connected nodes, by public id. */
+  /** The connected nodes, by public ID. */
   connected: Set<string>;
-  /** A node's answer to its host's test. */
+  /** The result of a host's trial request to its node. */
   tried: PrivateResult | undefined;
   mint: (nodeId: string) => Promise<NodeCredentials>;
-  /** Whether the payment provider answers requests other than checkouts. */
+  /** Whether the payment provider answers requests, other than those for a checkout. */
   provider: "there" | "away";
-  /** Replaces the payment provider. */
+  /** Replaces the payment provider's checkout. */
   checkout: Payments["checkout"] | undefined;
-  /** Replaces counting by words. */
+  /** Replaces the token counts, which by default are counts of words. */
   counting: Partial<Pick<Meter, "countPrompt">>;
 }
 
@@ -45,7 +48,7 @@ export const WORDS: Meter = {
   },
 };
 
-/** Replaces nodes and the payment provider by what the test sets. */
+/** Parts whose nodes and payment provider behave as `outside` says. */
 export function scripted(
   { payments }: PaymentParts,
   outside: Outside,
@@ -62,7 +65,7 @@ export function scripted(
 
 const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
 
-/** Each connected node has four slots, one of them busy, and serves as fast as the others. */
+/** Connected nodes with four slots each, one of them busy, all equally fast. */
 function scriptedNodes(connected: ReadonlySet<string>): ConnectedNodes {
   const isAny = (): boolean => connected.size > 0;
   return {

@@ -1,4 +1,4 @@
-/** Requests that were served before a test looks at them: written by the ledger and the record of refusals, as the gateway does. */
+/** For tests: inserts past requests, through the ledger and the history of refusals, as the gateway does. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../base/clock.ts";
 import { newIds, type Uuid } from "../../base/ids.ts";
@@ -22,13 +22,13 @@ interface PastRequest {
   host?: { accountId: Uuid; nodeId: Uuid };
   /** Why the host's share was withheld. */
   withheld?: WithheldReason;
-  /** The node that had it and was not paid. */
+  /** The node that served the request, but failed and was not paid. */
   failedAt?: Uuid;
   client?: string;
   label?: string;
 }
 
-/** A request with a hold and a settlement. */
+/** Inserts a request with its hold and its settlement. */
 export async function insertServed({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), charge = 0n, hold = charge, host, keyId = accountId } = request;
   const id = newIdAt(at);
@@ -72,7 +72,7 @@ export async function insertServed({ ledger }: TestPlatform, request: PastReques
   return id;
 }
 
-/** A spot check of an answer of the node's. It is its own verifier here, which no test looks at. */
+/** Inserts a spot check of the node's answer. The node is its own verifier, which no test reads. */
 export async function insertChecked(
   { pool, newId }: TestPlatform,
   { nodeId, verdict, score }: { nodeId: Uuid; verdict: CheckFinding | "trap_seen"; score: number | null },
@@ -87,7 +87,7 @@ export async function insertChecked(
   return requestId;
 }
 
-/** A request that a limit refused before its model was known. */
+/** Inserts a request that a limit refused before its model was known. */
 export async function insertRefused({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
   const id = newIdAt(at);
@@ -106,5 +106,5 @@ export async function insertRefused({ pool }: TestPlatform, request: PastRequest
   return id;
 }
 
-/** Ids are time: a request of that moment. */
+/** A request ID with this time, because IDs contain the time. */
 const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

@@ -1,6 +1,6 @@
 /**
- * For tests: the whole gateway on a real database. Only the nodes, the plane's answers and the payment provider's answers are set by the
- * test. Answers and refusals are checked against their declarations.
+ * For tests: the whole gateway on a real database. Only nodes, plane and payment provider are simulated. Answers and
+ * errors are checked against their declarations.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,18 +35,18 @@ export interface TestPlatform {
   ledger: Ledger;
   newId: NewId;
   pool: TestDatabase["pool"];
-  /** Signs its cookies. */
+  /** The secret that signs session cookies. */
   secret: string;
-  /** Everything outside the database. */
+  /** The simulated parts outside the database. */
   outside: Outside;
-  /** A new identity with these accounts; a builder account starts with $5. */
+  /** Creates an identity with these accounts; a builder account starts with $5. */
   person(
     accounts?: { kind: AccountKind; suspended?: boolean }[],
     more?: { operator?: boolean },
   ): Promise<{ email: string; identityId: Uuid; accountIds: Uuid[] }>;
-  /** Counts ended requests into the rollups. */
+  /** Adds ended requests to the rollups. */
   rollUp(): Promise<void>;
-  /** Another server with the same parts, except these. */
+  /** Creates another server with the same parts, except for these. */
   serve(others: Partial<Parts>): FastifyInstance;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ type TestPlatformOptions = Partial<
     Pick<Settings, "publicUrl" | "verifyEmails" | "oidcProviders" | "trustedProxies" | "payoutHoldDays">
 >;
 
-/** Tests speak to the server directly. */
+/** The server opens no socket, because tests send requests to it directly. */
 const NO_SOCKETS: Listener = { open: async () => 0 };
 
 export async function openTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
@@ -118,9 +118,9 @@ const SETTINGS: Partial<Settings> = {
   linkOrigin: "http://console.test",
   version: "1.2.0",
   corsOrigins: [],
-  // Earnings can be paid out at once, unless a test is about that.
+  // Earnings can be paid out at once, except in tests of the hold-back.
   payoutHoldDays: 0,
-  // No sweep of leases runs during a test.
+  // Holds expire after a day, so that none is released during a test.
   holdLeaseMs: 24 * 60 * 60 * 1000,
   checkAnswers: true,
 };
@@ -140,7 +140,7 @@ async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports 
     models: {
       catalogue: () => catalogue,
       meter: () => ({ ...WORDS, ...outside.counting }),
-      // Requests themselves are served in inference/ and e2e/; here they are only quoted.
+      // Served requests are tested in inference/ and e2e/. Here, the gateway only calculates their holds.
       reader: NO_THREADS,
       parseForm: testBodies().parseForm,
     },

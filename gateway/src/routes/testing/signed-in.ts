@@ -1,4 +1,4 @@
-/** For tests: signed-in persons with a browser, and the refusals that they get. */
+/** For tests: signed-in persons with a browser, and assertions about refused requests. */
 import assert from "node:assert/strict";
 import { type Answer, Browser } from "./browser.ts";
 import type { TestPlatform } from "./platform.ts";
@@ -17,7 +17,7 @@ export async function signedIn(
   return { ...person, browser };
 }
 
-/** `param`: the field named by a 400 without a code. */
+/** Asserts a refused request: its status, and its code, or the field that a 400 without a code names. */
 export function assertRefused(answer: Answer, status: number, codeOrParam: string): void {
   assert.equal(answer.status, status, answer.text);
   const { code, type, param, message } = answer.body.error ?? {};

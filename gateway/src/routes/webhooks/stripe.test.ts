@@ -1,4 +1,4 @@
-/** The receiver over HTTP, on a real database. Grouped by status. */
+/** The webhook route for Stripe over HTTP, on a real database. Grouped by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sessionObject } from "@tollgate/demo-provider/objects.ts";
@@ -55,7 +55,7 @@ async function paidSession(): Promise<{ account: Uuid; body: string }> {
   return { account, body: eventBody("checkout.session.completed", sessionObject(paid)) };
 }
 
-describe("200", () => {
+describe("status 200", () => {
   test("acknowledges a payment once it is credited, and every repetition", async () => {
     const { account, body } = await paidSession();
     for (let i = 0; i < 3; i++) {
@@ -64,20 +64,20 @@ describe("200", () => {
     }
   });
 
-  test("accepts the same event in another serialisation, because the signature covers the bytes", async () => {
+  test("accepts an event with different JSON formatting, because the signature covers the bytes as sent", async () => {
     const { account, body } = await paidSession();
     const spaced = JSON.stringify(JSON.parse(body), null, 3);
     assert.equal((await signed(spaced)).status, 200);
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("acknowledges an event of another type", async () => {
+  test("acknowledges an event of a type that the gateway does not use", async () => {
     assert.equal((await signed(eventBody("customer.created", { id: "cus_1" }))).status, 200);
   });
 });
 
-describe("400", () => {
-  test("refuses a missing, wrong, foreign or old signature with invalid_signature", async () => {
+describe("status 400", () => {
+  test("refuses a signature that is missing, altered, old or made for another body (invalid_signature)", async () => {
     const { account, body } = await paidSession();
     const good = t.demo.deliveries.sign(body);
     for (const [bytes, headers] of [
@@ -94,7 +94,7 @@ describe("400", () => {
     assert.equal(await t.balance(account), 0n);
   });
 
-  test("refuses a signed event that cannot be parsed, and names the field", async () => {
+  test("refuses a signed event with an invalid field, and names the field", async () => {
     const { body } = await paidSession();
     const answer = await signed(body.replace('"payment_status":"paid"', '"payment_status":"perhaps"'));
     assert.equal(answer.status, 400);
@@ -102,7 +102,7 @@ describe("400", () => {
     assert.equal(answer.body.error?.param, "data.object.payment_status");
   });
 
-  test("refuses an event of the other mode", async () => {
+  test("refuses a live-mode event in test mode", async () => {
     const { account, body } = await paidSession();
     const answer = await signed(body.replace('"livemode":false,"data"', '"livemode":true,"data"'));
     assert.equal(answer.status, 400);
@@ -124,7 +124,7 @@ test("returns 405 for other methods", async () => {
   assert.deepEqual([response.statusCode, response.headers.allow], [405, "POST"]);
 });
 
-test("returns 413 for a body above 256 KiB, by declared length or by received bytes", async () => {
+test("returns 413 for a body above 256 KiB, whether the declared length or the received bytes exceed it", async () => {
   const large = Buffer.alloc(256 * 1024 + 1, "x");
   const declared = await post(large, { "stripe-signature": "t=1,v1=1" });
   assert.equal(declared.status, 413);
@@ -140,7 +140,7 @@ test("returns 413 for a body above 256 KiB, by declared length or by received by
   assert.equal(response.status, 413);
 });
 
-test("returns 503 while the database cannot store an event, so that the provider repeats it, and credits it once", async () => {
+test("returns 503 while the database cannot store an event; the provider sends it again, and it is credited once", async () => {
   const { account, body } = await paidSession();
   await t.db.pool.query("alter table payment_move rename to payment_move_away");
   try {

@@ -1,13 +1,16 @@
 /**
- * POST /webhooks/stripe: the payment provider's news. The signature is over the bytes as they came. The answer is 200 only
- * once everything that follows is committed; any other answer makes the provider send the event again.
+ * POST /webhooks/stripe: receives events from the payment provider. The signature covers the bytes as sent. The answer
+ * is 200 only after all effects are committed; after any other answer the provider sends the event again.
  */
 import type { FastifyInstance } from "fastify";
 import { fault } from "../../faults.ts";
 import type { PaymentParts } from "../../payments/parts.ts";
 
 const PATH = "/webhooks/stripe";
-/** The provider's largest events have a few dozen KiB, and the sender is unknown until the body is read. */
+/**
+ * The provider's largest events have a few dozen KiB. The limit is low because the signature is checked only after the
+ * body is read.
+ */
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** Without payments the route behaves as if it did not exist. */

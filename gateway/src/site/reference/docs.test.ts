@@ -58,7 +58,7 @@ describe("the docs", () => {
     }
   });
 
-  test("are served even if they are built after the start", async () => {
+  test("are served even if they are built after the gateway's start", async () => {
     assert.match((await early.inject({ url: "/docs/guide" })).payload, /<h1>Guide<\/h1>/);
   });
 
@@ -73,7 +73,7 @@ describe("the docs", () => {
     ["/docs/guide/operators/nats", "NATS"],
     ["/docs/guide/examples/a.py", "a.py"],
   ] as const) {
-    test(`serve ${url} as a cacheable page with the headers of all pages`, async () => {
+    test(`serve ${url} as a cacheable page with security headers`, async () => {
       const app = openDocs({ publicUrl: "https://api.example.test/" });
       const { statusCode, headers, payload } = await app.inject({ url });
       assert.equal(statusCode, 200);
@@ -89,7 +89,7 @@ describe("the docs", () => {
     });
   }
 
-  test("serve pictures unchanged, which may load and run nothing", async () => {
+  test("serve pictures unchanged, with a policy that prevents them from loading or running anything", async () => {
     const picture = await openDocs().inject({ url: "/docs/guide/pictures/one.webp" });
     assert.equal(picture.headers["content-type"], "image/webp");
     assert.equal(picture.headers["cache-control"], "public, max-age=300");
@@ -140,13 +140,13 @@ describe("the docs", () => {
   }
 
   for (const path of ["../secret", "../secret.html", "%2e%2e/secret.html"]) {
-    test(`return 404 for ${path}, which is outside the docs`, async () => {
+    test(`return 404 for ${path}, which is outside the docs folder`, async () => {
       const { statusCode, payload } = await openDocs().inject({ url: `/docs/${path}`, headers: BROWSER });
       assert.equal(statusCode, 404, payload);
     });
   }
 
-  test("have no link to the status page if that is off", async () => {
+  test("have no link to the status page if it is turned off", async () => {
     const on = await openDocs().inject({ url: "/docs/guide/operators" });
     assert.match(on.payload, /href="\/status"/);
     const off = await openDocs({ hasStatus: false }).inject({ url: "/docs/guide/operators" });
@@ -162,12 +162,12 @@ describe("the base URL in examples", () => {
     return { address, payload, keep: said["cache-control"], etag: said.etag };
   };
 
-  test("is the configured one, without a trailing slash", async () => {
+  test("is the configured public URL, without a trailing slash", async () => {
     const { payload } = await openDocs({ publicUrl: "https://api.example.test/" }).inject({ url: "/docs" });
     assert.ok(payload.includes("<code>https://api.example.test/v1</code>"));
   });
 
-  test("is the URL the reader used, and a page that contains it is cached for that reader only", async () => {
+  test("is the URL that the reader used, and a page that contains it is cached for that reader only", async () => {
     const one = await seen({ host: "gateway.example:8443" });
     assert.equal(one.address, "http://gateway.example:8443");
     assert.ok(!one.payload.includes("address.invalid"));
@@ -176,13 +176,13 @@ describe("the base URL in examples", () => {
     assert.equal((await seen({ host: "[2001:DB8::1]:80" })).address, "http://[2001:db8::1]");
   });
 
-  test("is HTTPS if a trusted proxy says so", async () => {
+  test("is HTTPS if a trusted proxy reports HTTPS", async () => {
     const headers = { host: "gateway.example", "x-forwarded-proto": "http, https" };
     assert.equal((await seen(headers, 1)).address, "https://gateway.example");
     assert.equal((await seen(headers)).address, "http://gateway.example");
   });
 
-  test("never contains text chosen by a caller", async () => {
+  test("never contains text that a caller put into the Host header", async () => {
     for (const host of [
       'x"><script>alert(1)</script>',
       "x$(id)",

@@ -1,6 +1,6 @@
 /**
- * Serves the docs under /docs: the reference and the guide, as built by `npm run docs`. Each file is read at its first request. Without a
- * build the gateway says how to create one.
+ * Serves the docs under /docs: the API reference and the guide, as built by `npm run docs`. Each file is read at its
+ * first request. Without a build, the gateway returns instructions for building.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
@@ -15,7 +15,7 @@ import { html } from "./html.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../docs/dist", import.meta.url));
 const HTML = "text/html; charset=utf-8";
-/** The served file types; a build contains others too. */
+/** The file types that are served. A build contains other types too, which are not. */
 const TYPES: Record<string, string> = {
   ".html": HTML,
   ".js": "text/javascript; charset=utf-8",
@@ -23,13 +23,13 @@ const TYPES: Record<string, string> = {
   ".webp": "image/webp",
   ".svg": "image/svg+xml",
 };
-/** Returned for pages that do not exist; has no address of its own. */
+/** The page for unknown paths, which has no URL of its own. */
 const NOT_FOUND = "not-found.html";
 
 interface DocsFile {
   type: string;
   body: string | Buffer;
-  /** The file as compressed by the build. */
+  /** The file's compressed version from the build. */
   zipped: Buffer | undefined;
   etag: string;
 }
@@ -54,7 +54,7 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
     files.set(name, file);
     return file;
   };
-  // A page made of a caller's own headers is kept for that caller alone.
+  // A page that contains the address from the caller's headers may be cached only for that caller.
   const keep = known.publicUrl === undefined ? "private" : "public";
   const sendPage = (request: FastifyRequest, reply: FastifyReply, { body, etag, type }: DocsFile): FastifyReply => {
     const address = addressOf(request.raw, known);
@@ -63,7 +63,7 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
   };
   for (const url of ["/docs", "/docs/*"]) {
     app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
-      // Docs that were built after the start are found too.
+      // Docs that were built after the gateway's start are found too.
       names ??= namesBelow(folder);
       reply.headers(SAFETY);
       if (names === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NONE);
@@ -84,7 +84,9 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
 
 const NONE = "The docs are not built yet. Build them with:\n\n  npm run docs\n\nthen load this page again.\n";
 
-/** The address of a page has no extension; `guide` is the file `guide.html` or `guide/index.html`. */
+/**
+ * The file for a URL's path. URLs of pages have no extension: `guide` is the file `guide.html` or `guide/index.html`.
+ */
 function nameOf(path: string, names: Set<string>): string | undefined {
   const below = path === "" ? "" : `${path}/`;
   return [path, `${path}.html`, `${below}index.html`].find(
@@ -103,7 +105,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, { zipped, ...fi
   );
 }
 
-/** Paths with slashes, whatever the system's separator. Undefined where there is no such folder. */
+/** All files in a folder, as paths with slashes on any system. Undefined if the folder does not exist. */
 function namesBelow(folder: string): Set<string> | undefined {
   try {
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

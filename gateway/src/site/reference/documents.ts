@@ -1,4 +1,4 @@
-/** All API documents: their files, their addresses, and how to call their operations. */
+/** All OpenAPI documents: their files, their URLs, and how examples call their operations. */
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
@@ -7,29 +7,29 @@ import { publicApi } from "@tollgate/api/public/api.ts";
 
 export interface ApiDocument {
   name: string;
-  /** Under gateway/openapi/. */
+  /** The document's file in gateway/openapi/. */
   file: string;
-  /** The document's URL for programs. */
+  /** The URL of the document itself, for programs. */
   url: string;
-  /** The document's URL for people. */
+  /** The URL of the page that shows the document, for people. */
   pageUrl: string;
-  /** The API that it describes. */
+  /** The API that the document describes. */
   api: Api;
   calling: Calling;
 }
 
 /** How a page's curl examples call the API. */
 export interface Calling {
-  /** The note at operations without credentials. */
+  /** The note shown at operations that need no credentials. */
   openNote: string;
-  /** Set once, beside TOLLGATE_BASE_URL. */
+  /** Shell variables that a reader sets once, together with TOLLGATE_BASE_URL. */
   variables: string[];
-  /** Text before the variables. */
+  /** The text shown before the variables. */
   before: string;
   credential(endpoint: Endpoint): string[];
-  /** Examples in other languages: through the `openai` libraries, or by plain HTTP. Undefined: with curl alone. */
+  /** Examples in other languages use the `openai` libraries or plain HTTP. Undefined: there are only curl examples. */
   code?: "openai" | "http";
-  /** The first steps, with links into the console. */
+  /** The first steps of a new user, with links into the console. */
   steps: Step[];
 }
 
@@ -104,7 +104,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
       before: `Set this once and sign in once, with your email address and password; ${PASTED}. ${IDS} The session is kept in the file \`${COOKIES}\`.`,
       credential: ({ method }) => [
         `-b ${COOKIES} -c ${COOKIES}`,
-        // Browsers send Origin themselves.
+        // curl must send an Origin header, which browsers send by themselves.
         ...(method === "get" ? [] : ['-H "Origin: $TOLLGATE_BASE_URL"']),
       ],
     },

@@ -1,4 +1,7 @@
-/** The frame of pages that the gateway itself makes, in the console's look: head, header with the mark, main part. */
+/**
+ * The common frame of the pages that the gateway itself creates: HTML head, header with the logo, and main part, styled
+ * like the console.
+ */
 import { type Html, html } from "./html.ts";
 
 export const STYLE_URL = "/docs/reference.css";
@@ -7,11 +10,11 @@ export const MARK_URL = "/docs/mark.svg";
 export const GUIDE_URL = "/docs/guide";
 export const GUIDE_STYLE_URL = "/docs/guide.css";
 export const KEY_SCRIPT_URL = "/docs/own-key.js";
-/** Built with the pages; fetched when someone first searches. */
+/** The search script and index are built with the pages, and fetched at the first search. */
 const SEARCH_SCRIPT_URL = "/docs/search.js";
 const SEARCH_INDEX_URL = "/docs/search.json";
 
-/** A placeholder for the gateway's address in built pages, which contain it nowhere else. */
+/** Stands for the gateway's address in built pages, which do not contain the real address. */
 export const ADDRESS = "https://address.invalid";
 
 const POLICY = [
@@ -25,7 +28,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** For every page that the gateway itself makes. */
+/** Security headers for every page that the gateway itself creates. */
 export const SAFETY = {
   "content-security-policy": POLICY,
   "referrer-policy": "no-referrer",
@@ -34,10 +37,10 @@ export const SAFETY = {
 
 interface Framed {
   title: string;
-  /** Between the mark and the links. */
+  /** The navigation between the logo and the links. */
   nav?: Html;
   body: Html;
-  /** The page's own style sheet in addition to the common one. */
+  /** The page's own style sheet, in addition to the common one. */
   styleUrl?: string;
   /** Whether this gateway has a public status page. */
   hasStatus: boolean;
@@ -46,10 +49,10 @@ interface Framed {
 export const STATUS_URL = "/status";
 const STATUS_LINK = html`<li><a href="${STATUS_URL}">Status</a></li>\n`;
 
-/** Removes the status link from a built page. */
+/** Removes the link to the status page from a built page. */
 export const withoutStatus = (page: string): string => page.replace(STATUS_LINK.text, "");
 
-/** The page works without the script, which adds the theme, copy buttons, the choice of language and search. */
+/** A whole page. It works without the script, which adds the theme, copy buttons, the choice of language and search. */
 export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
   return html`<!doctype html>
 <html lang="en">
@@ -89,19 +92,19 @@ ${body}
 
 const MARK = html`<svg aria-hidden="true" viewBox="0 0 32 32" class="mark"><rect width="32" height="32" rx="8"></rect><path d="M8 10h16M16 10v13" stroke-width="3.2" stroke-linecap="round"></path><circle cx="16" cy="23" r="2.6"></circle></svg>`;
 
-/** The script loads the index on first use and fills the list. */
+/** The search field. The script loads the index at the first search and fills the list of results. */
 const SEARCH = html`<div class="search with-script" role="search">
 <input id="search" type="search" role="combobox" aria-label="Search the docs" aria-autocomplete="list" aria-expanded="false" aria-controls="search-results" autocomplete="off" spellcheck="false" placeholder="Search" data-script="${SEARCH_SCRIPT_URL}" data-index="${SEARCH_INDEX_URL}">
 <kbd aria-hidden="true">/</kbd>
 <div class="found" hidden><div id="search-results" role="listbox" aria-label="Search results"></div><p role="status"></p></div>
 </div>`;
 
-/** Code to copy. Focusable, so that a keyboard can scroll wide lines. */
+/** A block of code with a copy button. It can be focused, so that wide lines can be scrolled with the keyboard. */
 export function block(label: string, text: Html | string, caption = label): Html {
   return html`<figure class="code">${inside(label, text, caption)}</figure>`;
 }
 
-/** A command's output, without a copy button. */
+/** A block with a command's output, without a copy button. */
 export function outputBlock(label: string, text: Html | string): Html {
   return html`<figure class="code output">${inside(label, text, "Output")}</figure>`;
 }
@@ -115,7 +118,7 @@ type Highlight = (language: string, text: string) => Html;
 
 const LANGUAGES: Record<Sample["language"], string> = { curl: "curl", python: "Python", typescript: "TypeScript" };
 
-/** The same sample in several languages. The script shows the chosen one; without it all are shown. */
+/** The same code sample in several languages. The script shows only the chosen language; without it, all are shown. */
 export function samplesBlock(label: string, samples: readonly Sample[], highlight: Highlight): Html {
   const each = samples.map(({ language, text }) => {
     const name = LANGUAGES[language];

@@ -1,4 +1,4 @@
-/** The root path: describes the service and links to everything, as a page or as JSON. */
+/** The root path: describes the service and links to its pages, as HTML for browsers or as JSON for programs. */
 import { block, framed, GUIDE_URL, STATUS_URL } from "./frame.ts";
 import { html } from "./html.ts";
 
@@ -9,7 +9,7 @@ interface Places {
   base_url: string;
   docs_url: string;
   console_url: string;
-  /** Null where the operator has turned it off. */
+  /** The status page's URL; null if the operator turned the page off. */
   status_url: string | null;
 }
 
@@ -38,7 +38,10 @@ ${status_url === null ? "" : html`<li><a href="${STATUS_URL}"><strong>Status</st
   return framed({ title: "Tollgate", body, hasStatus: status_url !== null });
 }
 
-/** A browser asks for HTML by name; curl and other programs take anything, and get JSON. */
+/**
+ * Whether the client is a browser, which asks for HTML explicitly. curl and other programs accept any type, and get
+ * JSON.
+ */
 export function wantsHtml(accept: string | undefined): boolean {
   return (accept ?? "").split(",").some((part) => {
     const [type, ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());

@@ -1,4 +1,4 @@
-/** HTML that cannot be broken out of: text put into a template is escaped unless it is HTML already. */
+/** HTML templates that are safe against injection: text in a template is escaped, unless it is already HTML. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -18,7 +18,7 @@ function render(piece: Piece): string {
   return String(piece).replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** The little of Markdown that our documents use: paragraphs, lists with hyphens, and `code`. */
+/** Converts the part of Markdown that the API documents use: paragraphs, lists with hyphens, and `code`. */
 export function marked(text: string): Html {
   const blocks = text.split("\n\n").map((block) => {
     const lines = block.split("\n");

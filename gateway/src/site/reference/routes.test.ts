@@ -20,7 +20,7 @@ const URLS = [
   ...["/docs/reference.css", "/docs/guide.css", "/docs/reference.js", "/docs/own-key.js", "/docs/mark.svg", "/"],
 ];
 
-describe("200", () => {
+describe("status 200", () => {
   test("serves each committed API document", async () => {
     for (const { url, api } of DOCUMENTS) {
       const answer = await app.inject({ url });
@@ -30,7 +30,7 @@ describe("200", () => {
     }
   });
 
-  test("serves the stylesheet itself, which loads nothing else", async () => {
+  test("serves the style sheet, which loads no other files", async () => {
     const { headers, payload } = await app.inject({ url: "/docs/reference.css" });
     assert.equal(headers["content-type"], "text/css; charset=utf-8");
     assert.match(payload, /color-scheme: light dark/);
@@ -52,14 +52,14 @@ describe("200", () => {
   }
 });
 
-describe("304", () => {
+describe("status 304", () => {
   for (const [name, wrap] of [
     ["the tag", (tag: string) => tag],
     ["a weak tag", (tag: string) => `W/${tag}`],
     ["one of several tags", (tag: string) => `"other", ${tag}`],
     ["any tag", () => "*"],
   ] as const) {
-    test(`if the client has ${name}`, async () => {
+    test(`is returned if the client has ${name}`, async () => {
       for (const url of URLS) {
         const tag = String((await app.inject({ url })).headers.etag);
         const answer = await app.inject({ url, headers: { "if-none-match": wrap(tag) } });
@@ -71,13 +71,13 @@ describe("304", () => {
     });
   }
 
-  test("only if the client has the current version", async () => {
+  test("is not returned if the client has an old version", async () => {
     const answer = await app.inject({ url: "/openapi.json", headers: { "if-none-match": '"other"' } });
     assert.equal(answer.statusCode, 200);
   });
 });
 
-test("405: other methods get a list of the allowed ones", async () => {
+test("other methods get 405 with a list of the allowed methods", async () => {
   for (const url of URLS) {
     const answer = await app.inject({ url, method: "POST" });
     assert.equal(answer.statusCode, 405, url);
@@ -90,7 +90,7 @@ describe("the root path", () => {
   const ask = (accept: string | undefined, method: "GET" | "HEAD" = "GET") =>
     app.inject({ url: "/", method, headers: accept === undefined ? {} : { accept } });
 
-  test("lists addresses for programs", async () => {
+  test("lists the service's URLs as JSON for programs", async () => {
     for (const accept of ["application/json", "*/*", undefined, "text/html;q=0, */*"]) {
       const { headers, payload } = await ask(accept);
       assert.equal(headers["content-type"], "application/json; charset=utf-8", accept);
@@ -106,7 +106,7 @@ describe("the root path", () => {
     }
   });
 
-  test("returns a page to a browser, with the address, an example command and links", async () => {
+  test("returns an HTML page to a browser, with the base URL, an example command and links", async () => {
     const { headers, payload } = await ask("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
     assert.equal(headers["content-type"], "text/html; charset=utf-8");
     assert.ok(payload.includes("<code>https://api.example.test/v1</code>"));
@@ -132,7 +132,7 @@ test("highlighted code has sufficient contrast in both themes", () => {
   }
 });
 
-/** The contrast ratio of WCAG 2. */
+/** The contrast ratio of two colors, as defined by WCAG 2. */
 function contrast(one: string, other: string): number {
   const luminance = (colour: string): number => {
     const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
@@ -145,7 +145,7 @@ function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-test("pages use the console's colours and logo", () => {
+test("pages use the same colors and logo as the console", () => {
   const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
   const consoles = read("../../../../console/src/styles.css");
   const [light = "", dark = ""] = [...consoles.matchAll(/:root[^{]*\{[^}]*\}/g)].map(([rule]) => rule);

@@ -1,6 +1,6 @@
 /**
- * Routes of the API documents, the docs and their assets, and the root path. A document is created at its first request to keep starts
- * fast.
+ * Routes of the API documents, the docs and their assets, and the root path. Each document is created at its first
+ * request, so that the gateway starts fast.
  */
 import { readFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
@@ -26,7 +26,7 @@ export function referenceRoutes(
 ): void {
   const hasStatus = status?.isPublic ?? true;
   const known = { publicUrl, trustedProxies: door?.trustedProxies };
-  // Responses made from the caller's headers are cached privately.
+  // Responses that contain the address from the caller's headers may be cached only for that caller.
   const keep = publicUrl === undefined ? "private" : "public";
   for (const { url, type, body } of files()) {
     const made = once(() => {
@@ -51,7 +51,7 @@ export function referenceRoutes(
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** Files that are equal for everyone. */
+/** Files that are the same for everyone. */
 function files(): File[] {
   const file = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
   return [

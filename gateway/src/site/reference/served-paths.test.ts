@@ -1,4 +1,4 @@
-/** Compares the served paths with those that the APIs declare. */
+/** Compares the served paths and error codes with those that the APIs declare. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -25,7 +25,7 @@ const codesOf = (api: Api): FaultCode[] =>
   routesOf(api).flatMap((route) => faultsOf(route).flatMap((one) => one.code ?? []));
 
 describe("every declared path is served, and every served path is declared", () => {
-  /** Routes are only registered here, so their dependencies are never called. */
+  /** Stands for any dependency: routes are only registered here, so that dependencies are never called. */
   const anything: unknown = new Proxy(() => anything, {
     get: (_target, name) => (name === "then" ? undefined : anything),
   });
@@ -35,7 +35,7 @@ describe("every declared path is served, and every served path is declared", () 
   });
   const served: string[] = [];
   const app = bareServer(testDoor());
-  // HEAD goes with GET, undeclared.
+  // HEAD exists with every GET, and is not declared.
   app.addHook("onRoute", ({ method, url }) => void served.push(`${[method].flat()[0]} ${url}`));
   openAiRoutes(app, parts);
   receiptKeyRoutes(app, parts);
@@ -59,7 +59,7 @@ describe("every declared path is served, and every served path is declared", () 
   }
 });
 
-describe("every error code that the sources name is declared by the API", () => {
+describe("every error code that occurs in the source files is declared by the API", () => {
   const src = fileURLToPath(new URL("../..", import.meta.url));
   const textOf = (...globs: string[]): string => {
     const files = globSync(globs, { cwd: src }).filter((file) => !/test(ing)?(\.ts$|\/)/.test(file));
@@ -70,15 +70,15 @@ describe("every error code that the sources name is declared by the API", () => 
     ["console", consoleApi, "routes/console/**/*.ts"],
     ["node", nodeApi, "routes/nodes/*.ts"],
   ] as [string, Api, string][]) {
-    test(`by the routes of the ${name} API`, () => {
+    test(`for the routes of the ${name} API`, () => {
       const named = new Set([...textOf(sources).matchAll(/\b(?:fault|refuse)\("(\w+)"/g)].map(([, code]) => code));
       assert.ok(named.size > 3, "the sources were found");
       assert.deepEqual([...named.difference(new Set<string | undefined>(codesOf(api)))], []);
     });
   }
 
-  test("on the public path", () => {
-    // The paths of all servers, without guards of the others.
+  test("for the routes of the public API", () => {
+    // The source files of the HTTP layer, without guards.ts, whose codes belong to the other APIs.
     const ofAllDoors = globSync("http/*.ts", { cwd: src }).filter((file) => !file.endsWith("/guards.ts"));
     const text = textOf("inference/**/*.ts", "limits/**/*.ts", "routes/openai/**/*.ts", ...ofAllDoors);
     const named = (Object.keys(faults) as FaultCode[]).filter((code) => text.includes(`"${code}"`));

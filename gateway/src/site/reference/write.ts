@@ -1,4 +1,7 @@
-/** `npx node gateway/src/site/reference/write.ts` writes the committed API documents. A test fails when they are outdated. */
+/**
+ * Writes the committed API documents: `npx node gateway/src/site/reference/write.ts`. A test fails if they are
+ * outdated.
+ */
 import { writeFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { documentText, mistakesIn } from "@tollgate/api/openapi/openapi.ts";

@@ -1,4 +1,4 @@
-/** Builds the status document from rollups and connected nodes. Pure. */
+/** Builds the status document from rollups and connected nodes, as a pure function. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/states.ts";
@@ -15,14 +15,14 @@ import { factsOf } from "../../routes/openai/catalogue.ts";
 
 export type Status = JsonOf<typeof publicRoutes.readStatus>;
 
-/** By day and model. */
+/** Rows by day and model. */
 export interface Days {
   performance: PerformanceSum[];
   samples: AvailabilitySum[];
 }
 
 interface Known {
-  /** In milliseconds. */
+  /** The time of the status in Unix milliseconds. */
   at: number;
   sampleEveryMs: number;
   slots: Slots;
@@ -59,7 +59,7 @@ export function statusOf(known: Known): Status {
   };
 }
 
-/** The last known status with the gateway's own current view. */
+/** The last complete status, updated with this gateway's current view of the nodes. */
 export function staleStatus(last: Status, verdict: VerdictNow, atMs: number): Status {
   return {
     ...last,
@@ -100,7 +100,7 @@ const incidentObject = ({ id, model, state, cause, beganAt, endedAt, updates }: 
   updates: updates.map(({ at, text }) => ({ at: seconds(at), text })),
 });
 
-/** A model without a node is unavailable, also where no one ever served it. */
+/** A model without a connected node is unavailable, even if no node ever served it. */
 function stateOf(model: string, verdict: VerdictNow): ModelState {
   const isServed = verdict.capacity.some((one) => one.model === model && one.nodes > 0);
   if (verdict.state === "down" || !isServed) return "unavailable";

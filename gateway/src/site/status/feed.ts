@@ -1,4 +1,4 @@
-/** The incidents as an Atom feed: each entry changes when its incident ends or operators add a note. */
+/** The incidents as an Atom feed. An entry changes when its incident ends or operators add a note. */
 import { html } from "../reference/html.ts";
 import type { Status } from "./document.ts";
 
@@ -9,18 +9,18 @@ type Incident = Status["incidents"][number];
 const KINDS: Record<Incident["kind"], string> = {
   internal: "a part of the platform failed",
   stopped: "the platform was not running",
-  unavailable: "no node could serve it",
+  unavailable: "no node could serve this model",
   errors: "too many requests failed",
 };
 
-/** "tiny-3b: no node could serve it". */
+/** A short description, such as "tiny-3b: no node could serve it". */
 export function incidentTitle({ model, state, kind }: Incident): string {
   if (model !== null) return `${model}: ${KINDS[kind]}`;
   const what = kind === "unavailable" ? "no node could serve any model" : KINDS[kind];
   return state === "down" ? `No requests were served: ${what}` : `Some requests were not served: ${what}`;
 }
 
-/** `address`: of the status page. */
+/** The feed's XML. `address` is the URL of the status page. */
 export function feedOf({ incidents, at }: Status, address: string): string {
   const changedAt = ({ from, to, updates }: Incident): number =>
     Math.max(from, to ?? 0, ...updates.map((update) => update.at));

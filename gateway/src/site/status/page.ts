@@ -1,4 +1,7 @@
-/** The status page: plain HTML without scripts, with everything also in words and tables. Times are in UTC. */
+/**
+ * The status page as plain HTML without scripts. Everything shown as a graph is also given in words or tables. Times
+ * are in UTC.
+ */
 import { framed } from "../reference/frame.ts";
 import { type Html, html } from "../reference/html.ts";
 import type { Status } from "./document.ts";
@@ -39,7 +42,7 @@ const HEADLINES: Record<Status["state"], string> = {
   degraded: "Degraded: some requests cannot be served.",
   down: "Down: no requests can be served.",
 };
-/** The platform's states by the classes of models', which have the same colours. */
+/** The CSS class for each state of the platform. Models use the same classes, and so the same colors. */
 const CLASSES = { serving: "available", degraded: "degraded", down: "unavailable" } as const;
 
 const verdict = ({ state, since, models }: Status): Html =>
@@ -75,7 +78,7 @@ ${dayTable(id, kind, days)}
 }
 
 const BAR = { step: 5, width: 4, height: 34 };
-/** Heights of the bars, so that levels differ without colours. */
+/** The sizes of the bars. Heights differ by level, so that levels are visible without colors. */
 const LEVELS = { none: 8, good: 34, fair: 25, bad: 16 };
 
 function bars(id: string, days: Day[]): Html {
@@ -102,7 +105,7 @@ function barsText(id: string, days: Day[]): string {
   return `Availability of ${id}: below 100 % on ${short.length} of ${known.length} days, lowest on ${worst.day} (${percent(worst.availability ?? 0)}).`;
 }
 
-/** Newest first, without the days before the first sample. */
+/** A table of days, newest first, without the days before the first sample. */
 function dayTable(id: string, kind: ModelStatus["kind"], days: Day[]): Html {
   const known = days.filter((day) => day.availability !== null || day.tokens_per_second !== null).toReversed();
   if (known.length === 0) return html`<p class="note">No data yet.</p>`;
@@ -136,7 +139,7 @@ function moment(unixSeconds: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 }
 
-/** Never rounds up to 100 %. */
+/** A share as a percentage, rounded down, so that 99.999 % is never shown as 100 %. */
 function percent(share: number, places = 2): string {
   const factor = 10 ** places;
   return `${Math.floor(share * 100 * factor + 1e-6) / factor} %`;

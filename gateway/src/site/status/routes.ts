@@ -1,4 +1,7 @@
-/** GET /status.json, the page GET /status and the feed of incidents: how the models are doing, for anyone, without a key. */
+/**
+ * GET /status.json, the status page GET /status, and the feed of incidents: the state of the models, public and without
+ * a key.
+ */
 import { readFileSync } from "node:fs";
 import { statusRoutes as consoleStatus } from "@tollgate/api/console/status.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
@@ -12,7 +15,7 @@ import { STYLE_URL, statusPage } from "./page.ts";
 
 const KEEP_S = 10;
 
-/** A text of the newest status, made once for it. */
+/** Caches a text built from the status, until the status changes. */
 function textOf(make: (status: Status) => string) {
   let made: { of: Status; body: string; etag: string } | undefined;
   return (status: Status) => {
@@ -24,7 +27,9 @@ function textOf(make: (status: Status) => string) {
   };
 }
 
-/** `current` reads the newest status. `publicUrl`: how browsers reach the gateway, where that is known. */
+/**
+ * Serves the status. `current` returns the newest status. `publicUrl` is the gateway's URL for browsers, if configured.
+ */
 export function statusRoutes(app: FastifyInstance, current: () => Promise<Status>, publicUrl?: string): void {
   const [json, page] = [textOf((status) => JSON.stringify(status)), textOf(statusPage)];
   const handler = async (request: FastifyRequest, reply: FastifyReply) =>

@@ -30,7 +30,7 @@ const incident = (more: Partial<Incident>): Incident => ({
   ...more,
 });
 
-/** A database that can be slow or unreachable and counts its queries. */
+/** A simulated database that can be slow or unreachable, and counts its queries. */
 function world() {
   const clock = manualClock(Date.UTC(2026, 10, 15, 12));
   const today = new Date(Date.UTC(2026, 10, 15));
@@ -88,7 +88,7 @@ function world() {
 
 const tiny = ({ models }: Status) => models.find(({ id }) => id === "tiny-3b") as Status["models"][number];
 
-test("the status lists days, states and speeds of offered models; percentages and speeds need 20 requests", async () => {
+test("the status lists days, states and speeds of offered models; percentages and speeds only from 20 requests on", async () => {
   const { at, clock, current } = world();
   const status = await current();
   StatusSchema.parse(status);
@@ -132,7 +132,7 @@ test("the status shows a model and the platform as degraded after lasting errors
   assert.deepEqual([tiny(empty).now.state, empty.state], ["unavailable", "down"]);
 });
 
-test("the status shows incidents in public words, with operators' updates", async () => {
+test("the status describes incidents in words for the public, with operators' notes", async () => {
   const { at, clock, current } = world();
   const [beganAt, posted] = [new Date(clock.now() - DAY), new Date(clock.now() - DAY / 2)];
   at.incidents = [
@@ -158,7 +158,7 @@ test("the status shows incidents in public words, with operators' updates", asyn
   );
 });
 
-test("the status costs the same for one caller and for a thousand, and nothing without callers", async () => {
+test("the status needs the same number of queries for one caller as for a thousand, and none without callers", async () => {
   const { at, clock, current } = world();
   const all = await Promise.all(Array.from({ length: 1000 }, () => current()));
   assert.equal(new Set(all).size, 1);
@@ -171,7 +171,7 @@ test("the status costs the same for one caller and for a thousand, and nothing w
   assert.equal(at.reads, 12, "the past is kept for a while");
 });
 
-test("the status shows the last known state with its time while the database is unreachable, without waiting", async () => {
+test("the status shows the last known state with its time, without delay, while the database is unreachable", async () => {
   const { at, clock, current } = world();
   at.answer = () => Promise.reject(new Error("away"));
   const none = await current();
@@ -206,7 +206,7 @@ test("the status shows the last known state with its time while the database is 
   assert.equal((await current()).stale, false);
 });
 
-test("the status page has a text alternative for its bars", async () => {
+test("the status page has a text alternative for its bar graphs", async () => {
   const { at, current, clock } = world();
   at.incidents = [
     incident({ state: "degraded", cause: "errors", beganAt: new Date(clock.now()) }),

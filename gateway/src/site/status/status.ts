@@ -1,6 +1,6 @@
 /**
- * The public status, built at most every ten seconds and only on demand. While the database does not answer, the last one is served
- * with the platform's current state.
+ * The public status, built on demand and at most every ten seconds. While the database does not answer, the last status
+ * is served with the platform's current state.
  */
 import { isAway } from "../../db/errors.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -15,9 +15,9 @@ import type { SiteParts } from "../../routes/parts.ts";
 import { type Days, type Status, staleStatus, statusOf } from "./document.ts";
 
 const MADE_EVERY_MS = 10_000;
-/** Days that are over change no more, but for requests that began in them. */
+/** How long sums of past days are reused. They only change when a request that began on such a day ends later. */
 const PAST_KEPT_MS = 600_000;
-/** The longest wait for a slow database. */
+/** How long a caller waits for a slow database. */
 const WAIT_MAX_MS = 2_000;
 
 export type StatusParts = Pick<HistoryParts, "availability"> &
@@ -44,7 +44,7 @@ export function openStatus({
   const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
   let past: { until: number; readAt: number; days: Days } | undefined;
   let last: Status | undefined;
-  /** Concurrent callers share this. */
+  /** The rebuild in progress, which concurrent callers share. */
   let waited: Promise<void> | undefined;
   let madeAt = Number.NEGATIVE_INFINITY;
 
@@ -106,7 +106,7 @@ export function openStatus({
   return async () => {
     if (waited === undefined && clock.monotonic() - madeAt >= everyMs) begin();
     await waited;
-    // The query did not finish in time: the database is slow or unreachable.
+    // If the query did not finish in time, the database is slow or unreachable.
     return waited === undefined && last !== undefined ? last : lastKnown();
   };
 }

@@ -1,24 +1,24 @@
-/** Random choices with the randomness passed in. */
+/** Random choices from a random source that the caller passes in. */
 import type { Random } from "../../base/random.ts";
 
 export interface Draw {
   /** A whole number between both bounds, inclusive. */
   between(least: number, most: number): number;
-  /** True with this probability in percent. */
+  /** Returns true with this probability in percent. */
   percent(chance: number): boolean;
   pick<T>(of: readonly T[]): T;
-  /** This many different elements in random order. */
+  /** Returns this many different elements in random order. */
   some<T>(count: number, of: readonly T[]): T[];
-  /** Normal with mean 0 and deviation 1. */
+  /** A normally distributed number with mean 0 and standard deviation 1. */
   normal(): number;
-  /** A waiting time with this mean, as between independent requests (exponential). */
+  /** An exponentially distributed waiting time with this mean, as between independent requests. */
   wait(meanMs: number): number;
 }
 
 const STEPS = 2 ** 30;
 
 export function drawing(random: Random): Draw {
-  /** More than 0, at most 1. */
+  /** A uniform random number above 0 and at most 1. */
   const part = (): number => (random.below(STEPS) + 1) / STEPS;
   const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T;
   return {

@@ -1,8 +1,9 @@
 /**
- * The kinds of questions. Each is filled in randomly and phrased in several ways. Its answer is known by construction and requires reading
- * the material: it is one of many things there, or follows from several. To add a family: its answer must be unambiguous, and neither a
- * constant nor a repetition of the prompt may contain it alone. Its rates are the least that honest models of each class should reach at
- * usual temperatures; `evidence.ts` corrects them by the fleet's results.
+ * The families (kinds) of questions. Each question is filled in randomly and phrased in several ways. Its answer is
+ * known by construction and requires reading the material, where it is one of many facts or follows from several. To
+ * add a family: its answer must be unambiguous, and neither a constant nor a repetition of the prompt may pass. Its
+ * rates are the least that honest models of each class should reach at usual temperatures; `evidence.ts` corrects them
+ * by the fleet's results.
  */
 import type { ModelClass } from "../../metering/catalogue.ts";
 import type { Draw } from "./draw.ts";
@@ -11,7 +12,10 @@ import * as words from "./words.ts";
 
 export interface Family {
   name: string;
-  /** The share of its questions that an honest model of the class answers correctly. Null: too hard for it. */
+  /**
+   * The share of the family's questions that an honest model of each class answers correctly. Null: too hard for that
+   * class.
+   */
   rates: Record<Exclude<ModelClass, "embed">, number | null>;
   draw(d: Draw): Task;
 }
@@ -32,7 +36,7 @@ const choice = (right: string, all: readonly string[], named: readonly string[] 
   wrong: all.filter((each) => each !== right && !named.includes(each)),
 });
 
-/** A person has, gets and loses some things; others have other things. */
+/** A story with a sum: a person has, gets and loses things, among other people's things. */
 function story(d: Draw): Task {
   const [who, friend, third] = d.some(3, words.PEOPLE) as [string, string, string];
   const [what, other] = d.some(2, [...words.GOODS, ...words.SNACKS]) as [string, string];
@@ -70,7 +74,7 @@ function story(d: Draw): Task {
     `${who} packed ${n(start)} ${what} yesterday`,
     `a box with ${n(start)} ${what} belongs to ${who}`,
   ]);
-  // The steps keep their order; the rest may stand anywhere.
+  // The steps keep their order; other sentences are inserted at random positions.
   const told = [opening, ...steps];
   for (const each of noise) told.splice(d.between(0, told.length), 0, each);
   const question = d.pick([
@@ -83,7 +87,7 @@ function story(d: Draw): Task {
   return { material: sentences(told), question, form: "the number", answer: String(value), check };
 }
 
-/** A price times a count, among other prices. */
+/** The total price for a number of items, among the prices of other items. */
 function shop(d: Draw): Task {
   const who = d.pick(words.PEOPLE);
   const goods = d.some(d.between(4, 6), words.GOODS);
@@ -166,7 +170,7 @@ function rowsOf(d: Draw, count: number): { columns: Column[]; rows: string[][] }
   };
 }
 
-/** A cell of a table, found by another cell of its row. */
+/** A cell of a table, identified by another cell of its row. */
 function table(d: Draw): Task {
   const { columns, rows } = rowsOf(d, d.between(6, 9));
   const names = columns.map(({ name }) => name);
@@ -228,7 +232,7 @@ function ranking(d: Draw): Task {
   return { material, question, form: "the name", answer, check: choice(answer, people) };
 }
 
-/** A note in prose in which plans change. */
+/** A fact from a note in prose in which plans change. */
 function note(d: Draw): Task {
   const [who, guest, old] = d.some(3, words.PEOPLE) as [string, string, string];
   const [place, oldPlace] = d.some(2, words.PLACES) as [string, string];
@@ -299,7 +303,7 @@ function note(d: Draw): Task {
   };
 }
 
-/** A value in JSON, found by record and field. */
+/** A value in a JSON document, identified by record and field. */
 function json(d: Draw): Task {
   const { columns, rows } = rowsOf(d, d.between(4, 6));
   const names = columns.map(({ name }) => name);
@@ -322,7 +326,7 @@ function json(d: Draw): Task {
   return { material, question, form: "the value", answer, check: choice(answer, (columns[of] as Column).values) };
 }
 
-/** Words in another form: joined, sorted, reversed, in capitals. */
+/** Words rewritten: joined, sorted, reversed or in capitals. */
 function form(d: Draw): Task {
   const chosen = d.some(d.between(3, 4), words.SHORT_WORDS);
   const joint = d.pick(["-", ";", "/", "+"]);
@@ -368,7 +372,7 @@ function backwards(d: Draw): Task {
   return { material: "", question, form: "the letters", answer, check: { kind: "text", right: answer } };
 }
 
-/** The first or last of several, from comparisons of two each. */
+/** The first or last of several people, from comparisons of two people each. */
 function chain(d: Draw): Task {
   const people = d.some(d.between(3, 4), words.PEOPLE);
   const [more, less, top, bottom] = d.pick([
@@ -398,7 +402,7 @@ function chain(d: Draw): Task {
   };
 }
 
-/** The one place left after the others are excluded. */
+/** The one place that is left after the others are excluded. */
 function elimination(d: Draw): Task {
   const colours = d.some(d.between(5, 6), words.COLOURS);
   const answer = d.pick(colours);
@@ -429,7 +433,7 @@ function elimination(d: Draw): Task {
   return { material, question, form: "the colour", answer, check: choice(answer, colours) };
 }
 
-/** Where something is after several moves. */
+/** The place of a thing after several moves. */
 function moves(d: Draw): Task {
   const who = d.some(3, words.PEOPLE);
   const [thing, other] = d.some(2, [
@@ -469,7 +473,7 @@ function translation(d: Draw): Task {
   const row = d.pick(words.DICTIONARY);
   const [from, to] = d.some(2, d.percent(50) ? [0, d.between(1, 4)] : [0, 1, 2, 3, 4]) as [number, number];
   const [word, answer] = [row[from] as string, row[to] as string];
-  // Skips words that are the same in both languages.
+  // Skips words that are equal in both languages.
   if (word.toLowerCase() === answer.toLowerCase()) return translation(d);
   const [source, target] = [words.LANGUAGES[from], words.LANGUAGES[to]];
   const question = d.pick([
@@ -513,7 +517,7 @@ function calendar(d: Draw): Task {
         `If it is ${start} now, which ${unit} was it ${steps} ago?`,
         `Which ${unit} lies ${steps} before ${start}?`,
       ]);
-  // A model that counts aloud names the dates in between.
+  // A model that counts step by step names the dates in between, so these are no wrong answers.
   const between = Array.from(
     { length: by },
     (_, i) => all[(at + (isLater ? i : all.length - i)) % all.length] as string,
@@ -521,7 +525,7 @@ function calendar(d: Draw): Task {
   return { material: "", question, form: `the ${unit}`, answer, check: choice(answer, all, between) };
 }
 
-/** The one word that belongs to a category, or does not. */
+/** The one word of a list that belongs to a category, or the one that does not. */
 function category(d: Draw): Task {
   const [one, other, ...more] = d.some(6, Object.keys(words.CATEGORIES)) as [string, string, ...string[]];
   const isOdd = d.percent(50);

@@ -1,6 +1,6 @@
 /**
- * The text around a question: system prompts, small talk, earlier turns, and pages of notes. Its numbers are above a hundred and its names
- * differ from the questions', so that it neither contains an answer nor makes one ambiguous.
+ * Generates the text around a question: system prompts, small talk, earlier turns, and pages of notes. Its numbers are
+ * above a hundred and its names never occur in questions, so it neither contains an answer nor makes one ambiguous.
  */
 import type { ChatMessage } from "../../metering/meter.ts";
 import type { Draw } from "./draw.ts";
@@ -81,7 +81,7 @@ const PARTS = [
   "the old wing",
 ];
 
-/** Kinds of text; each paragraph uses one. */
+/** Genres of text: lists of functions that write a sentence. A paragraph uses one genre. */
 const GENRES: ((d: Draw) => string)[][] = [
   [
     (d) => `${d.pick(OTHERS)} ${d.pick(ACTIONS)} ${d.pick(TIMES)}.`,
@@ -164,7 +164,7 @@ export const greeting = (d: Draw): string =>
     "I hope this makes sense.",
   ]);
 
-/** A question without a fixed answer. */
+/** A small task without a fixed answer. */
 export const smallTask = (d: Draw): string =>
   d.pick([
     `Write two sentences about the ${d.pick(THINGS)}, which is ${d.pick(QUALITIES)}.`,
@@ -205,7 +205,7 @@ export const heading = (d: Draw): string =>
     "Please read this first:",
   ]);
 
-/** Asks for only `form`. */
+/** Asks for nothing but the answer in the given form. */
 export const briefly = (d: Draw, form: string): string =>
   d.pick([
     `Answer with ${form} only.`,

@@ -1,6 +1,7 @@
 /**
- * The shapes of recent requests: prompt length and sampling options, never text. The latest of each model are kept, so that a canary can
- * take the shape of one of them. Before there is traffic, shapes follow a distribution that chat services see.
+ * The shapes of recent user requests: prompt length and sampling options, never text. Keeps the latest of each model,
+ * so that a canary can imitate one. Without enough traffic, shapes follow the distribution that is usual for chat
+ * services.
  */
 import type { Random } from "../../base/random.ts";
 import { type Draw, drawing } from "./draw.ts";
@@ -8,14 +9,14 @@ import { type Draw, drawing } from "./draw.ts";
 export interface Shape {
   promptTokens: number;
   outputTokensMax: number;
-  /** Undefined: the engine's default. */
+  /** Undefined: the request leaves the temperature to the engine. */
   temperature: number | undefined;
   stream: boolean;
 }
 
-/** Kept per model. */
+/** The number of shapes kept per model. */
 const KEPT = 64;
-/** With fewer, a single builder's requests would shape every question. */
+/** The least number of shapes for imitation. With fewer, a single builder would shape every canary. */
 const KEPT_MIN = 16;
 
 export class Shapes {
@@ -28,7 +29,7 @@ export class Shapes {
     this.#draw = drawing(random);
   }
 
-  /** Replaces a random one when full. */
+  /** Adds a shape. When the list is full, it replaces a random one. */
   note(model: string, { promptTokens, outputTokensMax, temperature, stream }: Shape): void {
     const shape = { promptTokens, outputTokensMax, temperature, stream };
     const kept = this.#kept.get(model) ?? [];
@@ -37,14 +38,17 @@ export class Shapes {
     else kept[this.#random.below(KEPT)] = shape;
   }
 
-  /** A shape like those of the model's requests. */
+  /** Returns a shape like those of the model's recent requests. */
   like(model: string): Shape {
     const kept = this.#kept.get(model) ?? [];
     return kept.length < KEPT_MIN ? anyShape(this.#draw) : this.#draw.pick(kept);
   }
 }
 
-/** Half of the prompts have under 220 tokens, one in forty over 2,000. A longer one might exceed what the node's engine reads in time. */
+/**
+ * Usual prompt lengths: half of the prompts have under 220 tokens, one in forty over 2,000. The maximum keeps prompts
+ * within what a node's engine can read in time.
+ */
 const MEDIAN_TOKENS = 220;
 const TOKENS_MAX = 2500;
 const SPREAD = 1.15;

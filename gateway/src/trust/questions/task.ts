@@ -1,28 +1,28 @@
-/** A question with its material, its correct answer, and the check of an answer. Pure. */
+/** A question with its material and correct answer, and the check of a model's answer. Pure. */
 import { numbersIn } from "./words.ts";
 
 export interface Task {
-  /** The text to read for the answer; empty if the question contains everything. */
+  /** The text that contains the facts for the answer. Empty if the question contains everything. */
   material: string;
   question: string;
-  /** What the answer consists of, such as "the name". */
+  /** The form of the answer, such as "the name". */
   form: string;
   answer: string;
   check: Check;
 }
 
 type Check =
-  /** The answer has this number, and otherwise only numbers of the prompt and the steps. */
+  /** Requires this number. Other numbers are allowed only if they are in the prompt or are intermediate steps. */
   | { kind: "number"; value: number; steps: number[] }
-  /** The answer has one of the right texts and none of the wrong ones. */
+  /** Requires one of the right texts, and none of the wrong ones. */
   | { kind: "choice"; right: string[]; wrong: string[] }
-  /** The answer has this text in any case, with few words around it. */
+  /** Requires this text in any case, with few characters around it. */
   | { kind: "text"; right: string };
 
-/** Allows words such as "Sure, here it is:", but too few to list every answer. */
+/** The most characters around the answer: enough for "Sure, here it is:", too few to list every possible answer. */
 const AROUND_CHARS_MAX = 60;
 
-/** Why an answer is wrong; undefined when it is correct. */
+/** Returns why an answer is wrong, or undefined when it is correct. */
 export function wrongIn(check: Check, prompt: string, answer: string): string | undefined {
   if (check.kind === "number") {
     const found = numbersIn(answer);
@@ -40,7 +40,7 @@ export function wrongIn(check: Check, prompt: string, answer: string): string | 
   return said.length > right.length + AROUND_CHARS_MAX ? "more than one answer" : undefined;
 }
 
-/** Whether repeating the prompt would pass. */
+/** Whether an answer that repeats the prompt would pass the check. */
 export function revealsAnswer(check: Check, prompt: string): boolean {
   return (
     wrongIn(check, prompt, prompt) === undefined || (check.kind === "number" && numbersIn(prompt).includes(check.value))
@@ -56,5 +56,5 @@ function mentions(text: string, word: string): boolean {
 }
 
 const isLetter = (char: string | undefined): boolean => char !== undefined && /[\p{L}\d]/u.test(char);
-/** Removes case, emphasis marks and white space. */
+/** Lowercases the text and removes emphasis marks and white space. */
 const plain = (text: string): string => text.toLowerCase().replace(/[\s*_`"“”]+/g, "");

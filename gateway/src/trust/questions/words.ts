@@ -1,4 +1,4 @@
-/** The words that fill the questions. */
+/** The vocabulary of generated questions. */
 
 const list = (words: string): string[] => words.trim().split(/\s*,\s*/);
 
@@ -6,7 +6,7 @@ export const PEOPLE =
   list(`Amara, Bastian, Carlotta, Dmitri, Elif, Fiona, Gustavo, Hanna, Ibrahim, Jolanda, Kenji, Leila, Mateo,
   Nadia, Oskar, Priya, Quentin, Rosalind, Stefan, Tamsin, Ulrich, Valeria, Wendell, Ximena, Yusuf, Zelda, Anselm, Brigitte, Cedric,
   Dolores, Emeka, Freya, Gideon, Harriet, Ingrid, Jamal, Katarina, Lorenzo, Mirela, Nikolai, Odette, Pablo, Renata, Soren, Tobias`);
-/** Names for the surrounding text, which are never part of an answer. */
+/** Names for the text around questions, which are never part of an answer. */
 export const OTHERS = list(
   `Mr Hale, Ms Okafor, Dr Lindqvist, Mrs Petrov, Mr Tanaka, Ms Duarte, Dr Achebe, Mr Novak, Mrs Iyer, Ms Brandt`,
 );
@@ -55,7 +55,9 @@ export const CATEGORIES: Record<string, string[]> = {
   "a part of the body": list("elbow, ankle, shoulder, knee, eyebrow, wrist, thumb, stomach, chin, heel"),
 };
 
-/** English, Spanish, French, German, Italian: words with one common translation. */
+/**
+ * The languages of `DICTIONARY`, in the order of its columns. Each row is one word with a single common translation.
+ */
 export const LANGUAGES = ["English", "Spanish", "French", "German", "Italian"];
 export const DICTIONARY: string[][] = `
   house|casa|maison|Haus|casa; water|agua|eau|Wasser|acqua; bread|pan|pain|Brot|pane; cat|gato|chat|Katze|gatto; dog|perro|chien|Hund|cane;
@@ -76,7 +78,7 @@ const ONES =
   seventeen, eighteen, nineteen`);
 const TENS = list("twenty, thirty, forty, fifty, sixty, seventy, eighty, ninety");
 
-/** Up to 99 in words. */
+/** Writes a number up to 99 in words. */
 export function inWords(value: number): string {
   if (value < 20) return ONES[value] as string;
   const tens = TENS[Math.floor(value / 10) - 2] as string;
@@ -89,7 +91,7 @@ const NUMBER = new RegExp(
   "g",
 );
 
-/** Every number in a text, in digits or in words. */
+/** Finds every number in a text, written in digits or in words. */
 export function numbersIn(text: string): number[] {
   return [...text.toLowerCase().matchAll(NUMBER)].map(
     ([found]) => VALUES.get(found.replace(" ", "-")) ?? Number(found.replaceAll(",", "")),

@@ -1,25 +1,28 @@
 /**
- * The scores of honest answers: for each model, method and class the latest of nodes in good standing, at most 512. A new score is judged
- * by its rank among them, without an assumption about the distribution. Pure except for its memory. Only the scores of other identities
- * count. One identity holds at most a quarter of the sample (an equal share when there are fewer than four), so none can move it alone; it
- * loses its part when its node fails the test. A score counts only after its node passed some more checks: nodes of many identities that
- * turn bad at the same time are barred before their answers look usual.
+ * Keeps a sample of honest answers' scores for each model, method and class: the latest 512 of nodes in good standing.
+ * A new score is judged by its rank in the sample, without an assumption about the distribution. Pure except for its
+ * memory.
  *
- * A node decides on the length of its answers, so it could choose a length that no other node's answers have. Every score therefore also
- * belongs to a sample of answers of any length. Scores are judged by those of their own length only if most identities give such
- * answers, and otherwise all of them by the sample of any length: by chance an honest node's answer is as likely to stand out there as any
- * other answer.
+ * A score is compared only with scores of other identities (host owners). One identity contributes at most a quarter of
+ * the sample (an equal share when there are fewer than four), so none can shift the sample alone. When a node fails the
+ * test, its identity's scores are removed. A score joins the sample only after its node passed some more checks. So
+ * when nodes of many identities turn bad at the same time, they are quarantined before their answers look usual.
+ *
+ * A node decides on the length of its answers, so it could choose a length that no other node uses. Every score
+ * therefore also belongs to a sample of answers of any length. Scores are judged by the sample of their own length only
+ * if most identities give such answers, and otherwise by the sample of any length. An honest answer is as likely as any
+ * other to be an outlier in that sample.
  */
 import type { CheckMethod } from "../../base/states.ts";
 import { lengthsOf, type Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;
-/** Below this nothing is judged; checks only extend the sample. */
+/** The least number of scores for a judgement. With fewer, checks only extend the sample. */
 export const SAMPLE_MIN = 100;
 const SHARE_MAX = 1 / 4;
-/** In the sample of one length an identity counts at most this many times as much as the median identity. */
+/** In the sample of one length, an identity has at most this many times the median number of scores per identity. */
 const MEDIANS_MAX = 2;
-/** A score counts after this many more of the same node: a node that turns bad is barred by then. */
+/** A score is held back until the same node has this many newer ones. By then a node that turns bad is quarantined. */
 const HELD = 20;
 
 export interface Reading {
@@ -28,14 +31,14 @@ export interface Reading {
   score: Score;
 }
 
-/** The properties within which scores are comparable. */
+/** The properties that scores must have in common to be comparable. */
 export interface VerifierBench {
   model: string;
   method: CheckMethod;
   class: string;
 }
 
-/** One figure of a score, and the side on which it is suspicious. */
+/** A figure of a score, and whether low or high values are suspicious. */
 export const FIGURES = [
   { of: "mean", side: "low" },
   { of: "mean", side: "high" },
@@ -43,22 +46,24 @@ export const FIGURES = [
   { of: "tail", side: "high" },
 ] as const satisfies readonly { of: keyof Score; side: "low" | "high" }[];
 
-/** By figure, an upper bound on the probability that an honest answer looks this bad. */
+/** For each figure, an upper bound on the probability that an honest answer is as unusual as this one. */
 export type Judgement = readonly number[];
 
 interface Sample {
-  /** In the order of time. */
+  /** The readings in order of time. */
   readings: Reading[];
-  /** By identity, the number of its readings. */
+  /** The number of readings by identity. */
   counts: Map<string, number>;
 }
 
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
-  /** By node, its latest scores, which do not count yet. */
+  /** The latest scores of each node, which are held back and do not count yet. */
   readonly #held = new Map<string, { bench: VerifierBench; reading: Reading }[]>();
 
-  /** Adds the score once the node has given more scores, or immediately while there are too few to judge any node. */
+  /**
+   * Holds a score back until its node has newer ones. Adds it immediately while the sample is too small for judgements.
+   */
   offer(nodeId: string, bench: VerifierBench, reading: Reading): void {
     if (!this.isSettled(bench)) {
       this.add(bench, reading);
@@ -71,7 +76,7 @@ export class Calibration {
     if (oldest !== undefined) this.add(oldest.bench, oldest.reading);
   }
 
-  /** Ordered by time; the oldest is dropped. */
+  /** Adds the score as the newest. If the sample is full, drops the oldest. */
   add(bench: VerifierBench, reading: Reading): void {
     this.#addTo(bench, reading);
     const any = ofAnyLength(bench);
@@ -108,33 +113,35 @@ export class Calibration {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
-  /** Whether every identity can be judged: enough readings are left without those of any one of them. */
+  /** Whether every identity can be judged: the sample is large enough even without any one identity's readings. */
   isSettled(bench: VerifierBench): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
   }
 
-  /** Undefined while the sample for this model, method and class is too small. */
+  /** Judges a score. Returns undefined while the sample for its model, method and class is too small. */
   judge(bench: VerifierBench, { identity, score }: Reading): Judgement | undefined {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < SAMPLE_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
-    // Answers that are very likely come from a loop or a colder sampler. Answers that are very alike are no bad sign.
+    // Very likely answers come from a loop or a sampler at low temperature. For very similar answers, a high value is
+    // not suspicious.
     return FIGURES.map(({ of, side }) =>
       of === "mean" && side === "high" && !isLikelihood ? 1 : tailProbability(readings, { of, side, value: score[of] }),
     );
   }
 
-  /** Only other identities' readings, so that a host cannot make its bad answers look normal. */
+  /** Leaves out the identity's own readings, so that a host cannot make its bad answers look normal. */
   #others(bench: VerifierBench, identity: string): Reading[] {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     return sample.filter((reading) => reading.identity !== identity);
   }
 
   /**
-   * Undefined: too few for one of the lengths. Then no length is judged apart, because answers of the other length would be missing from
-   * the sample of any length. An identity that gives far more of them than most does not count for more, so a few that cheat together have
-   * no length of their own.
+   * Returns the sample of answers of this length, or undefined if one of the two lengths has too few readings. In that
+   * case neither length is judged separately, because the sample of any length would lack the answers of the other
+   * length. Each identity's number of readings is limited, so a few identities that cheat together cannot form a sample
+   * of their own.
    */
   #ofOwnLength(bench: VerifierBench, identity: string): Reading[] | undefined {
     const lengths = lengthsOf(bench.class);
@@ -203,5 +210,5 @@ function tailProbability(
   return bound / (1 + (lowest - sign * value) / unit) ** 2;
 }
 
-/** When all honest scores are equal, a difference this small is still noise. */
+/** The least unit of distance. If all honest scores are nearly equal, smaller differences are noise. */
 const UNIT_MIN = 0.05;

@@ -1,4 +1,7 @@
-/** The jobs of a check: a verifier scores an answer, or answers the same request. Nodes cannot tell them from requests. */
+/**
+ * The jobs of a spot check: a verifier scores another node's answer, or answers the same request. Nodes cannot
+ * distinguish these jobs from user requests.
+ */
 import type { JobBody } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../../base/cancel.ts";
 import { suffixOf, type Uuid } from "../../base/ids.ts";
@@ -11,11 +14,17 @@ import { compareAnswers, compareVectors } from "./compare.ts";
 import { cutsOf } from "./sampling.ts";
 import { BRIEF_TOKENS, type Score, scoreOf } from "./score.ts";
 
-/** The positions at which an engine is asked that can only score the next token. */
+/**
+ * The number of positions in an answer at which a verifier scores the next token, if its engine cannot score a whole
+ * text.
+ */
 const CUTS = 12;
-/** The output cap for a second node's answer, which shows whether a very short answer should have been longer. */
+/**
+ * The output cap of a verifier's own answer to a request whose checked answer is very short. Enough to see whether it
+ * should be longer.
+ */
 const AGAIN_TOKENS_MAX = 32;
-/** The compared part of each answer, which fits the context of every embedding model. */
+/** The most characters of each answer that are compared, so that they fit the context of every embedding model. */
 const MEANING_CHARS_MAX = 1_000;
 
 export interface CheckJobs {
@@ -24,27 +33,27 @@ export interface CheckJobs {
   /** Uniform in [0, 1). */
   roll: () => number;
   signal: CancelSignal;
-  /** The texts' vectors. Undefined: no embedding model is served, or its node failed. */
+  /** Computes the texts' vectors. Returns undefined if no embedding model is served or its node failed. */
   embed(texts: string[]): Promise<Float32Array[] | undefined>;
 }
 
-/** A verifier's result, with the tokens that it read and wrote. */
+/** A verifier's result, with the number of tokens that the verifier read and wrote. */
 export interface Verification {
   method: CheckMethod;
-  /** Undefined: the engine returned nothing to score by. */
+  /** Undefined: the engine returned nothing from which a score could be computed. */
   score: Score | undefined;
-  /** The verifier's own answer to the request, where the two were compared. */
+  /** The verifier's own answer to the request, if it was compared with the checked answer. */
   own?: Subject;
   read: number;
   wrote: number;
 }
 
-/** An answer under check, parsed so that the request's body need not be kept. */
+/** A checked answer. The request is already parsed, so its body need not be kept. */
 export interface Subject extends Omit<DrawnAnswer, "body"> {
   body: JobBody;
 }
 
-/** Undefined when the verifier failed or refused. */
+/** Has the verifier check the answer. Returns undefined when the verifier failed or refused. */
 export async function verify(
   jobs: CheckJobs,
   verifier: RosterNode,
@@ -57,8 +66,9 @@ export async function verify(
 }
 
 /**
- * The node, not the request's cap, made the answer too short to score. Every model finds "Yes." likely, and any node can begin with a stop
- * string, so only another answer shows whether it belongs to this prompt.
+ * Whether the node made the answer too short to score, although the request's cap allowed more. Every model finds
+ * "Yes." likely, and any node can begin with a stop string. So only another node's answer shows whether such an answer
+ * belongs to this prompt.
  */
 const isBrief = ({ completionTokens, outputTokensMax, body }: Subject): boolean =>
   !("input" in body) && completionTokens < Math.min(BRIEF_TOKENS, outputTokensMax);
@@ -98,7 +108,7 @@ async function answerAndCompare(
   return { ...(await compare(jobs, [subject, own], { byMeaning: !isBrief(subject) })), own, ...used };
 }
 
-/** How alike two nodes' answers to one request are. */
+/** Measures the similarity of two nodes' answers to one request. */
 export async function compare(
   jobs: CheckJobs,
   [one, other]: readonly [Subject, Subject],
@@ -113,7 +123,7 @@ export async function compare(
 
 const answerOf = ({ text, completionTokens }: Subject) => ({ text, tokens: completionTokens });
 
-/** Has this node answer the same request. */
+/** Has this node answer the request too. */
 export async function answerAgain(
   { gateway, newId, signal }: CheckJobs,
   node: RosterNode,
@@ -142,8 +152,8 @@ export async function answerAgain(
 }
 
 /**
- * The text as the engine wrote it: thinking first, between its marks. If the template opens the thinking, the first mark belongs to the
- * prompt.
+ * The text as the engine wrote it: thinking first, between its marks. If the prompt template opens the thinking, the
+ * opening mark belongs to the prompt and not to the answer.
  */
 function answerText({ model, endpoint, text, reasoning }: Subject): string {
   const marks = model.build.reasoning;

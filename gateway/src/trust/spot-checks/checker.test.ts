@@ -1,4 +1,4 @@
-/** Checks from the draw to the quarantine, with a real database and verifiers that the test controls. */
+/** Checks from the random draw to the quarantine, with a real database and verifiers that the test controls. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { pico } from "../../base/money.ts";
@@ -20,7 +20,7 @@ describe("spot checks", () => {
   beforeEach(() => rig.reset());
   after(() => db.close());
 
-  test("bar a node that returns junk, record its scores, and withhold its earnings since its last good check", async () => {
+  test("quarantine a node that returns junk, record its scores, and withhold its earnings since its last good check", async () => {
     await rig.calibrate();
     assert.deepEqual(rig.barred, []);
     const [cheat] = rig.nodes as [RosterNode];
@@ -36,7 +36,7 @@ describe("spot checks", () => {
     assert.deepEqual(rig.withheld, [[cheat.nodeRecord.nodeId, since]]);
   });
 
-  test("check a node more often that other statistics suspect", async () => {
+  test("check a node more often if other statistics make it suspicious", async () => {
     const [node] = rig.nodes as [RosterNode];
     node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 100_000 } };
     const drawn = (): number =>
@@ -46,7 +46,7 @@ describe("spot checks", () => {
     assert.ok(drawn() > 300);
   });
 
-  test("check answers of a model as often as a new node's, whatever record the node has with other models", async () => {
+  test("check a node's answers with a new model as often as a new node's, whatever record it has with other models", async () => {
     const [node] = rig.nodes as [RosterNode];
     node.nodeRecord = { ...node.nodeRecord, answers: { "its-own-model": 100_000 } };
     for (let i = 0; i < 2_000; i++) rig.checks.draws(node.id, "its-own-model");
@@ -54,7 +54,7 @@ describe("spot checks", () => {
     assert.ok(drawn > 15, `${drawn} of 190`);
   });
 
-  test("store no text, count answers and pay verifiers 70 % of the price", async () => {
+  test("store no text, count answers, and pay verifiers 70 % of the price", async () => {
     const [node] = rig.nodes as [RosterNode];
     for (let i = 0; i < 40; i++) rig.checks.draws(node.id, MODEL);
     await rig.check(node, HONEST);
@@ -76,7 +76,7 @@ describe("spot checks", () => {
     assert.equal(rig.paid.length, 1);
   });
 
-  test("add up what verifiers earn, once for each recorded check", async () => {
+  test("sum the earnings of verifiers, once for each recorded check", async () => {
     const [node, verifier, other] = rig.nodes as [RosterNode, RosterNode, RosterNode];
     const [at, id] = [new Date(rig.clock.now()), rig.newId()];
     const check = {
@@ -100,7 +100,7 @@ describe("spot checks", () => {
     assert.deepEqual(rows, [{ due: 24 }, { due: 111 }]);
   });
 
-  test("bar no node because of one lying verifier, and stop asking that verifier", async () => {
+  test("do not quarantine a node because of one lying verifier, and stop using that verifier", async () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(liar.id, () => -9);
@@ -112,7 +112,7 @@ describe("spot checks", () => {
     assert.equal(rig.asked.filter((id) => id === liar.id).length, 0);
   });
 
-  test("use traps to find a verifier that approves every answer", async () => {
+  test("use traps (shuffled answers) to find a verifier that approves every answer", async () => {
     await rig.calibrate();
     const [victim, lazy] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(lazy.id, () => -0.6);
@@ -124,7 +124,7 @@ describe("spot checks", () => {
     assert.deepEqual(rig.asked, [], "nobody is left to ask");
   });
 
-  test("bar no node for a prompt that makes every node's answer look bad", async () => {
+  test("do not quarantine a node for a prompt that makes every node's answer look bad", async () => {
     await rig.calibrate();
     const [node] = rig.nodes as [RosterNode];
     for (const each of rig.nodes) rig.lies.set(each.id, () => -8);
@@ -133,7 +133,7 @@ describe("spot checks", () => {
     assert.ok(((await rig.verdicts(node)).odd ?? 0) > 0);
   });
 
-  test("accept the result of a single reference node, without payment", async () => {
+  test("accept the result of a single reference node (one of the operator's own), without payment", async () => {
     await rig.calibrate();
     const [cheat, reference] = rig.nodes as [RosterNode, RosterNode];
     rig.nodes = [cheat, reference];
@@ -144,7 +144,7 @@ describe("spot checks", () => {
     assert.deepEqual(rig.paid, []);
   });
 
-  test("compare answers by embeddings, and pay the embedding node, if no engine can score", async () => {
+  test("compare answers by their embeddings if no engine can score, and pay the embedding node", async () => {
     for (const node of rig.nodes) node.scores = {};
     const embedder = await rig.openNode();
     embedder.models = new Set([EMBEDDING]);
@@ -162,14 +162,14 @@ describe("spot checks", () => {
     assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
   });
 
-  test("compare answers by words if there is no embedding node", async () => {
+  test("compare answers by their words if there is neither a scoring engine nor an embedding node", async () => {
     for (const node of rig.nodes) node.scores = {};
     await rig.check(rig.nodes[0] as RosterNode, HONEST);
     const { rows } = await db.pool.query("select method, mean from spot_check where verdict <> 'sample'");
     assert.deepEqual([rows.length, rows[0].method, Math.round(rows[0].mean * 1000)], [1, "words", 1000]);
   });
 
-  test("choose no verifier of the same owner, and drop the check if there is no other", async () => {
+  test("choose no verifier with the same owner, and drop the check if there is no other", async () => {
     const [node, kin] = rig.nodes as [RosterNode, RosterNode];
     kin.nodeRecord = { ...kin.nodeRecord, owners: [rig.newId(), ...(node.nodeRecord.owners as string[])] };
     rig.nodes = [node, kin];
@@ -193,12 +193,12 @@ describe("spot checks", () => {
 
   const reader = () => openCheckReader({ pool: db.pool, isThere: () => true });
 
-  test("add up the evidence of several gateways", async () => {
+  test("add up the evidence that several gateways record", async () => {
     const stores = [openCheckStore(db.pool), openCheckStore(db.pool), openCheckStore(db.pool)];
     const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
     const factors = NO_FACTORS.map(() => 2);
     let expected = NEW_TEST;
-    // A time with microseconds, as the database writes it.
+    // The database writes times with microseconds.
     await db.pool.query(
       `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
        values ($1, $2, '1970-01-01 00:00:00.000001Z', $3, 0, 0)`,

@@ -31,19 +31,19 @@ import {
 } from "./verdict.ts";
 import { isInGoodStanding, Verifiers } from "./verifiers.ts";
 
-/** The most concurrent checks; further ones are dropped. */
+/** The most concurrent checks. Further ones are dropped. */
 const RUNNING_MAX = 16;
 const CHECK_MS_MAX = 120_000;
-/** A shorter answer cannot be used as a trap. */
+/** The least number of words of an answer that is used as a trap. */
 const TRAP_WORDS_MIN = 12;
-/** Older scores do not reflect how the models run now. */
+/** The maximum age of scores that calibrate others. Older ones do not reflect how the models run now. */
 const CALIBRATION_MS = 30 * 24 * 60 * 60 * 1000;
-/** The host's share of a price. */
+/** The host's share of the price that a builder pays. */
 const SHARE = { of: 7n, in: 10n };
 
-/** Payments go through the ledger's functions. */
+/** The payments of spot checks, through the ledger's functions. */
 export interface CheckMoney {
-  /** Withholds the node's earnings since then. */
+  /** Withholds the node's earnings since this time. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
 
@@ -54,13 +54,16 @@ interface SpotCheckOptions {
   money: CheckMoney;
   /** Host accounts whose nodes are the operator's own. */
   references: ReadonlySet<string>;
-  /** The share of honest nodes that may fail per day. */
+  /** The share of honest nodes that may be quarantined by chance per day. */
   falseAlarms: number;
-  /** Quarantines the node, by its public id. */
+  /** Quarantines the node, given its public ID. */
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
-  /** False: a quarantine is only logged. */
+  /** Whether nodes are quarantined. When false, a failed test is only logged. */
   automatic: boolean;
-  /** The node is suspicious by another measure, such as answer lengths, so its answers are drawn often. */
+  /**
+   * Whether another statistic, such as answer lengths, makes the node suspicious. Its answers are then drawn more
+   * often.
+   */
   isOdd: (nodeId: string) => boolean;
   newId: () => Uuid;
   clock: Clock;
@@ -68,7 +71,7 @@ interface SpotCheckOptions {
   log: Log;
 }
 
-/** Since this gateway started. */
+/** The number of checks by result, since this gateway started. */
 export interface CheckCounts {
   drawn: number;
   run: number;
@@ -85,7 +88,7 @@ export interface SpotChecks extends AnswerChecks {
   stop(): Promise<void>;
 }
 
-/** The state of a node and model that this gateway sends requests to. */
+/** The state of one model on a node that this gateway sends requests to. */
 interface Watched {
   /** Answers since the last recorded check. */
   answers: number;
@@ -104,7 +107,7 @@ export async function openSpotChecks(options: SpotCheckOptions): Promise<SpotChe
 class Checker implements SpotChecks {
   readonly #options: SpotCheckOptions;
   readonly #calibration: Calibration;
-  /** By node and model: a good record with one model says nothing about another. */
+  /** By node and model, because a good record with one model proves nothing about another. */
   readonly #watched = new Map<string, Map<string, Watched>>();
   readonly #verifiers: Verifiers;
   readonly #running = new Set<Promise<void>>();
@@ -187,7 +190,7 @@ class Checker implements SpotChecks {
     if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
     if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
     const decided = decide(opinions);
-    // Only when another node had an opinion too, so that a verifier's own word gains nothing.
+    // Only if another node gave an opinion too, so that a verifier cannot improve its record by its own opinion.
     if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
     const calibrates = !(await this.#learns(run, said)) && this.#calibrates(run, said, decided);
     const badnessOfFirst = opinions.first.factors && badness(opinions.first.factors);
@@ -198,8 +201,9 @@ class Checker implements SpotChecks {
   }
 
   /**
-   * While there are too few comparisons to judge a node, a third node answers too, and the two verifiers' answers are compared with each
-   * other. So nodes that cheat have no part in the first sample, also where only they give answers of the kind.
+   * While the sample is too small to judge a node, a third node answers too, and the answers of the two verifiers are
+   * compared with each other. So the checked node's answer has no part in the first sample. This keeps cheats out even
+   * if they alone give such answers.
    */
   async #learns(run: Run, first: Verification): Promise<boolean> {
     const bench = benchOf(run, first);
@@ -210,7 +214,7 @@ class Checker implements SpotChecks {
     return true;
   }
 
-  /** Stored too, because comparisons of two verifiers are all that there is at first. */
+  /** Stores the comparison of two verifiers' answers, because at first there are no other samples. */
   async #addSample(
     { verifier, subject }: Run,
     third: RosterNode,
@@ -223,14 +227,17 @@ class Checker implements SpotChecks {
     await store.recordSample({ id: newId(), requestId: subject.requestId, verifierIds, ...bench, score, at });
   }
 
-  /** How alike the verifiers' own answers are. Undefined: there are no two that can be compared like the checked answer. */
+  /**
+   * Measures the similarity of the two verifiers' own answers. Undefined if they cannot be compared by the same method
+   * as the checked answer.
+   */
   async #amongVerifiers({ jobs, thirdsOwn }: Run, { own, method }: Verification): Promise<Score | undefined> {
     if (own === undefined || thirdsOwn === undefined) return undefined;
     const compared = await compare(jobs, [own, thirdsOwn], { byMeaning: method === "meaning" });
     return compared.method === method ? compared.score : undefined;
   }
 
-  /** Whether the score belongs to the sample by which others are judged. What one verifier alone said does not. */
+  /** Whether the score joins the sample that judges others. Excludes results that rest on one verifier alone. */
   #calibrates({ node }: Run, { score }: Verification, { verdict }: CheckVerdict): boolean {
     return score !== undefined && isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
   }
@@ -240,7 +247,7 @@ class Checker implements SpotChecks {
     return answers + (this.#options.roster.find(nodeId)?.nodeRecord.answers?.[model] ?? 0);
   }
 
-  /** Counts the tokens of the texts that are checked. */
+  /** Counts the tokens of those texts of an embeddings request that are checked. */
   async #counted(subject: Subject): Promise<Subject> {
     const { body, model } = subject;
     if (!("input" in body)) return subject;
@@ -249,7 +256,7 @@ class Checker implements SpotChecks {
     return { ...subject, promptTokens: tokens };
   }
 
-  /** A node of a third identity scores the same answer. */
+  /** Has a node of a third identity score the same answer. */
   async #third(run: Run): Promise<Opinion | null> {
     const third = this.#verifiers.pick(run.subject.model.id, [run.node, run.verifier], { referencesFirst: true });
     if (third === undefined) return null;
@@ -260,8 +267,8 @@ class Checker implements SpotChecks {
   }
 
   /**
-   * Whether the request is unusual or the answer. The third node answers the same request and the first verifier scores it; where answers
-   * are compared, theirs are compared with each other.
+   * Finds out whether the request is unusual, or the answer. The third node answers the same request and the first
+   * verifier scores that answer. If answers are compared instead of scored, compares the two verifiers' own answers.
    */
   async #control(run: Run, first: Verification): Promise<Opinion | null> {
     const { node, subject, verifier, jobs } = run;
@@ -282,7 +289,10 @@ class Checker implements SpotChecks {
     return canScore && this.#roll() < 1 / TRAP_ONE_IN && subject.text.split(/\s+/).length >= TRAP_WORDS_MIN;
   }
 
-  /** Shuffled words: a verifier that finds nothing wrong has not checked. It is no evidence about the node that answered. */
+  /**
+   * Sends the verifier the answer with its words shuffled. A verifier that finds nothing wrong has not checked the
+   * answer. The result is no evidence about the node that answered.
+   */
   async #trap(run: Run): Promise<void> {
     const { subject, verifier } = run;
     const said = await this.#ask(run, verifier, { ...subject, text: shuffled(subject.text, () => this.#roll()) });
@@ -303,7 +313,7 @@ class Checker implements SpotChecks {
     return said;
   }
 
-  /** Uses any node of another identity that serves an embedding model. */
+  /** Computes vectors on any node of another identity that serves an embedding model. */
   async #embed(run: Run, texts: string[]): Promise<Float32Array[] | undefined> {
     const { gateway, newId } = this.#options;
     for (const model of gateway.catalogue().active.values()) {
@@ -318,7 +328,10 @@ class Checker implements SpotChecks {
     return undefined;
   }
 
-  /** A verifier earns the model's price for the tokens read and written, less the platform's share. The operator's own nodes are not paid. */
+  /**
+   * Pays a verifier the model's price for the tokens read and written, less the platform's share. The operator's own
+   * nodes are not paid.
+   */
   #earns(
     run: Run,
     { nodeRecord }: RosterNode,
@@ -435,15 +448,14 @@ interface Run {
   id: Uuid;
   node: RosterNode;
   subject: Subject;
-  /** Accounts of the node's host. */
   verifier: RosterNode;
   third?: RosterNode;
-  /** The third node's own answer, where answers are compared. */
+  /** The third node's own answer, if answers are compared instead of scored. */
   thirdsOwn?: Subject;
   jobs: CheckJobs;
   tokens: number;
   cost: bigint;
-  /** What verifiers earned and is not stored yet. */
+  /** The verifiers' earnings that are not stored yet. */
   payments: CheckPayment[];
 }
 

@@ -1,11 +1,15 @@
 /**
- * The fallback when no verifier can score: it answers the same request, and the two answers are compared. Texts are compared by meaning if
- * an embedding model is served, otherwise by their words, and by length; embeddings directly. How alike two honest answers are depends on
- * the model and on chance, so calibration judges these figures too. Pure.
+ * The fallback when no verifier can score an answer: a verifier answers the same request, and the two answers are
+ * compared. Texts are compared by length, and by embedding if an embedding model is served, otherwise by their words.
+ * Embeddings are compared directly. How similar two honest answers are depends on the model and on chance, so these
+ * figures are calibrated like scores. Pure.
  */
 import { meanOf, type Score } from "./score.ts";
 
-/** Compares two answers by their embeddings or words. `mean` and `opening` are similarities, `tail` is the difference in length. */
+/**
+ * Compares two answers by their embeddings or words. `mean` and `opening` are similarities, `tail` is the difference in
+ * length.
+ */
 export function compareAnswers(
   one: { text: string; tokens: number },
   other: { text: string; tokens: number },
@@ -16,7 +20,7 @@ export function compareAnswers(
   return { mean: likeness, opening: likeness, tail, tokens: one.tokens };
 }
 
-/** Below this, two vectors are not of the same text and model, even allowing for rounding. */
+/** The least cosine of two vectors of one text from one model, allowing for rounding. */
 const SAME_VECTOR = 0.98;
 
 /** Compares two nodes' vectors for the same texts. */
@@ -30,7 +34,7 @@ export function compareVectors(one: readonly Float32Array[], other: readonly Flo
   };
 }
 
-/** 0 if one is not a valid vector: missing, not finite, zero, or of another length. */
+/** Returns 0 if a vector is invalid: missing, not finite, zero, or of another length. */
 function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
   if (a === undefined || b === undefined || a.length !== b.length) return 0;
   let [dot, aa, bb] = [0, 0, 0];
@@ -44,22 +48,22 @@ function cosine(a: Float32Array | undefined, b: Float32Array | undefined): numbe
   return Number.isFinite(value) ? rounded(value) : 0;
 }
 
-/** The cosine of the two texts' word counts. */
+/** The cosine similarity of the two texts' word counts. */
 export function wordLikeness(one: string, other: string): number {
   const [a, b] = [countWords(one), countWords(other)];
   let dot = 0;
   for (const [word, count] of a) dot += count * (b.get(word) ?? 0);
   const length = (of: Map<string, number>): number => Math.sqrt([...of.values()].reduce((sum, n) => sum + n * n, 0));
   const lengths = length(a) * length(b);
-  // Without words: two empty answers, or the same sign, are alike.
+  // Texts without words, such as empty ones or a single symbol, are similar only if they are equal.
   if (lengths === 0) return one.trim() === other.trim() ? 1 : 0;
   return rounded(dot / lengths);
 }
 
-/** Ranks must not depend on the last bits of equal answers. */
+/** Rounds a similarity, because ranks must not depend on the last bits of equal answers. */
 const rounded = (likeness: number): number => Math.round(likeness * 1e6) / 1e6;
 
-/** Enough words to recognise a text's topic. */
+/** The most words of a text that are compared: enough to recognize its topic. */
 const WORDS_MAX = 2000;
 
 function countWords(text: string): Map<string, number> {

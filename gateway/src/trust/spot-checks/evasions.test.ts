@@ -1,11 +1,14 @@
-/** Hosts who know how spot checks work: answers that cannot be scored, verifiers that are friends, many that cheat at once. */
+/**
+ * Tests against hosts who know how spot checks work: answers that cannot be scored, verifiers that are friends of the
+ * node, and many nodes that cheat at once.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL, vectorOf } from "./testing-rig.ts";
 
-describe("spot checks of hosts who know them", () => {
+describe("spot checks of hosts who know how the checks work", () => {
   let db: TestDatabase;
   let rig: CheckerRig;
   before(async () => {
@@ -20,7 +23,7 @@ describe("spot checks of hosts who know them", () => {
       for (const node of rig.nodes) rig.answers.set(node.id, () => "Yes.");
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, "Yes.");
     };
-    test("bars a node that alone gives such answers, where there was none before", async () => {
+    test("leads to a quarantine of a node that alone gives such answers, even if there were none before", async () => {
       await rig.calibrate();
       const [cheat, other] = rig.nodes as [RosterNode, RosterNode];
       for (const each of [cheat, other])
@@ -31,7 +34,7 @@ describe("spot checks of hosts who know them", () => {
       );
     });
 
-    test("bars such a node also if the gateway restarts while it learns how alike answers are", async () => {
+    test("leads to a quarantine also if the gateway restarts while it builds the first sample of comparisons", async () => {
       await rig.calibrate();
       const [cheat] = rig.nodes as [RosterNode];
       for (let i = 0; i < 90; i++) await rig.check(cheat, "Yes.");
@@ -47,7 +50,7 @@ describe("spot checks of hosts who know them", () => {
       for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, text);
     };
 
-    test("is compared with another node's, so that a node that cuts answers short is barred", async () => {
+    test("is compared with another node's answer, so that a node that cuts answers short is quarantined", async () => {
       await calibrateBrief();
       assert.deepEqual(rig.barred, []);
       rig.answers.clear();
@@ -56,7 +59,7 @@ describe("spot checks of hosts who know them", () => {
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("is compared also if it has no token, because a stop string can be written by any node", async () => {
+    test("is compared also if it has no token, because any node can begin with a stop string", async () => {
       for (const node of rig.nodes) rig.answers.set(node.id, () => "");
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, "");
       assert.deepEqual(rig.barred, [], "prompts that end at once bar nobody");
@@ -66,18 +69,18 @@ describe("spot checks of hosts who know them", () => {
       assert.equal(rig.barred.length, 1);
     });
 
-    test("costs the beginning of an answer, not all of it", async () => {
+    test("is compared with only the first 32 tokens of a verifier's answer, to limit the cost", async () => {
       await rig.check(rig.nodes[0] as RosterNode, "Yes.");
       assert.deepEqual(new Set(rig.jobs.map(({ outputTokensMax }) => outputTokensMax)), new Set([32]));
     });
 
-    test("is scored if the request's own cap made it short", async () => {
+    test("is scored if it is short because of the request's own output cap", async () => {
       await rig.check(rig.nodes[0] as RosterNode, "Yes.", { outputTokensMax: 1 });
       const { rows } = await db.pool.query("select method, class from spot_check");
       assert.deepEqual(rows, [{ method: "text", class: "greedy-brief" }]);
     });
 
-    test("bars no node for a prompt to which every node's answer differs", async () => {
+    test("does not lead to a quarantine if every node answers the prompt differently", async () => {
       await calibrateBrief();
       const [node, ...others] = rig.nodes as RosterNode[];
       for (const [i, other] of others.entries()) rig.answers.set(other.id, () => `${"other ".repeat(9 + i * 8)}${i}`);
@@ -87,20 +90,20 @@ describe("spot checks of hosts who know them", () => {
     });
   });
 
-  describe("an answer of a length that honest answers do not have", () => {
+  describe("an answer of a length that honest answers never have", () => {
     const LONG = { completionTokens: 90 };
     const calibrateLong = async (): Promise<void> => {
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, LONG);
     };
 
-    test("is scored among those of other lengths, so that a node that gives only short ones is barred", async () => {
+    test("is judged among answers of other lengths, so that a node that gives only short answers is quarantined", async () => {
       await calibrateLong();
       const [cheat] = rig.nodes as [RosterNode];
       for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("is no way out for nodes of many identities that give such answers together", async () => {
+    test("leads to a quarantine also if nodes of many identities give such answers together", async () => {
       await calibrateLong();
       const cheats = await Promise.all(Array.from({ length: 8 }, () => rig.openNode()));
       rig.nodes = [...rig.nodes, ...cheats];
@@ -110,7 +113,7 @@ describe("spot checks of hosts who know them", () => {
       assert.equal(new Set(rig.barred.map(([id]) => id)).size, 8);
     });
 
-    test("is bad also if the verifiers' own answers to the request have another length", async () => {
+    test("is judged bad also if the verifiers' own answers to the request have another length", async () => {
       const long = Array.from({ length: 90 }, (_, i) => `word${i}`).join(" ");
       const likely = (answer: string): number => (answer === HONEST ? -0.6 : answer === long ? -3 : -8);
       for (const node of rig.nodes) {
@@ -123,7 +126,7 @@ describe("spot checks of hosts who know them", () => {
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("is judged among answers of its length once other hosts give them too", async () => {
+    test("is judged among answers of its length once other hosts also give answers of that length", async () => {
       for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, i % 8 < 4 ? LONG : {});
       assert.deepEqual(rig.barred, []);
       const [cheat] = rig.nodes as [RosterNode];
@@ -133,7 +136,7 @@ describe("spot checks of hosts who know them", () => {
   });
 
   describe("a verifier", () => {
-    test("is drawn by host, so that a host with many nodes gets no more checks", async () => {
+    test("is drawn by host, so that a host with many nodes gets no more checks than others", async () => {
       const [node, large] = rig.nodes as [RosterNode, RosterNode];
       for (let i = 0; i < 30; i++) {
         const more = await rig.openNode();
@@ -150,7 +153,7 @@ describe("spot checks of hosts who know them", () => {
       assert.ok(share > 0.2 && share < 0.47, `${share}`);
     });
 
-    test("is not always the same host because that alone announces the best method", async () => {
+    test("is not always on the same host, even if only one host has the best scoring method", async () => {
       const [node, alone] = rig.nodes as [RosterNode, RosterNode];
       for (const other of rig.nodes) if (other !== alone) other.scores = { [MODEL]: "next" };
       for (let i = 0; i < 120; i++) await rig.check(node, HONEST);
@@ -159,12 +162,12 @@ describe("spot checks of hosts who know them", () => {
     });
   });
 
-  test("bar twenty identities that begin to cheat at the same time", async () => {
+  test("quarantine twenty identities that begin to cheat at the same time", async () => {
     await rig.calibrate();
     const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
     const honest = rig.nodes;
     rig.nodes = [...honest, ...cheats];
-    // A cheat is no verifier here: what verifiers may do is a test of its own.
+    // Without slots the cheats are not chosen as verifiers, which other tests cover.
     for (const cheat of cheats) cheat.slots = 0;
     for (let round = 0; round < 15; round++) {
       for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
@@ -172,7 +175,7 @@ describe("spot checks of hosts who know them", () => {
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
 
-  test("bar twenty identities that begin to cheat at the same time with a record of 10,000 answers", async () => {
+  test("quarantine twenty identities that cheat at the same time, each after 10,000 honest answers", async () => {
     await rig.calibrate();
     const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
     rig.nodes = [...rig.nodes, ...cheats];
@@ -186,7 +189,7 @@ describe("spot checks of hosts who know them", () => {
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
 
-  test("bar a node whose junk scores like a few odd answers in the sample", async () => {
+  test("quarantine a node whose junk scores like the few odd answers in the sample", async () => {
     for (const node of rig.nodes) node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 1_000 } };
     for (let i = 0; i < 240; i++) {
       const isOdd = i % 80 === 79;
@@ -200,7 +203,7 @@ describe("spot checks of hosts who know them", () => {
     assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
   });
 
-  test("leave out of the sample what one verifier alone says", async () => {
+  test("leave disputed scores, which only one verifier found bad, out of the sample", async () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(liar.id, () => -9);
@@ -209,7 +212,7 @@ describe("spot checks of hosts who know them", () => {
     assert.ok(rows.length > 0 && rows.every(({ calibrates }) => !calibrates));
   });
 
-  test("check some texts of a large embeddings request, and bar a node that makes up vectors only there", async () => {
+  test("check some texts of a large embeddings request, and quarantine a node that invents vectors for those", async () => {
     for (const node of rig.nodes) node.models.add(EMBEDDING);
     const texts = Array.from({ length: 64 }, (_, i) => `text ${i}`);
     const right = texts.map((text) => Float32Array.from(vectorOf(text)));

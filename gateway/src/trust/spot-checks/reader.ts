@@ -1,6 +1,6 @@
 /**
- * Results and costs of spot checks, for hosts and operators. For traps only the costs count, because they are no checks of the answering
- * node. Samples, which compare two verifiers, are no checks at all.
+ * The results and costs of spot checks, for hosts and operators. Traps appear only in the costs, because they do not
+ * check the node that answered. Samples, which compare two verifiers with each other, do not appear at all.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -13,7 +13,7 @@ const NodeCheck = row({
   requestId: column.uuid,
   model: z.string(),
   method: z.enum(CHECK_METHODS),
-  /** Null where the answer was too short to have one. */
+  /** Null: the answer was too short for this figure. */
   score: z.number().nullable(),
   verdict: z.enum(CHECK_VERDICTS),
   at: column.moment,
@@ -31,7 +31,7 @@ const NodeCheckSums = row({
   bad: column.count,
   score: z.number().nullable(),
   cost: column.pico,
-  /** The strength of the evidence against the node. */
+  /** The strength of the evidence against the node (`strength` in sequential-test.ts). */
   strength: z.number().nullable(),
   lastAt: column.moment,
 });
@@ -41,18 +41,18 @@ const ModelCheckSums = row({ model: z.string(), checks: column.count, bad: colum
 type ModelCheckSums = z.infer<typeof ModelCheckSums>;
 
 export interface CheckReader {
-  /** The checks of a node's answers, newest first. `before` continues a page. */
+  /** The checks of a node's answers, newest first. `before` is the last check of the previous page. */
   list(nodeId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<NodeCheck[]>;
-  /** By node and model since then, strongest evidence first. */
+  /** Totals by node and model since this time, strongest evidence first. */
   sums(since: Date, nodeId?: Uuid): Promise<NodeCheckSums[]>;
-  /** By model since then, with the costs of traps. */
+  /** Totals by model since this time, including the costs of traps. */
   models(since: Date): Promise<ModelCheckSums[]>;
 }
 
 const OF_ANSWERS = "c.verdict not in ('trap_seen', 'trap_missed', 'sample')";
 const ROWS_MAX = 500;
 
-/** `isThere`: whether the database has the tables yet. */
+/** `isThere`: whether the database already has the tables of spot checks. */
 export function openCheckReader({ pool, isThere }: { pool: pg.Pool; isThere: () => boolean }): CheckReader {
   return {
     async list(nodeId, { before, limit }) {

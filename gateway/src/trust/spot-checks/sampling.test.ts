@@ -12,29 +12,29 @@ function share(node: Parameters<typeof isDrawn>[0]): number {
   return drawn / 200_000;
 }
 
-describe("sampling of answers", () => {
-  test("draws one in a hundred answers of a known node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
+describe("the sampling of answers for spot checks", () => {
+  test("draws one in 100 answers of an established node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
   test("draws one in five of a node's first 200 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 199 }) - 0.2) < 0.005);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 200 }) - 0.2) < 0.005);
   });
-  test("decreases until 4,000 answers", () => {
+  test("lowers the rate gradually until 4,000 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 1000 }) - 0.04) < 0.002);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 4000 }) - 0.01) < 0.001);
   });
   test("draws one in five of a suspected node", () =>
     assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));
-  test("draws the first answer after a check is due", () => {
+  test("draws the first answer after a scheduled check is due", () => {
     assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);
     assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
   });
-  test("schedules a check within the hour, at a moment that nodes cannot predict", () => {
+  test("schedules the next check within the hour, at a time that nodes cannot predict", () => {
     assert.equal(nextDue(0, 0), SAMPLING.everyMs / 2);
     assert.ok(nextDue(0, 0.999) <= SAMPLING.everyMs);
   });
 });
 
-describe("positions at which an answer is cut for a check", () => {
+describe("the positions at which an answer is cut for a check", () => {
   test("are distinct, ascending, at the start of words, and include the start of the answer", () => {
     const answer = "It is a long answer, with 12 words  and two\nlines of them.";
     const cuts = cutsOf(answer, 8, seeded(2));

@@ -4,23 +4,23 @@
  */
 
 export const SAMPLING = {
-  /** For a known node, one answer in this many. */
+  /** For a node with a long record, one answer in this many. */
   oneIn: 100,
   /** For a node's first answers and for suspected nodes, one answer in this many. */
   oftenOneIn: 5,
   newcomerAnswers: 200,
-  /** The rate then falls gradually with the number of answers, so that a short record does not pay off. */
+  /** In between, one answer in (recorded answers / this), so that a node gains little from a short honest record. */
   oneInPerAnswers: 40,
-  /** An active node is checked at least this often. */
+  /** An active node is checked at least once in this time. */
   everyMs: 3_600_000,
 } as const;
 
 interface SampledNode {
-  /** The node's answers so far. */
+  /** The number of the node's answers so far. */
   answers: number;
-  /** The sequential test has lasting evidence against the node. */
+  /** Whether the sequential test has lasting evidence against the node. */
   suspected: boolean;
-  /** When a check is due regardless of the draw. */
+  /** The time at which a check is due regardless of the draw. */
   dueAt: number;
 }
 
@@ -35,7 +35,7 @@ export function isDrawn(
   return roll < 1 / Math.min(oneIn, answers / oneInPerAnswers);
 }
 
-/** Between half the interval and all of it, so that no node can predict its next check. */
+/** Between half of the interval and the whole of it, so that no node can predict its next check. */
 export const nextDue = (now: number, roll: number): number => now + SAMPLING.everyMs * (0.5 + roll / 2);
 
 /**
@@ -45,7 +45,7 @@ export const nextDue = (now: number, roll: number): number => now + SAMPLING.eve
  */
 export function cutsOf(answer: string, count: number, roll: () => number): number[] {
   const starts: number[] = [];
-  // Before the space, because tokenizers put it into the following word's token.
+  // Each position is before the space, because tokenizers put the space into the token of the following word.
   for (const match of answer.matchAll(/\s+(?=\S)/g)) if (match.index > 0) starts.push(match.index);
   const cuts = new Set([0]);
   while (cuts.size < count && starts.length > 0) {

@@ -6,16 +6,16 @@ import { classOf, scoreOf } from "./score.ts";
 
 const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
-describe("score", () => {
-  test("uses the floor for tokens below it and tokens that are no candidates", () => {
+describe("the score of an answer", () => {
+  test("uses the floor value for unlikely tokens and tokens that are not among the candidates", () => {
     const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0]);
     assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
   });
-  test("is absent for an answer without a token", () => {
+  test("is undefined for an answer without a token", () => {
     assert.equal(scoreOf([]), undefined);
     assert.deepEqual(scoreOf([-1]), { mean: -1, opening: -1, tail: 0, tokens: 1 });
   });
-  test("is not decided by a single unusual token", () => {
+  test("changes little with a single unusual token", () => {
     const fine = Array.from({ length: 60 }, () => -0.5);
     const odd = scoreOf([...fine.slice(1), -1000]);
     assert.ok((odd?.mean ?? -10) > -0.7);
@@ -36,13 +36,13 @@ describe("the calibration class of an answer", () => {
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
-  test("separates sampling parameters that change probabilities", () => {
+  test("separates sampling parameters that change token probabilities", () => {
     assert.equal(of({ temperature: 1.8 }), "bent-long");
     assert.equal(of({ frequency_penalty: 1 }), "bent-long");
   });
 });
 
-describe("calibration", () => {
+describe("calibration by the scores of honest answers", () => {
   const reading = (identity: string, mean: number) => ({
     identity,
     score: { mean, opening: mean, tail: 0, tokens: 60 },
@@ -60,7 +60,7 @@ describe("calibration", () => {
     calibration.add(BENCH, reading("host", -1));
     assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);
   });
-  test("rates the median as usual, and more distant scores as rarer", () => {
+  test("rates a score near the median as usual, and more distant scores as rarer", () => {
     const calibration = filled();
     const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean))?.[0] as number;
     assert.ok(low(-0.7) > 0.4);
@@ -77,13 +77,13 @@ describe("calibration", () => {
     const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
     assert.ok(low < 0.36, `${low}`);
   });
-  test("judges an identity only by the scores of others", () => {
+  test("judges an identity only by the scores of other identities", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
     assert.ok(low < 1e-3, `${low}`);
   });
-  describe("of answers whose length the node chose", () => {
+  describe("of answers whose length the node can choose", () => {
     const SHORT = { ...BENCH, class: "warm-short" };
     const isUsual = (calibration: Calibration, mean: number): boolean =>
       (calibration.judge(SHORT, reading("x", mean))?.[0] as number) > 0.3;
@@ -104,7 +104,7 @@ describe("calibration", () => {
       for (let i = 0; i < 60; i++) calibration.add(SHORT, reading("cheat", -9));
       assert.equal(isUsual(calibration, -9), false);
     });
-    test("judges no length by itself while another has no sample", () => {
+    test("uses no sample of one length while the other length has no sample", () => {
       const calibration = new Calibration();
       for (let i = 0; i < 160; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -1));
       assert.ok(isUsual(calibration, -1));
@@ -120,20 +120,20 @@ describe("calibration", () => {
   });
 });
 
-describe("comparing answers", () => {
-  test("distinguishes the same, other and no words", () => {
+describe("the comparison of two answers", () => {
+  test("rates texts by their common words, and texts without words by equality", () => {
     assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
     assert.equal(wordLikeness("one two", "three four"), 0);
     assert.equal(wordLikeness("", "x"), 0);
     assert.deepEqual([wordLikeness("", ""), wordLikeness("?", "? "), wordLikeness("?", "!")], [1, 1, 0]);
   });
-  test("compares by meaning and length", () => {
+  test("rates texts by their vectors and by the ratio of their lengths", () => {
     const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];
     const { mean, tail } = compareAnswers({ text: "a", tokens: 99 }, { text: "b", tokens: 9 }, vectors);
     assert.ok(Math.abs(mean - Math.SQRT1_2) < 1e-6);
     assert.ok(Math.abs(tail - Math.log(10)) < 1e-9);
   });
-  test("accepts vectors that differ by rounding, and refuses another width or non-numbers", () => {
+  test("accepts vectors that differ by rounding, and refuses other dimensions and values that are not numbers", () => {
     const one = Float32Array.of(0.6, 0.8);
     assert.equal(compareVectors([one], [Float32Array.of(0.601, 0.799)]).tail, 0);
     assert.equal(compareVectors([one], [Float32Array.of(0.6, 0.8, 0)]).mean, 0);

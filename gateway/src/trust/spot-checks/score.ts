@@ -1,17 +1,19 @@
 /**
- * From a verifier's answer to a score. Pure.
+ * Computes a score from a verifier's token probabilities. Pure.
  *
- * The verifier says how likely its own engine finds each token of the answer. Of these the score keeps three figures:
- *   mean      of all tokens. Another model's words are less likely; words of a loop, or of a colder sampler, are likelier.
+ * The verifier reports how likely its own engine finds each token of the answer. The score has three figures:
+ *   mean      of all tokens. Another model's words are less likely. Words of a loop, or sampled at low temperature, are
+ *             likelier.
  *   opening   mean of the first tokens. Text that was not written for this prompt is unlikely there, however fluent it is later.
- *   tail      share of tokens that the verifier finds very unlikely. A smaller model whose sampler was cooled until its mean looks
- *             right still has more of these.
- * A logarithm is cut off at a floor, so that one odd token (a rare name, an emoji that the builds cut differently) cannot decide.
+ *   tail      share of tokens that the verifier finds very unlikely. A smaller model at a lower temperature can reach
+ *             the right mean, but still has more such tokens.
+ * Each logarithm is cut off at a floor, so that one odd token (a rare name, an emoji that builds tokenize differently)
+ * cannot decide.
  *
- * What an honest answer scores depends on the temperature: at 0 every token is the likeliest, at 1 its mean is minus the model's
- * entropy. The verifier does not tell the entropy, so the figures are judged only among answers of the same class: temperature,
- * output format, length. Answers whose sampling bends probabilities beyond that (penalties, hot sampling) are a class of their own,
- * in which honest answers differ more and a cheat is found later, but found.
+ * An honest answer's score depends on the temperature. At 0 every token is the likeliest; at 1 the mean is minus the
+ * model's entropy, which the verifier does not report. So figures are judged only among answers of the same class:
+ * temperature, output format, length. Answers whose sampling changes probabilities in other ways (penalties, high
+ * temperature) form a class of their own. Honest answers vary more in that class, so a cheat is found later there.
  */
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 import type { CheckMethod } from "../../base/states.ts";
@@ -20,17 +22,17 @@ export interface Score {
   mean: number;
   opening: number;
   tail: number;
-  /** The number of tokens that were scored. */
+  /** The number of tokens in the mean. */
   tokens: number;
 }
 
-/** The floor of a log probability: about 1 in 22,000. Also used for a token that is not among the candidates. */
+/** The least log probability: about 1 in 22,000. Also stands for a token that is not among the candidates. */
 const FLOOR = -10;
-/** About 1 in 150. */
+/** The log probability below which a token counts as very unlikely: about 1 in 150. */
 const UNLIKELY = -5;
 const OPENING_TOKENS = 16;
 
-/** Undefined: no token. */
+/** Returns undefined for an answer without tokens. */
 export function scoreOf(logprobs: readonly (number | null)[]): Score | undefined {
   if (logprobs.length === 0) return undefined;
   const clipped = logprobs.map((value) => Math.max(value ?? FLOOR, FLOOR));
@@ -46,16 +48,18 @@ export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
 
 const LONG_TOKENS = 48;
-/** The score of a shorter answer says little: every model finds "Yes." likely. */
+/**
+ * The least number of tokens of an answer that can be scored. Every model finds a shorter one, such as "Yes.", likely.
+ */
 export const BRIEF_TOKENS = 8;
-/** Above it honest answers vary too much. */
+/** The highest temperature with a class of its own. Above it honest answers vary too much. */
 const TEMPERATURE_MAX = 1.2;
 
 interface Answered {
   sampling: Sampling;
   formatted: boolean;
   outputTokens: number;
-  /** The request's cap. */
+  /** The output cap of the request. */
   outputTokensMax: number;
 }
 
@@ -63,21 +67,23 @@ interface Answered {
 export function classOf(answered: Answered, method: CheckMethod): string {
   const heat = answered.formatted ? "format" : heatOf(answered.sampling);
   if (method === "vectors") return method;
-  // Comparisons judge lengths too.
+  // If answers are compared, the class has no length, because the comparison itself judges lengths.
   return method === "text" || method === "next" ? `${heat}-${lengthOf(answered)}` : heat;
 }
 
-/** The lengths between which a node decides, not the request. */
+/** The length classes among which the node can choose, independently of the request. */
 const CHOSEN_LENGTHS = ["short", "long"] as const;
 
-/** The class that holds answers of any length, and its parts. Undefined: the request alone decides the class. */
+/**
+ * The class for answers of any length, and its two length classes. Undefined if the request alone determines the class.
+ */
 export function lengthsOf(kind: string): { any: string; parts: readonly string[] } | undefined {
   const [any, length] = kind.split("-") as [string, string | undefined];
   if (!CHOSEN_LENGTHS.some((chosen) => chosen === length)) return undefined;
   return { any, parts: CHOSEN_LENGTHS.map((chosen) => `${any}-${chosen}`) };
 }
 
-/** Brief is only what the request's cap made brief: other brief answers are compared. */
+/** "brief" is an answer that the request's cap made brief. Other brief answers are compared instead of scored. */
 function lengthOf({ outputTokens, outputTokensMax }: Answered): "brief" | "short" | "long" {
   if (outputTokensMax < BRIEF_TOKENS) return "brief";
   return outputTokens < LONG_TOKENS ? "short" : "long";

@@ -19,14 +19,14 @@ import { decide, nextStep } from "./verdict.ts";
 
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
-/** Honest machines differ in hardware and in builds of the same quantisation. */
+/** Noise levels of honest machines, which differ in hardware and in builds of the same quantization. */
 const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 const LENGTHS = [12, 24, 50];
-/** One answer in 25 is short: too few for a sample of their own. */
+/** The lengths of a model's answers in tokens. One in 25 is short: too few for a sample of short answers. */
 const MOSTLY_LONG = [...Array.from({ length: 24 }, () => 60), 12];
 
-/** The checks of a fleet: every score is judged by earlier ones, and added to them if its node is in good standing. */
+/** The checks of a fleet. Each score is judged by earlier scores, and joins them if its node is in good standing. */
 class Checks {
   readonly calibration = new Calibration();
   readonly #u: Uniform;
@@ -59,7 +59,7 @@ class Checks {
         "text",
       ),
     };
-    // Both verifiers score the same answer with the same draws; only the verifier's noise differs.
+    // Both verifiers score the same answer, made with the same random draws. Only the verifiers' own noise differs.
     const score = scoreOf(answerLogprobs(answer, u));
     assert.ok(score);
     const judged = this.calibration.judge(bench, { identity, score });
@@ -93,8 +93,8 @@ class Checks {
   }
 }
 
-describe("sequential test", () => {
-  // `npm run sim:hosts` uses 100,000.
+describe("the sequential test of a node's check scores", () => {
+  // `npm run sim:hosts` runs the same with 100,000 checks.
   for (const [title, count, lengths] of [
     ["20,000 honest scores with noise in seeds, hardware and quantisation", 20_000, LENGTHS],
     ["5,000 honest scores of which few are of short answers", 5_000, MOSTLY_LONG],
@@ -105,7 +105,7 @@ describe("sequential test", () => {
       let worst = 0;
       for (let i = 0; i < count; i++) {
         const node = i % nodes.length;
-        // A node keeps its hardware; every tenth has the noisiest honest one.
+        // A node keeps its hardware. Every tenth node has the noisiest honest hardware.
         const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
         const at = Math.floor(i / nodes.length) * 864_000;
         nodes[node] = checks.check(nodes[node] as TestState, {
@@ -135,7 +135,7 @@ describe("sequential test", () => {
     });
   }
 
-  test("finds a smaller model that answers with few words where honest answers are long", () => {
+  test("finds a smaller model that gives short answers where honest answers are long", () => {
     const checks = new Checks(5, MOSTLY_LONG);
     assert.ok(checks.until({ noise: 2.5, tokens: 12 }, { max: 120 }) !== undefined);
   });
@@ -156,21 +156,21 @@ describe("sequential test", () => {
       count += 1;
     }
     assert.ok(count < 20, `not found after ${count} checks`);
-    // The latest honest answer may look bad by chance.
+    // The latest honest answer may look bad by chance, so the start may be one check early.
     assert.ok(
       state.badSince !== null && state.badSince >= since - 2 * 864_000,
       "evidence begins with the junk answers",
     );
   });
 
-  test("keeps the false-alarm rate per day, however often a node is checked", () => {
+  test("keeps the configured rate of false alarms per day, however often a node is checked", () => {
     const u = seeded(4);
     for (const perDay of [1, 24, 1000]) {
       let failed = 0;
       for (let node = 0; node < 2000; node++) {
         let state = NEW_TEST;
         for (let i = 0; i < Math.min(perDay, 300); i++) {
-          // Uniform p-values, equal for all figures.
+          // Uniform p-values, equal for all figures: an honest node with perfectly correlated figures.
           const p = 1 - u();
           state = addCheck(state, {
             at: (i * DAY_MS) / perDay,
@@ -181,7 +181,7 @@ describe("sequential test", () => {
           if (strength(state) >= 100) break;
         }
       }
-      // At most two days at one in a hundred: 40 of 2,000, plus three standard deviations.
+      // The bound for two days at one in a hundred: 40 of 2,000, plus three standard deviations.
       assert.ok(failed <= 60, `${failed} of 2000 at ${perDay} checks a day`);
     }
   });
@@ -196,7 +196,7 @@ describe("sequential test", () => {
     assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
   });
 
-  test("dates bad answers from the last check before the first bad score, at most an hour before it", () => {
+  test("dates the start of bad answers to the last check before the first bad score, at most an hour earlier", () => {
     const bad = factorsOf([0.001, 1, 0.001, 0.001]);
     const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
     const HOUR_MS = 3_600_000;
@@ -216,7 +216,7 @@ describe("sequential test", () => {
     }
   });
 
-  test(`convicts no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
+  test(`convicts no node with fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
     const bad = factorsOf([1e-6, 1, 1e-6, 1e-6]);
     let state = NEW_TEST;
     for (let i = 0; i < 10; i++) state = addCheck(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_MIN - 1 });
@@ -224,7 +224,7 @@ describe("sequential test", () => {
     assert.equal(hasFailed(addCheck(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
   });
 
-  test("changes evidence only by the time that passed if a check gives no result", () => {
+  test("ages the evidence only by the elapsed time if a check gives no result", () => {
     const state = addCheck(addCheck(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
       at: DAY_MS / 2,
       factors: NO_FACTORS,

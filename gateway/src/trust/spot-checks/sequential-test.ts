@@ -22,32 +22,34 @@ import { SAMPLING } from "./sampling.ts";
 
 const BETS = [0.3, 0.6, 0.85] as const;
 const DAY_MS = 86_400_000;
-/** Below this the evidence counts as gone: an honest node's is a few days' worth. */
+/** Evidence below this counts as gone. An honest node collects as much in a few days. */
 const QUIET = 10;
 /**
- * A factor this high means a score far below every honest one in the sample. A node with one bad answer in ten would otherwise be forgotten
- * between two of them, so it is checked often for this many checks. The false-alarm bound does not depend on how often a node is checked.
+ * A factor this high means a score far below every honest score in the sample. After it the node is checked often for
+ * `WATCHED_CHECKS` checks, because otherwise the evidence of one bad answer in ten would fade between two of them. The
+ * bound on false alarms does not depend on the frequency of checks.
  */
 const BLATANT = 20;
 const WATCHED_CHECKS = 40;
-/** The largest factor of one check, so that a single lie is not enough. */
+/** The largest factor of one check, so that a single lie of a verifier is not enough. */
 const FACTOR_MAX = 50;
-/** Far above every threshold, to avoid overflow. */
+/** A maximum far above every threshold, to avoid overflow. */
 const EVIDENCE_MAX = 1e30;
 
 export interface TestState {
-  /** The time of the last check in milliseconds. Null: never. */
+  /** The time of the last check in milliseconds. Null: there was none. */
   at: number | null;
   /** The evidence R for each figure and bet. */
   evidence: readonly number[];
   /**
-   * The last check before the first bad score that the evidence rests on, at most an hour earlier. Null: none. A node that turns bad gives
-   * unchecked answers between two checks; without this, keeping their earnings would make a long record worth selling.
+   * The last check before the first bad score of the present evidence, at most an hour earlier. Null: there is no
+   * evidence. Earnings are withheld from this time, because a node that turns bad also gives unchecked answers between
+   * two checks.
    */
   badSince: number | null;
-  /** Bad scores since then that two verifiers or a reference node confirmed. */
+  /** The number of bad scores since then that two verifiers or a reference node confirmed. */
   confirmed: number;
-  /** The number of checks for which its answers are drawn often, after a blatant score. */
+  /** The number of coming checks for which answers are drawn often, after a blatant score. */
   watch: number;
 }
 
@@ -59,7 +61,7 @@ export const NEW_TEST: TestState = {
   watch: 0,
 };
 
-/** The factors of all processes. All ones: the check is no evidence. */
+/** The factors by which a check changes the evidence, one per figure and bet. All ones: the check is no evidence. */
 export type Factors = readonly number[];
 
 export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
@@ -67,13 +69,13 @@ export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
 export const factorsOf = (judgement: Judgement): Factors =>
   judgement.flatMap((p) => BETS.map((k) => Math.min(k * p ** (k - 1), FACTOR_MAX)));
 
-/** The badness of one check: the largest factor of the boldest bets. */
+/** How bad one check is: the largest of its factors. */
 export const badness = (factors: Factors): number => Math.max(...factors);
 
 export interface Noted {
   at: number;
   factors: Factors;
-  /** Two verifiers or a reference node found the answer bad. */
+  /** Whether two verifiers or a reference node found the answer bad. */
   confirmedBad: boolean;
 }
 
@@ -87,21 +89,21 @@ export function addCheck(state: TestState, { at, factors, confirmedBad }: Noted)
   return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
 }
 
-/** The mean of all R, compared with `1 / falseAlarms`. */
+/** The strength of the evidence: the mean over all figures and bets, compared with `1 / falseAlarms`. */
 export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
   evidence.reduce((sum, r) => sum + r, 0) / evidence.length;
 
-/** Enough evidence for more frequent checks. */
+/** Whether the evidence is enough for more frequent checks. */
 export const isSuspected = (state: TestState): boolean =>
   state.watch > 0 || (state.confirmed > 0 && strength(state) >= QUIET);
 
-/** Honest nodes come this far on one day in a hundred at most. */
+/** The strength that at most one in a hundred honest nodes reaches per day. */
 const PRESSED = 100;
 export const isPressed = (state: TestState): boolean => strength(state) >= PRESSED;
 
 /** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_MIN = 3;
 
-/** `falseAlarms`: the share of honest nodes that may fail per day. */
+/** Whether the evidence is enough for a quarantine. `falseAlarms`: the share of honest nodes that may fail per day. */
 export const hasFailed = (state: TestState, falseAlarms: number): boolean =>
   state.confirmed >= CONFIRMED_MIN && strength(state) >= 1 / falseAlarms;

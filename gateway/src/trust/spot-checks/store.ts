@@ -1,4 +1,4 @@
-/** Stores checks: figures, verdicts and the state of each node's test. No text. */
+/** Stores spot checks: figures, verdicts and the state of each node's test. Stores no text. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
@@ -10,7 +10,7 @@ import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import { addCheck, isPressed, isSuspected, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
 
-/** The migration that gives the tables their current form. */
+/** The number of the migration that gives the tables their current form. */
 export const SPOT_CHECKS_SCHEMA = 55;
 
 interface CheckRecord {
@@ -24,17 +24,17 @@ interface CheckRecord {
   score: Score | undefined;
   badness: number | undefined;
   verdict: string;
-  /** Whether the score calibrates others; false if the node is suspected after the check. */
+  /** Whether the score joins the sample that judges others. False if the check makes the node suspicious. */
   calibrates: boolean;
-  /** Tokens read and written for the check. */
+  /** The number of tokens read and written for the check. */
   tokens: number;
   cost: Pico;
   at: Date;
-  /** The node's answers with this model since its last check. */
+  /** The number of the node's answers with this model since its last check. */
   answers: number;
 }
 
-/** How alike the answers of two verifiers to a checked request are. It is no check of either. */
+/** The similarity of two verifiers' answers to a checked request. It is evidence against neither of them. */
 interface SampleRecord extends VerifierBench {
   id: Uuid;
   requestId: Uuid;
@@ -43,35 +43,35 @@ interface SampleRecord extends VerifierBench {
   at: Date;
 }
 
-/** What a verifier's host gets for one job. */
+/** A payment to a verifier's host for one job. */
 export interface CheckPayment {
-  /** The transfer that will pay it, with the host's other jobs. */
+  /** The ID of the transfer that will pay this job together with the host's other jobs. */
   id: Uuid;
   hostId: Uuid;
   amount: Pico;
 }
 
 export interface CheckStore {
-  /** The scores since then that calibrate new ones, oldest first. */
+  /** The scores since this time that judge new ones, oldest first. */
   calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
   /**
-   * Stores the check and what its verifiers earned, in one transaction. `noted`: its contribution to the node's test, whose new state is
-   * returned.
+   * Stores the check and the verifiers' earnings in one transaction. `noted` is the check's contribution to the node's
+   * test. Returns the test's new state.
    */
   record(
     check: CheckRecord,
     noted: Omit<Noted, "at"> | undefined,
     payments: readonly CheckPayment[],
   ): Promise<TestState>;
-  /** Stores what verifiers earned with a check that was not recorded. */
+  /** Stores the verifiers' earnings for a check that was not recorded. */
   owe(payments: readonly CheckPayment[]): Promise<void>;
-  /** Stores a score that only calibrates others, as one of the first verifier. */
+  /** Stores a score that only extends the sample, under the first verifier's identity. */
   recordSample(sample: SampleRecord): Promise<void>;
-  /** The bad scores of a node since then, for its quarantine. */
+  /** The bad scores of a node since this time, as evidence for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
 
-/** Deletes checks before then and returns their number. Totals, and the nodes' tests and counts, stay. */
+/** Deletes checks before this time and returns their number. Totals, and the nodes' tests and counts, stay. */
 export const pruneChecks = async (pool: pg.Pool, before: Date): Promise<number> =>
   (await pool.query("delete from spot_check where at < $1", [before])).rowCount ?? 0;
 
@@ -95,7 +95,7 @@ const Test = row({
 });
 const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: column.count });
 
-/** By model, the recorded answers of a node and how many were checked. */
+/** The number of a node's recorded answers, and how many of them were checked, by model. */
 export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
   queryOne(
     pool,
@@ -107,14 +107,16 @@ export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof No
 
 const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.string() });
 
-/** Over all models, methods and classes. */
+/** The most scores that are loaded, over all models, methods and classes. */
 const CALIBRATING_MAX = 20_000;
 const BAD_SCORES_MAX = 20;
-/** Each time another gateway recorded its own check, so that many are not met. */
+/**
+ * The most tries to record a check. A try fails when another gateway has recorded a check of the same node meanwhile.
+ */
 const TRIES_MAX = 20;
 
 export function openCheckStore(pool: pg.Pool): CheckStore {
-  /** By node and model, the state of the test as this gateway last wrote it. */
+  /** The test states that this gateway wrote last, by node and model. */
   const known = new Map<string, TestState>();
   return {
     async calibration(since) {
@@ -147,7 +149,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         return NEW_TEST;
       }
       const key = `${check.nodeId} ${check.model}`;
-      // Usually no other gateway checked the node: then one statement does everything.
+      // Tries the known state first: usually no other gateway checked the node meanwhile, and one statement is enough.
       let before = known.get(key) ?? (await read(pool, check));
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const state = addCheck(before, { ...noted, at: check.at.getTime() });
@@ -164,7 +166,9 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         }
         before = await read(pool, check);
       }
-      throw new Error(`check ${check.id} was not recorded: other gateways changed the node's test ${TRIES_MAX} times`);
+      throw new Error(
+        `spot check ${check.id} was not recorded: another gateway updated the node's test first, ${TRIES_MAX} times in a row`,
+      );
     },
     async owe(payments) {
       await pool.query(OWE, paymentValues(payments));
@@ -218,7 +222,7 @@ const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
   check.answers,
 ];
 
-/** One for each host, in an order that is the same at every gateway, so that they do not wait for each other's rows. */
+/** One payment row per host. All gateways use the same order, so that their transactions do not deadlock. */
 function paymentValues(payments: readonly CheckPayment[]): string[] {
   const hosts = new Map<Uuid, CheckPayment>();
   for (const payment of payments.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1))) {
@@ -244,7 +248,7 @@ const EARNED = `on conflict (host_id) do update set amount_pico = spot_check_due
 const OWE = `insert into spot_check_due (host_id, transfer_id, amount_pico)
   select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::bigint[]) ${EARNED}`;
 
-/** What every check writes, if its node's row could be changed. */
+/** The inserts of every check, which run only if the update of the node's row succeeded. */
 const INSERT = `, earned as (
     insert into spot_check_due (host_id, transfer_id, amount_pico)
     select due.* from changed, unnest($19::text::uuid[], $20::text::uuid[], $21::text::bigint[]) due
@@ -267,7 +271,7 @@ const TRAP = {
     returning 1)${INSERT}`,
 };
 
-/** Nothing is written if the test is not as it was: another gateway recorded a check meanwhile. */
+/** Writes nothing if the test's state has changed, because another gateway recorded a check meanwhile. */
 const CHECK = {
   name: "spot_check",
   text: `with changed as (

@@ -1,13 +1,13 @@
-/** The part of an answer that is checked. Pure. */
+/** Selects the part of an answer that is checked. Pure. */
 import type { DrawnAnswer } from "../../inference/gateway.ts";
 import type { Subject } from "./check-jobs.ts";
 
-/** Larger requests for text are not checked, because they would be kept in memory. No context is that long. */
+/** The largest text request that is checked, because a drawn request is kept in memory. No context is larger. */
 const BODY_BYTES_MAX = 1024 * 1024;
 /** The number of texts of an embeddings request that are checked, drawn at random. */
 const TEXTS_MAX = 16;
 
-/** Undefined: it is too large. */
+/** Returns undefined if the request is too large. */
 export function subjectOf(answer: DrawnAnswer, roll: () => number): Subject | undefined {
   const { body, model } = answer;
   if (!(body instanceof Uint8Array)) return someTexts({ ...answer, body }, roll);
@@ -15,7 +15,7 @@ export function subjectOf(answer: DrawnAnswer, roll: () => number): Subject | un
   return someTexts({ ...answer, body: JSON.parse(Buffer.from(body).toString()) }, roll);
 }
 
-/** Keeps some texts of an embeddings request, so that it can be checked however large it is. */
+/** Keeps some texts of an embeddings request, so that requests of any size can be checked. */
 function someTexts(subject: Subject, roll: () => number): Subject {
   const { body, vectors } = subject;
   if (!("input" in body) || body.input.length <= TEXTS_MAX) return subject;

@@ -24,7 +24,7 @@ export const JUNK =
 const WIDTH = 4;
 
 const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
-/** Counts words. */
+/** A meter that counts words. */
 const meter: Meter = {
   tokenizer: "words",
   tokenizerSha256: "",
@@ -59,7 +59,7 @@ const embedding = {
   build: { id: "e", tokenizer: "words", vector_width: WIDTH },
 } as unknown as ActiveModel;
 const catalogue = { active: new Map([model, embedding].map((each) => [each.id, each])) } as unknown as Catalogue;
-/** A vector for the topic of a text, as these tests need it. */
+/** A test vector: one direction for junk, another for every other text. */
 export const vectorOf = (text: string): number[] => (text === JUNK ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
 const FINISHED: DispatchResult = {
   end: "finished",
@@ -80,13 +80,15 @@ export class CheckerRig {
   barred: [string, Verdict][] = [];
   withheld: [Uuid, Date][] = [];
   paid: [Uuid, bigint][] = [];
-  /** What records of checks fail with. */
+  /** If set, recording a check fails with this error. */
   recordFailure: Error | undefined;
-  /** The nodes that got a job, in order, and the jobs. */
+  /** The IDs of the nodes that got a job, in order. `jobs`: the jobs themselves. */
   asked: string[] = [];
   jobs: { nodeId: string; inputs: readonly string[]; outputTokensMax: number }[] = [];
   readonly odd = new Set<string>();
-  /** By node: the likelihood that it reports for an answer, and its own answer. Absent: as an honest engine. */
+  /**
+   * By node, a function that replaces the node's reported likelihood of an answer. `answers` replaces its own answer.
+   */
   lies = new Map<string, (answer: string) => number | undefined>();
   answers = new Map<string, () => string>();
 
@@ -94,7 +96,7 @@ export class CheckerRig {
     this.#db = db;
   }
 
-  /** Four nodes of four hosts, whose engines score, and no record of anything. */
+  /** Sets up four nodes of four hosts with scoring engines, and deletes all records. */
   async reset(): Promise<void> {
     await this.#db.pool.query("truncate spot_check, spot_check_test");
     this.odd.clear();
@@ -167,7 +169,7 @@ export class CheckerRig {
     });
   }
 
-  /** Notes what verifiers earned instead of storing it. */
+  /** A store that keeps the verifiers' earnings in memory. */
   #store(): CheckStore {
     const store = openCheckStore(this.#db.pool);
     const note = (payments: readonly CheckPayment[]): void => {
@@ -206,7 +208,7 @@ export class CheckerRig {
     await this.checks.settled();
   }
 
-  /** The node's vectors of these texts are checked. */
+  /** Runs a check of the vectors that the node returned for these texts. */
   checkVectors = (node: RosterNode, input: string[], vectors: Float32Array[]): Promise<void> =>
     this.check(node, "", {
       ...{ endpoint: "embedding", model: embedding, sampling: {}, outputTokensMax: 0 },

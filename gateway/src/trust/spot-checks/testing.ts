@@ -1,7 +1,7 @@
 /**
- * For tests and the simulator: answers of simulated models. Each position of a text has a few candidates with random logits, more or less
- * peaked by the prompt. A server has its own copy of these with noise (hardware, quantisation, a smaller model) and samples from it; the
- * verifier's log probabilities are from its own copy.
+ * For tests and the simulator: answers of simulated models. Each position of a text has a few candidate tokens with
+ * random logits, whose spread the prompt decides. A server samples from its own copy of these logits, to which noise is
+ * added (hardware, quantization, a smaller model). The verifier's log probabilities come from its own copy.
  */
 const CANDIDATES = 8;
 
@@ -19,7 +19,7 @@ export function seeded(seed: number): Uniform {
   };
 }
 
-/** From a table, because a simulation needs a hundred million of them. */
+/** Normally distributed numbers from a table, because a simulation needs a hundred million of them. */
 const GAUSSIANS = Float64Array.from({ length: 1 << 14 }, tableOf(seeded(7)));
 const gaussian = (u: Uniform): number => GAUSSIANS[(u() * GAUSSIANS.length) | 0] as number;
 
@@ -31,13 +31,16 @@ function tableOf(u: Uniform): () => number {
 export interface Served {
   temperature: number;
   tokens: number;
-  /** Standard deviation of the server's logits around the true ones: 0.02 other hardware, 0.15 a good quantisation, 0.6 a poor one, 2 a smaller model. */
+  /**
+   * Standard deviation of the server's logits around the true ones: 0.02 for other hardware, 0.15 for a good
+   * quantization, 0.6 for a poor one, 2 for a smaller model.
+   */
   noise: number;
-  /** `model`: as asked. `junk`: unrelated words. `loop`: some words, then repetitions. */
+  /** `model`: an honest answer. `junk`: unrelated words. `loop`: some words, then repetitions. */
   text?: "model" | "junk" | "loop";
 }
 
-/** A verifier's log probabilities, with its own noise, for the answer's tokens. */
+/** A verifier's log probabilities for the answer's tokens, with noise of the verifier's own. */
 export function answerLogprobs(served: Served, u: Uniform, verifierNoise = 0.02): number[] {
   const { temperature, tokens, noise, text = "model" } = served;
   const peak = 1.6 * (1.5 + 2.5 * u());
@@ -67,7 +70,10 @@ function sample(logits: Float64Array, temperature: number, u: Uniform): number {
   return logits.length - 1;
 }
 
-/** The logarithm of the sum of the exponentials. Logits of a simulation are small. */
+/**
+ * The logarithm of the sum of the exponentials. The simulated logits are small, so this needs no guard against
+ * overflow.
+ */
 function logSum(logits: Float64Array, temperature: number): number {
   let sum = 0;
   for (let i = 0; i < logits.length; i++) sum += Math.exp((logits[i] as number) / temperature);

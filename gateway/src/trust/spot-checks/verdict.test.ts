@@ -22,7 +22,7 @@ describe("the verdict of one check", () => {
     ["all is known", { first: BAD, third: BAD, control: FINE }, "decide"],
   ];
   for (const [name, opinions, step] of steps) {
-    test(`takes the step ${step} after "${name}"`, () => assert.equal(nextStep(opinions), step));
+    test(`takes the step "${step}" if ${name}`, () => assert.equal(nextStep(opinions), step));
   }
 
   const verdicts: [string, Parameters<typeof decide>[0], ReturnType<typeof decide>["verdict"]][] = [
@@ -38,10 +38,10 @@ describe("the verdict of one check", () => {
     ["a reference node is enough", { first: opinion(0.001, true), control: FINE }, "bad"],
   ];
   for (const [name, opinions, verdict] of verdicts) {
-    test(`is ${verdict} for "${name}"`, () => assert.equal(decide(opinions).verdict, verdict));
+    test(`is "${verdict}" if ${name}`, () => assert.equal(decide(opinions).verdict, verdict));
   }
 
-  test("marks a verifier that disagrees with the other two", () => {
+  test("marks a verifier that disagrees with the two other opinions", () => {
     assert.equal(decide({ first: BAD, third: FINE }).verifierErred, true);
     assert.equal(decide({ first: BAD, third: BAD, control: FINE }).verifierErred, false);
     assert.equal(decide({ first: opinion(0.06), third: FINE }).verifierErred, false);
@@ -66,7 +66,7 @@ describe("the verdict of one check", () => {
     assert.ok(strength(state) < 1000);
   });
 
-  test("treats a shuffled answer as having the same words in another order", () => {
+  test("shuffles an answer into the same words in another order", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
     const trap = shuffled(text, seeded(6));
     assert.notEqual(trap, text);

@@ -1,30 +1,34 @@
 /**
- * What one check comes to, by what the verifiers say. Pure.
+ * Decides the result of one check from the verifiers' opinions. Pure.
  *
- *   one verifier, nothing unusual        counts
- *   one verifier doubts it               a third node scores the same answer; what both find counts, the milder of the two
- *   bad, and the third has no doubt      the verifier stands alone: nothing counts, and the verifier has a mark
- *   doubt, and no third node             next to nothing counts
- *   a reference node doubts it           counts, no third is asked; it also overrules every other
- *   both find it bad                     the third node answers the same request and the verifier scores that too: if its answer
- *                                        is doubtful as well, the prompt is odd and not the node, and nothing counts
- *   both doubt it, of a suspected node   as if both found it bad: a few odd prompts in the sample make junk no rarer than them,
- *                                        and then no single answer is bad enough, however many there are
+ *   one verifier finds nothing unusual   its score counts
+ *   one verifier doubts the answer       a third node scores the same answer; the milder of the two scores counts
+ *   bad, and the third has no doubt      the first verifier is alone: nothing counts, and it gets a mark
+ *   doubt, and no third node             counts almost nothing
+ *   a reference node doubts the answer   its score counts and overrules every other; no third node is needed
+ *   both find it bad                     the third node answers the same request, and the verifier scores that answer too.
+ *                                        If it is doubtful as well, the prompt is odd and not the node, so nothing counts
+ *   both doubt a suspected node          as if both found it bad. Otherwise a few odd prompts in the sample would make
+ *                                        junk look usual, and no single answer would be bad enough
  *
- * Bound on liars. One identity that verifies can raise a node's evidence by `ALONE_MAX` a check at most. An honest node's bets lose
- * 5 to 20 % a check, so liars need more than two in five of all checks to move anything slowly, and both seats of a check (two
- * identities, drawn at random) to move it fast. A verifier that always approves of a friend is found by traps: now and then a verifier is
- * given the answer with its words shuffled, and has to find it bad.
+ * The effect of lying verifiers is limited. One verifying identity can raise a node's evidence by the factor
+ * `ALONE_MAX` per check at most. An honest node's evidence shrinks by 5 to 20 % per check, so liars need more than two
+ * in five of all checks to raise it slowly. To raise it fast they need both verifiers of a check (two identities, drawn
+ * at random). Traps find a verifier that always approves a friend's answers: sometimes a verifier gets an answer with
+ * its words shuffled, and has to find it bad.
  */
 import type { CheckFinding } from "../../base/states.ts";
 import { badness, type Factors, NO_FACTORS } from "./sequential-test.ts";
 
-/** Above this a third node is asked; about one honest answer in eight. */
+/** The badness above which a third node is asked. About one honest answer in eight exceeds it. */
 export const DOUBT = 1.8;
-/** Bad if two verifiers agree; about one honest answer in fifty. Of a suspected node, whatever is doubtful. */
+/**
+ * The badness of a bad answer, if two verifiers agree. About one honest answer in fifty exceeds it. For a suspected
+ * node, `DOUBT` is enough.
+ */
 const BAD = 4;
 const badFrom = ({ suspected = false }: Opinions): number => (suspected ? DOUBT : BAD);
-/** The most that a single verifier can add. */
+/** The largest factor that a single verifier can add. */
 const ALONE_MAX = 1.1;
 
 export interface Opinion {
@@ -33,16 +37,16 @@ export interface Opinion {
   reference: boolean;
 }
 
-/** What the decision still needs. */
+/** The next step of a check: decide, ask a third node, or run the control (the third node's own answer). */
 type NextStep = "decide" | "third" | "control";
 
 export interface Opinions {
   first: Opinion;
-  /** Undefined: not asked. Null: no node available, or no answer. */
+  /** The third node's opinion. Undefined: not asked yet. Null: no node is available, or it did not answer. */
   third?: Opinion | null;
   /** The first verifier's opinion of the third node's own answer. Null: not available. */
   control?: Opinion | null;
-  /** There is evidence against the node already. */
+  /** Whether there is evidence against the node already. */
   suspected?: boolean;
 }
 
@@ -56,10 +60,10 @@ export function nextStep(opinions: Opinions): NextStep {
 }
 
 export interface CheckVerdict {
-  /** `unconfirmed`: bad, without a third opinion. `odd`: the control is no better. */
+  /** `unconfirmed`: bad, without a third opinion. `odd`: the control answer is no better. */
   verdict: CheckFinding;
   factors: Factors;
-  /** The first verifier contradicts another. */
+  /** Whether the first verifier contradicts the others. */
   verifierErred: boolean;
 }
 
@@ -85,7 +89,7 @@ export function decide(opinions: Opinions): CheckVerdict {
   return { verdict: "bad", factors: found, verifierErred: false };
 }
 
-/** The factors that both support. A reference node's opinion is final. */
+/** For each bet, the milder of the two verifiers' factors. A reference node's opinion is final. */
 function agreed({ first, third }: { first: Opinion; third: Opinion | null }): Factors | undefined {
   if (first.reference) return first.factors;
   if (third?.factors === undefined) return undefined;
@@ -94,13 +98,16 @@ function agreed({ first, third }: { first: Opinion; third: Opinion | null }): Fa
 
 const min = (a: Factors, b: Factors): Factors => a.map((value, i) => Math.min(value, b[i] ?? 1));
 
-/** One check in this many is a trap. */
+/** One check in this many is a trap: the verifier gets a shuffled answer. */
 export const TRAP_ONE_IN = 20;
-/** A verifier that is wrong in more than this many of its latest traps and disputed checks is not asked any more. */
+/**
+ * The number of a verifier's latest traps and disputed checks that are kept. With more errors than the maximum it is
+ * not used any more.
+ */
 export const VERIFIER_WINDOW = 20;
 export const VERIFIER_ERRORS_MAX = 3;
 
-/** The answer's words in random order: the same length and words, but nothing a model would write. */
+/** The answer's words in random order: equal length and words, but a text that no model would write. */
 export function shuffled(answer: string, roll: () => number): string {
   const words = answer.split(/\s+/).filter((word) => word !== "");
   for (let i = words.length - 1; i > 0; i--) {

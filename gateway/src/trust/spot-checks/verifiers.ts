@@ -1,10 +1,13 @@
-/** Chooses the nodes that verify answers, and remembers which hosts verified wrongly. */
+/** Chooses the nodes that verify answers, and keeps each host's recent errors in verifying. */
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import { VERIFIER_ERRORS_MAX, VERIFIER_WINDOW } from "./verdict.ts";
 
-/** With fewer hosts than this, a better method is used for a part of the checks only: one host must not verify all of them. */
+/**
+ * The least number of hosts for always using a better scoring method. With fewer, only a part of the checks uses it, so
+ * that no host verifies all of them.
+ */
 const VERIFYING_HOSTS_MIN = 3;
 
 interface VerifiersOptions {
@@ -18,7 +21,7 @@ interface VerifiersOptions {
 
 export class Verifiers {
   readonly #options: VerifiersOptions;
-  /** By host account: whether its latest opinions that could be verified were wrong. */
+  /** By host account: whether each of its latest opinions was wrong, where that could be verified. */
   readonly #marks = new Map<string, boolean[]>();
 
   constructor(options: VerifiersOptions) {
@@ -26,8 +29,9 @@ export class Verifiers {
   }
 
   /**
-   * A free node in good standing without a common owner with these nodes, of a random host among those with the best scoring method. Hosts
-   * are drawn, not nodes, and no host verifies nearly everything: a friend of the node would find all of its answers fine.
+   * Picks a free node in good standing that has no owner in common with these nodes. Draws a host (not a node) among
+   * those with the best scoring method. No host verifies nearly everything, because a node's friend would approve all
+   * of its answers.
    */
   pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
     const { roster, references } = this.#options;
@@ -68,7 +72,7 @@ export class Verifiers {
   }
 }
 
-/** The nodes by the people behind them: hosts with a common owner are one. */
+/** The nodes grouped by owner: hosts with a common owner form one group. */
 function hostsOf(nodes: readonly RosterNode[]): RosterNode[][] {
   const hosts = new Map<string, RosterNode[]>();
   for (const node of nodes) {
@@ -81,7 +85,7 @@ function hostsOf(nodes: readonly RosterNode[]): RosterNode[][] {
   return [...new Set(hosts.values())];
 }
 
-/** A host account may have several owners, and an owner several accounts. */
+/** Whether two nodes have a common owner. A host account may have several owners, and an owner several accounts. */
 const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>
   one.hostAccountId === other.hostAccountId || (one.owners?.some((owner) => other.owners?.includes(owner)) ?? false);
 

@@ -4,7 +4,7 @@ import { clockCheck, clockSkewMs } from "./checks.ts";
 
 const SERVER = Date.parse("Sun, 15 Nov 2026 06:50:22 GMT");
 
-test("the clock check ignores differences below the precision of an HTTP date", () => {
+test("the clock check ignores differences below the one-second precision of an HTTP date", () => {
   const cases: [nowMs: number, elapsedMs: number, skewMs: number][] = [
     [SERVER, 10, 0],
     [SERVER + 999, 10, 0],
@@ -18,7 +18,7 @@ test("the clock check ignores differences below the precision of an HTTP date", 
   assert.equal(clockSkewMs({ elapsedMs: 1, serverTimeMs: undefined }, SERVER), undefined);
 });
 
-test("the clock check accepts seconds, warns about minutes and fails above", () => {
+test("the clock check accepts a difference of seconds, warns about minutes and fails above ten minutes", () => {
   const at = (offMs: number) => clockCheck({ elapsedMs: 0, serverTimeMs: SERVER }, SERVER + offMs);
   assert.equal(at(4000).verdict, "ok");
   assert.deepEqual([at(121_000).verdict, at(121_000).detail], ["warn", "120 s ahead of the gateway's"]);

@@ -1,6 +1,6 @@
 /**
- * The doctor's checks besides the engine: the gateway, its clock, the token, the node, the dispatch plane, memory and disk. A finding has
- * what was checked, the result, and the next step.
+ * The doctor's checks besides the engine: the gateway, its clock, the token, the node, the dispatch plane, memory and
+ * disk. Each check returns its name, the result, and the next step.
  */
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
@@ -19,7 +19,7 @@ import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
 const PINGS = 3;
 const SLOW_MS = 500;
 
-/** Uses the fastest of a few answers, because the first includes the connection's set-up. */
+/** The fastest of a few pings counts, because the first one includes setting up the connection. */
 export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promise<Check[]> {
   let best: Ping | undefined;
   let skew: Check | undefined;
@@ -38,11 +38,7 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
   const reach =
     best.elapsedMs < SLOW_MS
       ? ok("gateway", took)
-      : warn(
-          "gateway",
-          took,
-          "every token takes this time to travel: a closer gateway or a better connection is faster",
-        );
+      : warn("gateway", took, "this delay is added to every token: a closer gateway or a better connection is faster");
   return [reach, skew];
 }
 
@@ -54,10 +50,10 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
   }
 }
 
-/** Undefined if the node takes as many requests as its engine. */
+/** Returns undefined if the node takes as many requests at once as its engine. */
 export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   if (engine_slots == null) return undefined;
-  const detail = `the node takes ${slots ?? 0} at once, and not the engine's ${engine_slots}: ${PAUSES}`;
+  const detail = `the node accepts ${slots ?? 0} requests at once, not the engine's ${engine_slots}: ${PAUSES}`;
   return warn(
     "slots",
     detail,
@@ -100,22 +96,28 @@ export async function planeCheck(
   }
 }
 
-/** Turns an error into a finding, with the remedy for its kind, or `usual`. */
+/** Turns an error into a failed check. The next step is the remedy for this kind of error, or else `usual`. */
 export function failure(name: string, error: unknown, usual: string): Check {
   const { message, details, next } = describeError(error, usual);
   return { ...fail(name, message, next), ...(details.length > 0 && { details }) };
 }
 
 const SECOND_MS = 1000;
-/** Date headers are cut to the second, and answers take time. */
+/** Date headers are cut to the second, and responses take time. Smaller differences are ignored. */
 const NOTICED_MS = 5_000;
-/** Credentials live for an hour and are renewed after two thirds, by this machine's clock. */
+/**
+ * By this machine's clock, credentials live for an hour and are renewed after 40 minutes. A larger difference breaks
+ * this.
+ */
 const HARMFUL_MS = 10 * 60_000;
 
-/** Positive if this machine is ahead; 0 within the precision of a date header. */
+/**
+ * The difference between this machine's clock and the gateway's. Positive if this machine is ahead, 0 within the
+ * precision of a date header.
+ */
 export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
   if (serverTimeMs === undefined) return undefined;
-  // The server wrote the date between request and response.
+  // The gateway wrote the date between these two times.
   const [earliest, latest] = [nowMs - elapsedMs, nowMs];
   if (earliest > serverTimeMs + SECOND_MS) return earliest - serverTimeMs - SECOND_MS;
   return latest < serverTimeMs ? latest - serverTimeMs : 0;
@@ -136,7 +138,7 @@ const GIB = 1024 ** 3;
 const FREE_MEMORY_LOW = 0.5 * GIB;
 const FREE_DISK_LOW = 1 * GIB;
 
-/** `models`: those that an engine on this machine must hold. */
+/** `models`: the models that an engine on this machine has to load. */
 export async function memoryCheck(machine: Machine, models: readonly string[]): Promise<Check> {
   const hardware = await findHardware(machine);
   const total = modelMemoryBytes(hardware);

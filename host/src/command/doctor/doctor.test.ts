@@ -14,14 +14,14 @@ const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expir
 
 const NOW = Date.UTC(2026, 10, 15, 12);
 type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
-/** Sets the gateway's date header. */
+/** Sets the date header of the gateway's responses. */
 const tellTime = (gateway: Stub, ms: number): void => {
   const date = new Date(ms).toUTCString();
   gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
     json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
 };
 
-/** A clock on which every measurement takes a millisecond, because the doctor judges speed. */
+/** A clock on which every measurement takes one millisecond, because the doctor's results depend on speed. */
 function steadyClock(): Clock {
   let ms = 0;
   return { ...systemClock, now: () => NOW, monotonic: () => ++ms };
@@ -64,7 +64,7 @@ test("doctor reports every passed check, in the order of dependency", async (t) 
   for (const [i, shape] of shapes.entries()) assert.match(terminal.lines[i] ?? "", shape);
 });
 
-test("doctor --no-speed skips the engine test, and --json returns all results", async (t) => {
+test("doctor --no-speed skips the engine's speed test, and --json returns all results", async (t) => {
   const { run, terminal } = await ready(t);
   assert.equal(await run(doctor, "--no-speed", "--json"), 0);
   const report = terminal.json<Report>();
@@ -72,7 +72,7 @@ test("doctor --no-speed skips the engine test, and --json returns all results", 
   assert.ok(!verdicts(report).includes("speed ok"));
 });
 
-test("doctor prints one line with advice per problem, and skips checks that depend on a failed one", async (t) => {
+test("doctor prints one line with advice per problem, and skips checks that depend on a failed check", async (t) => {
   const examine = async (made: Awaited<ReturnType<typeof ready>>): Promise<Report> => {
     await made.run(doctor, "--no-speed", "--json");
     return made.terminal.json();
@@ -102,7 +102,7 @@ test("doctor prints one line with advice per problem, and skips checks that depe
   slow.gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
   const slowReport = await examine(slow);
   assert.deepEqual(verdicts(slowReport).slice(4, 7), ["node ok", "slots warn", "plane ok"]);
-  assert.match(slowReport.checks[5]?.detail ?? "", /takes 3 at once, and not the engine's 4: its pauses/);
+  assert.match(slowReport.checks[5]?.detail ?? "", /accepts 3 requests at once, not the engine's 4: its pauses/);
 
   const closed = await ready(t, { context: { dial: () => Promise.reject(new Error("connection refused")) } });
   assert.match((await examine(closed)).checks[5]?.next ?? "", /firewall/);
@@ -128,7 +128,7 @@ test("doctor fails for an unreachable engine, and warns about too little memory 
   assert.match(away.terminal.lines.at(-1) ?? "", /^1 failure, 1 warning: this machine cannot serve yet$/);
 });
 
-test("doctor detects a replaced model by its tokenizer", async (t) => {
+test("doctor reports that the engine runs another model when the tokenizer differs", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
     else if (request.path === "/version") json(response, { version: "0.11.0" });
@@ -141,7 +141,7 @@ test("doctor detects a replaced model by its tokenizer", async (t) => {
   assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine runs another model$/m);
 });
 
-test("doctor detects a missing chat template by the token count of a chat", async (t) => {
+test("doctor reports a missing chat template when the engine counts too few tokens for a chat", async (t) => {
   let tokens = 54;
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct" }] });
@@ -160,7 +160,7 @@ test("doctor detects a missing chat template by the token count of a chat", asyn
   );
 });
 
-test("doctor looks for an engine at its elected address, and reports that the engine is missing there", async (t) => {
+test("doctor looks for an engine at the address stored by elect, and reports that the engine is missing there", async (t) => {
   const addresses = { ollama: "http://127.0.0.1:7777" };
   const gone = {
     cause: "unreachable" as const,

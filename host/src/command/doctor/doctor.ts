@@ -1,4 +1,4 @@
-/** `tollgate-host doctor`: checks everything that serving needs, in the order of dependencies. */
+/** `tollgate-host doctor`: checks everything that serving needs. A check comes after the checks it depends on. */
 import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -50,7 +50,7 @@ async function run({ switches, json }: CommandInput, context: CommandContext): P
   return failed > 0 ? 1 : 0;
 }
 
-/** Yields each finding at once, so that a slow check does not delay the others. */
+/** Yields each result at once, so that a slow check does not delay printing the others. */
 async function* examine(context: CommandContext, options: { speed: boolean }): AsyncGenerator<Check> {
   const { logins } = context;
   const login = await logins.read();

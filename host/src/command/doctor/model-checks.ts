@@ -9,12 +9,15 @@ import { checkStops } from "../../engines/stop-check.ts";
 import { engineTemplate, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
 
-/** Undefined when the engine does not report it or the check does not apply. */
+/**
+ * A check of one model on an engine. Returns undefined if the engine does not report what is checked, or if the check
+ * does not apply to the model.
+ */
 export type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promise<Check | undefined>;
 
-/** In order; each runs for all models. */
+/** The checks run in this order, each for all models. */
 export const MODEL_CHECKS: readonly ModelCheck[] = [tokenizerCheck, templateCheck];
-/** Checks that make the engine generate text; skipped with the flag that leaves the engine alone. */
+/** Checks that make the engine generate text. The flag --no-speed skips them. */
 export const MODEL_TRIES: readonly ModelCheck[] = [stopCheck, formatCheck];
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
@@ -38,7 +41,7 @@ async function templateCheck(engine: Engine, model: string, clock: Clock): Promi
 async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const verdict = await checkStops(engine, model, clock).catch((error: unknown) => {
-    // The speed test reports an engine that does not answer.
+    // An engine that does not answer is reported by the speed test.
     if (error instanceof EngineError) return undefined;
     throw error;
   });
@@ -50,13 +53,13 @@ async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<C
   );
 }
 
-/** A failure is no problem: such a model only gets no structured-output requests. */
+/** An engine without output formats is no failure: the model only gets no requests for structured output. */
 async function formatCheck(engine: Engine, model: string): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const keeps = await engineKeepsFormat(engine, model);
   if (keeps === undefined) return undefined;
   return ok(
     "structured",
-    `${model}: ${keeps ? "supports JSON schemas" : "does not support JSON schemas, so it gets no requests with one"}`,
+    `${model}: ${keeps ? "supports JSON schemas" : "does not support JSON schemas, so the node gets no requests that have a JSON schema"}`,
   );
 }

@@ -4,7 +4,7 @@ import { type Engine, EngineError } from "../../engines/engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { speedCheck } from "./speed.ts";
 
-/** An engine with the given durations. */
+/** An engine with the given durations, measured on the test's clock. */
 function pacedEngine(clock: ManualClock, rest: Partial<Engine>): Engine {
   return {
     name: "paced",
@@ -45,7 +45,7 @@ test("measures embeddings as vectors per second", async () => {
   assert.equal((await measured({}, "embedding")).detail, "embed-m3: a vector of 1024 numbers after 40 ms");
 });
 
-test("warns about slow engines, and fails silent and failing ones", async () => {
+test("warns about slow engines, and reports a failure for engines that fail or do not answer", async () => {
   const clock = new ManualClock();
   const late = pacedEngine(clock, {
     async generate(_job, sink) {
@@ -65,7 +65,7 @@ test("warns about slow engines, and fails silent and failing ones", async () => 
   assert.equal(broken.detail, "tiny-3b: the engine failed");
 });
 
-test("stops an engine that never ends its answer", async () => {
+test("stops an engine whose answer does not end", async () => {
   const clock = new ManualClock();
   const endless = pacedEngine(clock, {
     generate: (_job, sink, signal) =>

@@ -1,4 +1,4 @@
-/** Measures the engine's own speed with a short job per model. */
+/** Measures the engine's speed with a short job per model, without the gateway. */
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type Clock, sleep } from "../../clock.ts";
@@ -8,10 +8,10 @@ import { milliseconds, perSecond } from "../format.ts";
 const TEST_MS_MAX = 60_000;
 const TEST_TOKENS = 64;
 const QUESTION = "Explain in about fifty words why the sky is blue.";
-/** The ID only needs the right form. */
+/** The job never leaves this machine, so its ID only needs the right format. */
 const JOB = { id: `${"0".repeat(26)}-01`, attempt: 1 };
 
-/** After two seconds without a sign of life the gateway assumes a stall. */
+/** The gateway assumes a stall after two seconds without output. */
 const FIRST_MS_LATE = 2_000;
 const TOKENS_PER_SECOND_SLOW = 5;
 const CHARS_PER_TOKEN = 4;

@@ -25,7 +25,7 @@ const candidates = [
   candidate("embed-m3", { kind: "embedding", priceInMicro1m: 10_000, priceOutMicro1m: null, bytesNeeded: 2 * GIB }),
 ];
 
-test("proposes models that are loaded, fit the memory, and count tokens correctly", () => {
+test("proposes models that an engine has, that fit the memory and whose tokens are counted correctly", () => {
   assert.deepEqual(proposed(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
 });
 
@@ -41,7 +41,7 @@ test("formats the proposal for the terminal", () => {
   ]);
 });
 
-test("allows models that seem too large, and refuses missing or different models", () => {
+test("accepts models that seem too large, and refuses missing models and models with another tokenizer", () => {
   assert.deepEqual(objections(["tiny-3b", "reason-32b"], candidates), []);
   const wrong = objections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
   assert.deepEqual(
@@ -54,7 +54,7 @@ test("allows models that seem too large, and refuses missing or different models
   );
 });
 
-test("shows no memory for an engine on another machine", () => {
+test("shows no memory needs for an engine on another machine", () => {
   const [header, row] = proposalLines([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN);
   assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
   assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");

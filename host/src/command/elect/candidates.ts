@@ -1,4 +1,4 @@
-/** Compares the catalogue's models with this machine: which it can serve, and which it should. */
+/** Compares the catalogue's models with this machine: the models it can serve, and the models to propose. */
 
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { type Paint, table } from "@tollgate/terminal/text.ts";
@@ -18,14 +18,16 @@ export interface Candidate {
   kind: CatalogueModel["kind"];
   priceInMicro1m: number | null;
   priceOutMicro1m: number | null;
-  /** An engine on this machine has the model. */
+  /** Whether an engine on this machine has the model. */
   held: boolean;
-  /** The memory it needs here; undefined if unknown or the engine runs elsewhere. */
+  /**
+   * The memory that the model needs on this machine. Undefined if it is unknown or the engine runs on another machine.
+   */
   bytesNeeded: number | undefined;
   fits: boolean;
-  /** Whether the engine's tokenizer is the gateway's; unknown if the engine does not report it. */
+  /** Whether the engine's tokenizer is the gateway's. Unknown if the engine does not report its tokens. */
   tokenizer: TokenizerVerdict;
-  /** Whether the engine renders chats as they are billed; undefined if not checked. */
+  /** Whether the engine formats chats with the template that is billed. Undefined if it was not checked. */
   template: TemplateVerdict | undefined;
 }
 
@@ -54,7 +56,10 @@ export async function candidatesOf(
   );
 }
 
-/** Tests the chat templates of these models, one after the other, because each may have to be loaded. Skips models tested before. */
+/**
+ * Tests the chat templates of these models one after the other, because each may have to be loaded. Skips models that
+ * were already tested.
+ */
 export async function lookAtTemplates(
   models: readonly string[],
   candidates: readonly Candidate[],
@@ -70,7 +75,7 @@ export function proposed(candidates: readonly Candidate[]): string[] {
   return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
 }
 
-/** Why a model is not proposed. */
+/** The reason why a model is not proposed; undefined if it is. */
 function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
@@ -80,7 +85,7 @@ function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }
   return undefined;
 }
 
-/** The chosen models whose chats the engine does not render as they are billed. They must not be elected. */
+/** The chosen models whose engine uses another chat template than the billed one. They must not be elected. */
 export function templateObjection(
   models: readonly string[],
   candidates: readonly Candidate[],
@@ -94,7 +99,10 @@ export function templateObjection(
   return new CommandError(found.map(({ line }) => line).join("; "), { next: templateRemedy(first.template) });
 }
 
-/** The problems of a choice of models, one per line. A host may elect a model that seems too large, but not a different model. */
+/**
+ * The problems of the chosen models, one per line. A host may elect a model that seems too large, but no model that
+ * differs from the catalogue's.
+ */
 export function objections(models: readonly string[], candidates: readonly Candidate[]): string[] {
   return models.flatMap((model) => {
     const candidate = candidates.find((known) => known.model === model);

@@ -7,10 +7,10 @@ import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
 
-/** The token count of a chat with Ollama's own templates. */
+/** The number of tokens of the test chat with Ollama's own templates. */
 const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54);
 
-/** An Ollama stub with these models. `chatTokens`: its token count of the test chat. */
+/** An Ollama stub with these models. `chatTokens`: the number of tokens it reports for the test chat. */
 async function ollamaWith(t: TestContext, names: string[], chatTokens = templated): Promise<FoundEngine[]> {
   const url = await stubServer(t, (request, response) => {
     if (request.path === "/api/chat")
@@ -30,7 +30,7 @@ async function ollamaWith(t: TestContext, names: string[], chatTokens = template
 const withOllama = async (t: TestContext, names: string[], options: HarnessOptions = {}) =>
   loggedIn(t, { engines: await ollamaWith(t, names), ...options });
 
-test("elect proposes loaded models that fit the memory, elects and stores them", async (t) => {
+test("elect proposes models that the engine has and that fit the memory, then elects and stores them", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * GIB });
   const { run, terminal, gateway, logins } = await withOllama(t, ["llama3.2:3b", "qwq:32b", "mistral:7b"], {
     context: { machine },
@@ -45,11 +45,11 @@ test("elect proposes loaded models that fit the memory, elects and stores them",
   assert.match(terminal.text, /^embed-m3 .* no: no engine on this machine has this model$/m);
   assert.match(
     terminal.text,
-    /this node now offers tiny-3b, served by ollama at .*; its state is ready\nstructured output: none of these models supports JSON schemas\nnext: /,
+    /this node now offers tiny-3b, served by ollama at .*; the node's state is ready\nstructured output: none of these models supports JSON schemas\nnext: /,
   );
 });
 
-test("elect stores the address of each elected engine, and looks for the engine there again", async (t) => {
+test("elect stores the address of each elected engine, and looks there for the engine the next time", async (t) => {
   const engines = await ollamaWith(t, ["llama3.2:3b"]);
   const other: FoundEngine = {
     ...(engines[0] as FoundEngine),
@@ -73,14 +73,14 @@ test("elect stores the address of each elected engine, and looks for the engine 
   assert.deepEqual(lookedAt, ["http://127.0.0.1:7777", ollama]);
 });
 
-test("elect asks once, and accepts another choice", async (t) => {
+test("elect asks for confirmation once, and accepts other models as the answer", async (t) => {
   const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
   assert.equal(await run(elect), 0);
   assert.deepEqual(terminal.questions, [{ question: "Choose models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
   assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
 });
 
-test("elect takes the proposal for an empty answer, and requires --yes or --models without a terminal", async (t) => {
+test("elect elects the proposed models for an empty answer, and requires --yes or --models without a terminal", async (t) => {
   const asked = await withOllama(t, ["llama3.2:3b"], { answers: [""] });
   assert.equal(await asked.run(elect), 0);
   assert.deepEqual(asked.gateway.bodies, [{ models: ["tiny-3b"] }]);
@@ -89,7 +89,7 @@ test("elect takes the proposal for an empty answer, and requires --yes or --mode
   assert.deepEqual(alone.gateway.bodies, []);
 });
 
-test("elect finds the engine of a mapped model, and stores the engine's address", async (t) => {
+test("elect --map finds the engine that has the mapped model, and stores the engine's address", async (t) => {
   const { run, gateway, logins, fails } = await withOllama(t, ["my-llama", "bge-m3"]);
   assert.equal(await run(elect, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "embed-m3"] }]);
@@ -99,7 +99,7 @@ test("elect finds the engine of a mapped model, and stores the engine's address"
   assert.match(missing.message, /no engine on this machine has other \(ollama at .*my-llama, bge-m3\)/);
 });
 
-test("elect --json lists all candidates with the reasons", async (t) => {
+test("elect --json lists all candidates and whether an engine has them", async (t) => {
   const { run, terminal } = await withOllama(t, ["llama3.2:3b"]);
   assert.equal(await run(elect, "--yes", "--json"), 0);
   const report = terminal.json<{ models: string[]; node: string; candidates: { model: string; held: boolean }[] }>();
@@ -114,7 +114,7 @@ test("elect --json lists all candidates with the reasons", async (t) => {
   );
 });
 
-test("elect lets demo and scripted engines serve everything, whatever the memory", async (t) => {
+test("elect accepts every model for demo and scripted engines, even if memory is short", async (t) => {
   const machine = fakeMachine({ memoryBytes: GIB });
   const { run, gateway, logins } = await loggedIn(t, { context: { machine } });
   assert.equal(await run(elect, "--engine", "scripted", "--yes"), 0);
@@ -122,7 +122,7 @@ test("elect lets demo and scripted engines serve everything, whatever the memory
   assert.equal((await logins.read())?.serving?.engine, "scripted");
 });
 
-test("elect leaves this machine's settings unchanged for another node", async (t) => {
+test("elect for another node does not change this machine's settings", async (t) => {
   const { run, gateway, logins } = await loggedIn(t);
   gateway.answers["PUT /nodes/node_2/elections"] = { id: "node_2", name: "other", state: "ready" };
   assert.equal(await run(elect, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
@@ -190,7 +190,7 @@ test("elect refuses a model without its chat template, because billed and proces
   assert.match(report.next ?? "", /ollama create/);
 });
 
-test("elect also checks a model that the user chose instead of a proposed one", async (t) => {
+test("elect also checks the chat template of a model that the user chose instead of the proposed ones", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
   const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });

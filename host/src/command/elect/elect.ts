@@ -54,7 +54,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const map = mapOf(flags.map, wrong);
-  // Without a named engine, the model names decide which engine is meant.
+  // If no flag names an engine, the model names in --map decide which engine is used.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
   const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);
@@ -83,7 +83,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
       structured_output: structured,
     };
     printAnswer(context, json, report, () => [
-      `this node now offers ${models.join(", ")}, served by ${engine.name}; its state is ${elected.state}`,
+      `this node now offers ${models.join(", ")}, served by ${engine.name}; the node's state is ${elected.state}`,
       `structured output: ${structured.join(", ") || "none of these models supports JSON schemas"}`,
       "next: tollgate-host doctor, then tollgate-host up",
     ]);
@@ -93,7 +93,10 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   }
 }
 
-/** The models whose engine enforces output formats, tested one after the other, because each may have to be loaded. */
+/**
+ * The models whose engine enforces output formats. They are tested one after the other, because each may have to be
+ * loaded.
+ */
 async function keepingFormats(engine: Engine, models: string[]): Promise<string[]> {
   const keeping: string[] = [];
   for (const model of models)
@@ -101,7 +104,7 @@ async function keepingFormats(engine: Engine, models: string[]): Promise<string[
   return keeping;
 }
 
-/** Stores absolute paths, because a service starts in another directory. */
+/** Makes paths absolute before they are stored, because a service starts in another directory. */
 const absolute = (settings: EngineSettings): EngineSettings =>
   settings.modelFile === undefined ? settings : { ...settings, modelFile: resolve(settings.modelFile) };
 
@@ -160,7 +163,7 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
   return models;
 }
 
-/** The addresses of the engines that have these models. */
+/** The addresses of the engines that serve these models. */
 function addressesOf(sources: EngineSource[], models: string[]): EngineSettings["addresses"] {
   const used = sources.filter((source) => source.models.some((model) => models.includes(model)));
   return used.length === 0 ? undefined : Object.fromEntries(used.map(({ kind, url }) => [kind, url]));
@@ -172,13 +175,13 @@ interface Election {
   node: string;
 }
 
-/** These settings are this machine's, so they are not stored for another node. */
+/** Stores the settings for `up`, unless the elected node is another machine's. */
 async function remember({ login }: Session, { logins }: CommandContext, election: Election): Promise<void> {
   if (login.node?.id !== election.node) return;
   await logins.write({ ...login, serving: servingOf(election.settings, election.models) });
 }
 
-/** The engine that has the mapped models, named by its address from now on. */
+/** Finds the engine that has all mapped models, and names it by its address. */
 async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {
   const engines = await context.findEngines(addressesFor(context.env, settings.addresses));
   const names = [...map.values()];

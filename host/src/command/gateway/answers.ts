@@ -1,6 +1,6 @@
 /**
- * Validates the gateway's answers, because it may be older or newer than this host. The types are the API's. Fields that could break the
- * host are checked, others may be missing, and unknown fields are kept.
+ * Validates the gateway's answers, because the gateway may be older or newer than this agent. The types come from the
+ * API. Fields that could break the agent are checked, others may be missing, and unknown fields are kept.
  */
 import type { Schema } from "@tollgate/api/client.ts";
 import { z } from "zod";
@@ -13,7 +13,7 @@ type SureOf<Checked> = {
       : Name
     : never;
 }[keyof Checked];
-/** The declared type, in which only checked fields are required. */
+/** The API's type of an answer, in which only the checked fields are required. */
 type Heard<Declared, Checked> = Pick<Declared, SureOf<Checked> & keyof Declared> & {
   [Name in Exclude<keyof Declared, SureOf<Checked>>]?: Declared[Name] | null | undefined;
 };
@@ -23,7 +23,7 @@ const heard =
   <const Checked extends Checks<Declared>>(checks: Checked & Record<Exclude<keyof Checked, keyof Declared>, never>) =>
     z.looseObject(checks as z.ZodRawShape) as unknown as z.ZodType<Heard<Declared, Checked>>;
 
-/** The same check for several fields of an object. */
+/** Applies one check to several fields of an object. */
 const each = <Check extends z.ZodType, Name extends string>(check: Check, ...names: Name[]) =>
   Object.fromEntries(names.map((name) => [name, check])) as Record<Name, Check>;
 

@@ -1,11 +1,14 @@
-/** One HTTP call to the gateway, which fails either with the gateway's refusal or because the gateway is unreachable. */
+/**
+ * Makes one HTTP call to the gateway. A call fails either with the gateway's error or because the gateway is
+ * unreachable.
+ */
 import { z } from "zod";
 import { parseJson, readText } from "../../http-body.ts";
 
 const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The JSON of every error response. */
+/** The JSON object in every error response. */
 const ErrorEnvelope = z.object({
   error: z.object({ message: z.string(), type: z.string(), code: z.string().nullish() }),
 });
@@ -14,7 +17,7 @@ const ErrorEnvelope = z.object({
 export class GatewayRefusal extends Error {
   override name = "GatewayRefusal";
   readonly status: number;
-  /** The gateway's stable code, such as `invalid_host_token`; undefined if the error has none. */
+  /** The gateway's error code, such as `invalid_host_token`. Codes never change. Undefined if the response has none. */
   readonly code: string | undefined;
   constructor(status: number, code: string | undefined, message: string) {
     super(message);
@@ -23,7 +26,7 @@ export class GatewayRefusal extends Error {
   }
 }
 
-/** The gateway could not be reached, or another server answered. */
+/** The gateway could not be reached, or the answer came from another server. */
 export class GatewayUnreachable extends Error {
   override name = "GatewayUnreachable";
 }
@@ -84,7 +87,7 @@ function refusal(answer: Answer): GatewayRefusal {
   return new GatewayRefusal(answer.status, code ?? undefined, message.replaceAll(/\s+/g, " "));
 }
 
-/** The innermost cause of a failed fetch in words, such as `ECONNREFUSED`. */
+/** The innermost cause of a failed fetch, such as `ECONNREFUSED`. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return "unknown reason";
   if (error.name === "TimeoutError") return "the gateway did not answer in time";

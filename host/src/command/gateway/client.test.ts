@@ -50,7 +50,7 @@ test("pings without a token and returns the gateway's time", async (t) => {
   assert.ok(elapsedMs > 0);
 });
 
-test("reports a refusal's status, code and message in one line", async (t) => {
+test("reports a refused call with status, code and message in one line", async (t) => {
   const error = { message: "The node is\n  quarantined.", type: "node_quarantined", code: "node_quarantined" };
   const url = await stubServer(t, (_request, response) => json(response, { error }, 409));
   await assert.rejects(gatewayClient({ gateway: url, token }).credentials("node_1"), (thrown) => {
@@ -61,7 +61,7 @@ test("reports a refusal's status, code and message in one line", async (t) => {
   });
 });
 
-test("reports the status of a refusal without an error body", async (t) => {
+test("reports only the status of a refused call without an error body", async (t) => {
   const url = await stubServer(t, (_request, response) => {
     response.writeHead(502);
     response.end("<html>bad gateway</html>");
@@ -82,7 +82,7 @@ test("reports a closed port, or a server that is not a gateway, as unreachable, 
   }
 });
 
-test("reports a gateway that does not answer within the limit as unreachable", async (t) => {
+test("reports a gateway that does not answer within the time limit as unreachable", async (t) => {
   const timeouts: number[] = [];
   const limit = new AbortController();
   t.mock.method(AbortSignal, "timeout", (ms: number) => {
@@ -97,7 +97,7 @@ test("reports a gateway that does not answer within the limit as unreachable", a
   assert.deepEqual(timeouts, [timeoutMs]);
 });
 
-test("stops reading an endless answer", async (t) => {
+test("stops reading an answer that does not end", async (t) => {
   const url = await stubServer(t, (_request, response) => {
     response.writeHead(200);
     const more = (): void => {
@@ -108,7 +108,7 @@ test("stops reading an endless answer", async (t) => {
   await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), GatewayUnreachable);
 });
 
-test("accepts answers of an older gateway with missing fields, and refuses wrong ones", async (t) => {
+test("accepts an older gateway's answers without newer fields, and refuses fields of a wrong type", async (t) => {
   let answer: object = {};
   const url = await stubServer(t, (_request, response) => json(response, answer));
   const gateway = gatewayClient({ gateway: url, token });

@@ -1,4 +1,4 @@
-/** A client of the gateway's node API. */
+/** A client for the gateway's node API. */
 import type { NodeCalls, Place, Sent } from "@tollgate/api/client.ts";
 import { z } from "zod";
 import type { PlaneCredentials } from "../../agent/plane.ts";
@@ -7,7 +7,7 @@ import * as answers from "./answers.ts";
 import { callGateway, GatewayRefusal, GatewayUnreachable, gatewayAddress } from "./call.ts";
 
 const PAGES_MAX = 100;
-/** A try waits for a complete answer of an engine. */
+/** The time limit for `try`, which waits for an engine's complete answer. */
 const TRY_MS_MAX = 180_000;
 
 type At = keyof NodeCalls & Place;
@@ -18,10 +18,10 @@ type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
 type WithheldQuery = NonNullable<Sent<"GET /node/v1/withheld">["query"]>;
 export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
-/** The gateway's response time and clock. */
+/** The gateway's response time and its clock. */
 export interface Ping {
   elapsedMs: number;
-  /** Unix milliseconds, cut to the second; undefined if the response had no date. */
+  /** The gateway's time in Unix milliseconds, cut to the second. Undefined if the response had no date. */
   serverTimeMs: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface GatewayClient {
   rename(id: string, name: string): Promise<answers.Node>;
   retire(id: string): Promise<answers.Node>;
   stats(id: string): Promise<answers.Stats>;
-  /** Undefined if the gateway is too old. */
+  /** Undefined if the gateway is too old to have this endpoint. */
   insight(range: InsightRange): Promise<answers.HostInsight | undefined>;
   nodeInsight(id: string, range: InsightRange): Promise<answers.NodeInsight | undefined>;
   jobs(id: string, query: JobsQuery): Promise<answers.JobsPage>;
@@ -50,7 +50,7 @@ export interface GatewayClient {
   credentials(id: string): Promise<PlaneCredentials>;
 }
 
-/** Nodes come in pages; electable models fit in one. */
+/** Nodes are listed in pages. The models that a node may elect fit into one answer. */
 const NodePage = z.object({ data: z.array(answers.Node), next_cursor: z.string().nullish() });
 const Catalogue = z.object({ data: z.array(answers.CatalogueModel) });
 
@@ -117,7 +117,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
   };
 }
 
-/** An older gateway answers an unknown path without an error code. */
+/** Returns undefined for a 404 that does not mean a missing node: an older gateway does not have the endpoint. */
 async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -127,7 +127,7 @@ async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** `GET /node/v1/nodes/{id}` with its parameters → method, path with query, body. */
+/** Fills an endpoint such as `GET /node/v1/nodes/{id}` with its parameters. */
 function requestOf(at: At, sent: unknown): { method: string; path: string; body: object | undefined } {
   const {
     path = {},
@@ -145,7 +145,7 @@ function requestOf(at: At, sent: unknown): { method: string; path: string; body:
   return {
     method,
     path: given.size === 0 ? filled : `${filled}?${given}`,
-    // Sends an empty object instead of no body.
+    // The gateway expects a JSON body, so a call without a body sends an empty object.
     body: method === "GET" ? undefined : (body ?? {}),
   };
 }

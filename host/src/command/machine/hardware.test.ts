@@ -31,7 +31,7 @@ const METAL = JSON.stringify({
   ],
 });
 
-test("parses the output of each vendor's tool", () => {
+test("parses the output of each vendor's GPU tool", () => {
   assert.deepEqual(nvidiaGpus(NVIDIA), [
     { maker: "nvidia", name: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, driver: "580.159.04" },
   ]);
@@ -45,7 +45,7 @@ test("parses the output of each vendor's tool", () => {
   ]);
 });
 
-test("reports no graphics processor for output that it cannot parse", () => {
+test("reports no GPU if the tool's output cannot be parsed", () => {
   for (const text of ["", "\n", "No devices were found", "{}", "[]", "{", '{"card0": 7}']) {
     assert.deepEqual(nvidiaGpus(text.includes(",") ? "" : text), []);
     assert.deepEqual(amdGpus(text), []);
@@ -53,7 +53,7 @@ test("reports no graphics processor for output that it cannot parse", () => {
   }
 });
 
-test("runs only the tools of the platform, and ignores failing ones", async () => {
+test("runs only the GPU tools of the platform, and ignores tools that fail", async () => {
   const linux = fakeMachine({ programs: { "nvidia-smi": NVIDIA, "rocm-smi": ROCM } });
   assert.deepEqual(
     (await findGpus(linux)).map(({ maker }) => maker),
@@ -69,7 +69,7 @@ test("runs only the tools of the platform, and ignores failing ones", async () =
   assert.deepEqual(await findGpus(broken), []);
 });
 
-test("gives models the graphics memory, a part of shared memory, or the machine's memory", async () => {
+test("models get the GPU's memory, a part of shared memory, or else the machine's memory", async () => {
   const memory = async (options: Parameters<typeof fakeMachine>[0]): Promise<number> =>
     modelMemoryBytes(await findHardware(fakeMachine(options)));
   assert.equal(await memory({}), 16 * GIB);

@@ -1,4 +1,4 @@
-/** A machine's hardware: its description for the platform, the memory for models, and its graphics processors. */
+/** Reads a machine's hardware: its description for the platform, the memory for models, and its GPUs. */
 
 import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect.ts";
@@ -9,7 +9,7 @@ import type { Machine } from "./machine.ts";
 interface Gpu {
   maker: "nvidia" | "amd" | "apple";
   name: string;
-  /** Undefined if it shares the machine's memory. */
+  /** The GPU's own memory. Undefined if it shares the machine's memory. */
   memoryBytes: number | undefined;
   driver: string | undefined;
 }
@@ -44,12 +44,12 @@ export function hardwareReport(hardware: Hardware, engines: readonly FoundEngine
   };
 }
 
-/** macOS allows a GPU about three quarters of the shared memory. */
+/** macOS lets a GPU use about three quarters of the shared memory. */
 const UNIFIED_SHARE = 0.75;
 
 /**
- * The memory available to models: all graphics cards together if there are any, since engines split models over them; part of the machine's
- * memory if it is shared; otherwise the machine's memory.
+ * The memory available to models. With graphics cards, their memory together, because engines split models over cards.
+ * With shared memory, a part of it. Otherwise the machine's memory.
  */
 export function modelMemoryBytes({ memoryBytes, gpus }: Hardware): number {
   if (gpus.length === 0) return memoryBytes;
@@ -72,7 +72,7 @@ export function describeHardware(hardware: Hardware): [name: string, value: stri
 
 const MIB = 1024 ** 2;
 
-/** Queries the vendors' programs. None found: models run on the CPU. */
+/** Finds GPUs with the vendors' tools. If there are none, models run on the CPU. */
 export async function findGpus(machine: Pick<Machine, "platform" | "run">): Promise<Gpu[]> {
   if (machine.platform === "darwin")
     return metalGpus(await outputOf(machine, "system_profiler", ["SPDisplaysDataType", "-json"]));
@@ -83,7 +83,7 @@ export async function findGpus(machine: Pick<Machine, "platform" | "run">): Prom
   return [...nvidiaGpus(nvidia), ...amdGpus(amd)];
 }
 
-/** Empty if the program is missing, fails or finds no device; then no GPU is usable. */
+/** Returns the tool's output. Empty if the tool is missing, fails or finds no device; then no GPU is usable. */
 async function outputOf(machine: Pick<Machine, "run">, program: string, args: string[]): Promise<string> {
   const result = await machine.run(program, args);
   return result?.code === 0 ? result.output : "";
@@ -96,16 +96,16 @@ export function nvidiaGpus(text: string): Gpu[] {
     const [driver, memory] = [fields.at(-1)?.trim(), Number(fields.at(-2))];
     const name = fields.slice(0, -2).join(", ").trim();
     if (name === "") return [];
-    // Boards with shared memory report [N/A].
+    // Boards with shared memory report `[N/A]` as their memory.
     return [{ maker: "nvidia", name, memoryBytes: memory > 0 ? memory * MIB : undefined, driver }];
   });
 }
 
 const RocmCards = z.record(z.string(), z.record(z.string(), z.unknown()));
 
-/** Parses one object per card, whose keys changed their case between releases, and one for the system. */
+/** Parses rocm-smi's JSON: one object per card, whose keys differ in case between releases, and one for the system. */
 export function amdGpus(text: string): Gpu[] {
-  // Warnings may precede the JSON.
+  // Warnings may precede the JSON text.
   const cards = RocmCards.safeParse(parseJson(text.slice(Math.max(0, text.indexOf("{")))));
   if (!cards.success) return [];
   const driver = fieldOf(cards.data.system ?? {}, "driver version");
@@ -128,7 +128,7 @@ const Displays = z.object({
   ),
 });
 
-/** Apple's own GPUs share the machine's memory; engines do not use other GPUs in a Mac. */
+/** Finds Apple's own GPUs, which share the machine's memory. Engines do not use other GPUs in a Mac. */
 export function metalGpus(text: string): Gpu[] {
   const displays = Displays.safeParse(parseJson(text));
   if (!displays.success) return [];

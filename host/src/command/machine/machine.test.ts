@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { thisMachine } from "./machine.ts";
 
-test("runs programs to their end, and returns undefined for a missing one", async () => {
+test("run waits for a program's end, and returns undefined if the program is missing", async () => {
   const machine = thisMachine();
   assert.deepEqual(await machine.run(process.execPath, ["-e", "console.log('a'); console.error('b')"]), {
     ...{ code: 0, output: "a\n", errors: "b\n" },
   });
   assert.equal((await machine.run(process.execPath, ["-e", "process.exit(7)"]))?.code, 7);
   assert.equal(await machine.run("tollgate-no-such-program", []), undefined);
-  // Reading a pipe without a writer never ends by itself.
+  // The program reads a pipe without a writer, so it never ends by itself.
   const timeoutMs = 200;
   const endless = await machine.run(process.execPath, ["-e", "process.stdin.resume()"], { timeoutMs });
   assert.equal(endless?.code, -1);

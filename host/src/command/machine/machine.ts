@@ -1,4 +1,4 @@
-/** This machine for the commands: its facts and programs. Passed in, so that tests can replace it. */
+/** This machine's properties and programs, for the commands. Tests pass in a fake machine instead. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
@@ -20,12 +20,12 @@ export interface Machine {
   freeMemoryBytes(): number;
   freeDiskBytes(path: string): Promise<number>;
   exists(path: string): boolean;
-  /** Runs a program to its end; undefined if it does not exist. */
+  /** Runs a program to its end. Returns undefined if the program does not exist. */
   run(program: string, args: readonly string[], options?: { timeoutMs?: number }): Promise<ProgramResult | undefined>;
 }
 
 export interface ProgramResult {
-  /** The exit code; -1 if it had to be killed. */
+  /** The exit code; -1 if the program was killed, for example at its time limit. */
   code: number;
   output: string;
   errors: string;
@@ -38,7 +38,7 @@ export function thisMachine(): Machine {
     arch: arch(),
     hostname: hostname(),
     home: homedir(),
-    /** Read on demand: a user without an entry in the system's list has no name. */
+    /** The name is read only on demand, because reading fails for a user without an entry in the system's user list. */
     get user() {
       return userInfo().username;
     },

@@ -1,4 +1,7 @@
-/** Parses the hardware reported at registration, possibly by another agent version, so nothing is certain. */
+/**
+ * Formats the hardware that a node reported at registration. Another agent version may have reported it, so any field
+ * may be missing or wrong.
+ */
 
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { z } from "zod";

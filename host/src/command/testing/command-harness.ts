@@ -19,9 +19,9 @@ import { NODE, stubGateway, TOKEN } from "./stub-gateway.ts";
 
 export interface HarnessOptions extends FakeTerminalOptions {
   context?: Partial<CommandContext>;
-  /** Engines that run on the machine. */
+  /** The engines that are found on the machine. */
   engines?: FoundEngine[];
-  /** The reported absences of engines. */
+  /** The reported reasons why engines were not found. */
   absences?: Absence[];
 }
 
@@ -66,7 +66,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
   return { terminal, logins, context, run, fails };
 }
 
-/** A harness with a gateway, logged in as its only node. */
+/** A harness with a stub gateway and a login for its only node. */
 export async function loggedIn(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const gateway = await stubGateway(t);
   const made = await commandHarness(t, options);

@@ -1,4 +1,4 @@
-/** For tests: a machine whose programs and their output the test sets. */
+/** Test helper: a machine whose programs and their outputs the test sets. */
 import type { Machine, ProgramResult } from "../machine/machine.ts";
 
 export const GIB = 1024 ** 3;
@@ -9,7 +9,7 @@ interface FakeMachine extends Machine {
 }
 
 interface FakeMachineOptions extends Partial<Omit<Machine, "run" | "exists">> {
-  /** By the program's name: its output, or how it fails. */
+  /** The output or the failure of each program, by its name. */
   programs?: Record<string, string | ProgramResult>;
   paths?: string[];
 }

@@ -1,4 +1,4 @@
-/** Test helper: the node API of a gateway with one account and one node, whose answers can be changed. */
+/** Test helper: a stub of the gateway's node API with one account and one node. Tests can change its answers. */
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
@@ -49,10 +49,10 @@ export const STATS: Stats = {
 
 export interface StubGateway {
   url: string;
-  /** The requests in order, such as `GET /node/v1/nodes`. */
+  /** All requests in order, such as `GET /node/v1/nodes`. */
   calls: string[];
   bodies: unknown[];
-  /** Answers by `METHOD /path` below /node/v1, which override the defaults. */
+  /** Answers that override the defaults, by `METHOD /path` below /node/v1. */
   answers: Record<string, object | Answering>;
 }
 

@@ -1,4 +1,7 @@
-/** The interface for the progress of `up`, as plain lines or JSON lines. The live screen is in screen.ts. */
+/**
+ * The interface through which `up` reports its progress, with implementations for plain lines and JSON lines. The live
+ * screen is in screen.ts.
+ */
 
 import { sanitise } from "@tollgate/terminal/text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
@@ -11,22 +14,22 @@ import { quarantineReason, withheldReason } from "../quarantine.ts";
 
 export interface Reporter {
   readonly log: Log;
-  /** The interval at which the gateway's view of the node is fetched. */
+  /** The interval at which the node's statistics are fetched from the gateway. */
   readonly statsEveryMs: number;
-  /** The engine is not ready yet. */
+  /** Called while the engine is not ready yet. */
   waiting(reason: string): void;
   engine(engine: Engine): void;
   node(place: { node: string; gateway: string; models: string[] }): void;
-  /** The agent is about to start; `snapshot` returns its state at any time. */
+  /** Called before the agent starts. `snapshot` returns the agent's state at any time. */
   serving(snapshot: () => AgentSnapshot): void;
   status(status: AgentStatus): void;
-  /** The gateway's view of the node. */
+  /** Called with the gateway's latest statistics of the node. */
   stats(stats: Stats): void;
-  /** The gateway does not return statistics. */
+  /** Called when the gateway does not return statistics. */
   statsMissing(reason: Error): void;
   stopping(): void;
   stopped(): void;
-  /** No more reports follow. */
+  /** Ends the reporter. No calls follow. */
   close(): void;
 }
 
@@ -36,7 +39,7 @@ export function connectionSentence(status: AgentStatus): string {
   return `offline  ${sanitise(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
 }
 
-/** A sentence about a state without requests; undefined for other states. */
+/** Explains a state in which the node gets no requests. Undefined for other states. */
 export function standingSentence({
   state,
   quarantine,
@@ -54,7 +57,7 @@ export function standingSentence({
 
 const PLAIN_STATS_EVERY_MS = 60_000;
 
-/** Lines for logs and pipes: one per change, nothing in between. */
+/** Prints plain lines for logs and pipes: one line per change. */
 export function plainReporter(logLevel: string, { terminal }: Pick<CommandContext, "terminal">): Reporter {
   const log = createLog(logLevel, terminal.remarkPaint);
   const { print } = terminal;
@@ -72,7 +75,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
     serving() {},
     status(status) {
       const now = connectionSentence(status);
-      // A repeated failure to reconnect is printed once.
+      // If reconnecting fails repeatedly with the same error, the error is printed once.
       if (now !== line) print(now);
       line = now;
     },
@@ -91,7 +94,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
 
 const JSON_STATS_EVERY_MS = 15_000;
 
-/** One JSON object per line, with the event and its time. */
+/** Prints one JSON object per line, with the event and its time. */
 export function jsonReporter(logLevel: string, context: Pick<CommandContext, "terminal" | "clock">): Reporter {
   const { terminal, clock } = context;
   const log = createLog(logLevel, terminal.remarkPaint);

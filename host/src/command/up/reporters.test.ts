@@ -41,7 +41,7 @@ function live(reporter: Reporter, clock: ManualClock): void {
   reporter.close();
 }
 
-test("the line reporter prints once that the node gets no work because of another node", () => {
+test("the line reporter prints once that another node's quarantine keeps the node from getting requests", () => {
   const { terminal, reporter: plain } = reporter({});
   const withheld: Stats = { ...STATS, state: "ready", connected: false, withheld: "host_quarantine" };
   for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
@@ -51,7 +51,7 @@ test("the line reporter prints once that the node gets no work because of anothe
   ]);
 });
 
-test("the line reporter writes one line per change", () => {
+test("the line reporter prints one line per change", () => {
   const { terminal, clock, reporter: plain } = reporter({});
   live(plain, clock);
   assert.deepEqual(terminal.lines, [
@@ -69,7 +69,7 @@ test("the line reporter writes one line per change", () => {
   assert.deepEqual(terminal.screens, []);
 });
 
-test("the script reporter writes one object per line with its time", () => {
+test("the JSON reporter prints one object per line with its time", () => {
   const { terminal, clock, reporter: json } = reporter({ watched: true, json: true });
   live(json, clock);
   const lines = terminal.lines.map((line) => JSON.parse(line));
@@ -87,7 +87,7 @@ test("the script reporter writes one object per line with its time", () => {
   assert.equal(lines[3].gateway.today.earned_micro, "123.450000");
 });
 
-test("the terminal reporter redraws the screen on changes and every second, with log lines as events", () => {
+test("the screen reporter redraws the screen on changes and every second, and shows log lines as events", () => {
   const { terminal, clock, reporter: screen } = reporter({ watched: true });
   screen.engine(scriptedEngine({ models: ["tiny-3b"], slots: 4, clock }));
   screen.node({ node: NODE, gateway: "http://g", models: ["tiny-3b"] });
@@ -121,7 +121,7 @@ test("the terminal reporter redraws the screen on changes and every second, with
   assert.equal(terminal.lines.at(-1), "stopped");
 });
 
-test("the reporter sends the gateway one request at a time, and none after the command has ended", async () => {
+test("fetching statistics sends the gateway one request at a time, and none after the command has ended", async () => {
   const clock = new ManualClock();
   const heard: string[] = [];
   const late = Promise.withResolvers<Stats>();

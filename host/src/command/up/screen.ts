@@ -35,7 +35,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
   };
   const happened = (words: string): void => {
     const text = words.replace(/ {2,}/, ": ").replace(/\s+/g, " ");
-    // A repeated event, like a reconnection attempt, is one entry with its latest time.
+    // Repetitions of an event, such as reconnection attempts, share one entry with the latest time.
     if (events.at(-1)?.text === text) events.pop();
     events.push({ at: clock.now(), text });
     if (events.length > EVENTS_KEPT) events.shift();
@@ -80,7 +80,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
   };
 }
 
-/** The fields of a log line that become an event. */
+/** The fields of a log line that the screen shows as an event. */
 const LogLine = z.object({
   msg: z.string(),
   model: z.string().optional(),
@@ -88,7 +88,10 @@ const LogLine = z.object({
   message: z.string().optional(),
 });
 
-/** Log lines would break the screen, so their messages become events. They contain no prompts, outputs or secrets. */
+/**
+ * Log output would break the screen, so the messages of log lines are shown as events. They contain no prompts, outputs
+ * or secrets.
+ */
 function eventLog(level: string, happened: (text: string) => void): Log {
   return pino(
     { level, base: null },
@@ -109,15 +112,15 @@ export interface ScreenView {
   gateway: string;
   engine: string;
   snapshot: AgentSnapshot;
-  /** The gateway's latest statistics; undefined before the first. */
+  /** The gateway's latest statistics. Undefined before the first ones arrive. */
   stats: Stats | undefined;
   uptimeMs: number;
-  /** Newest last. */
+  /** The events to show, oldest first. */
   events: readonly ScreenEvent[];
 }
 
 interface ScreenEvent {
-  /** Unix milliseconds. */
+  /** The time in Unix milliseconds. */
   at: number;
   text: string;
 }
@@ -131,13 +134,13 @@ interface ScreenSpace {
 const LABEL = 11;
 const RUNNING_SHOWN = 6;
 const EVENTS_SHOWN = 8;
-/** Heading, facts, empty lines and the last line. */
+/** The number of rows that are always there: heading, facts, empty lines and the last line. */
 const ROWS_FIXED = 13;
 
-/** Draws the screen as lines. Pure. */
+/** Draws the screen as lines. A pure function. */
 export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenSpace): string[] {
   const { snapshot, stats } = view;
-  // One row stays for the cursor; a taller screen could not be overwritten.
+  // One row stays free for the cursor. A screen that fills the terminal could not be overwritten.
   const listRows = Math.max(2, rows - 1 - ROWS_FIXED);
   const running = runningLines(snapshot.running, Math.min(RUNNING_SHOWN, Math.ceil(listRows / 2)));
   const eventsShown = Math.min(EVENTS_SHOWN, listRows - running.length);

@@ -1,4 +1,7 @@
-/** `tollgate-host up`: opens the engine, registers and elects, then serves until it is stopped. */
+/**
+ * `tollgate-host up`: opens the engine, registers the node if it is new, elects the models, then serves until it is
+ * stopped.
+ */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { Agent } from "../../agent/agent.ts";
@@ -40,12 +43,12 @@ export const up: Command = {
   },
 };
 
-/** If a gateway is named, stored settings are not read. */
+/** With --gateway, the stored settings are not read. */
 async function readFlags(given: CommandInput, { env, logins }: CommandContext): Promise<UpFlags> {
   const login = given.flags.gateway === undefined ? await logins.read() : undefined;
   if (login === undefined && given.flags.gateway === undefined)
     throw new CommandError("this machine is not logged in", {
-      next: "tollgate-host login; or name everything with flags (tollgate-host up --help)",
+      next: "run tollgate-host login, or set everything with flags (tollgate-host up --help)",
     });
   return parseUpFlags(given, env, login && rememberedOf(login));
 }
@@ -57,7 +60,7 @@ async function serveUntilStopped(flags: UpFlags, context: CommandContext, superv
   try {
     if (flags.setAside !== undefined) context.terminal.remark(`note: ${asideSentence(flags.setAside)}`);
     const serving = await Promise.race([prepare(flags, context, reporter, stop.signal), supervisor.stopRequested]);
-    if (serving === undefined) return; // Stopped before it served.
+    if (serving === undefined) return; // The command was stopped before the node served.
     await serve(serving, context, { reporter, supervisor });
   } finally {
     reporter.close();
@@ -80,7 +83,7 @@ function asideSentence({ engine, engineUrl, addresses = {}, modelFile }: EngineS
   return `the flags name the engine, so the elected one (${elected}) is not used this time`;
 }
 
-/** Waits for an engine that is still loading, without a limit. */
+/** Waits for an engine that is still loading, without a time limit. */
 async function prepare(
   flags: UpFlags,
   context: CommandContext,
@@ -106,7 +109,7 @@ async function joinPlatform(
   const gateway = gatewayClient(flags);
   const node = await identify(gateway, flags, context);
   await gateway.elect(node, models);
-  // Fetched here, so that a refusal ends the command; later failures are retried.
+  // The first credentials are fetched here, so that a refusal ends the command. Later failures are retried.
   let first: PlaneCredentials | undefined = await gateway.credentials(node);
   reporter.node({ node, gateway: gateway.address, models });
   const credentials = async (): Promise<PlaneCredentials> => {
@@ -160,7 +163,7 @@ async function serve(
   reporter.stopped();
 }
 
-/** A live screen on a terminal, plain lines elsewhere, JSON lines for scripts. */
+/** Chooses the output: a live screen on a terminal, plain lines elsewhere, JSON lines with --json. */
 export function reporterFor(flags: Pick<UpFlags, "json" | "logLevel">, context: CommandContext): Reporter {
   if (flags.json) return jsonReporter(flags.logLevel, context);
   return context.terminal.watched ? screenReporter(flags.logLevel, context) : plainReporter(flags.logLevel, context);
@@ -173,7 +176,9 @@ interface StatsWatch {
   reporter: Pick<Reporter, "stats" | "statsMissing" | "statsEveryMs">;
 }
 
-/** Fetches the gateway's view of the node regularly, one request at a time, until the returned function is called. */
+/**
+ * Fetches the node's statistics from the gateway regularly, one request at a time. Returns a function that stops this.
+ */
 export function watchStats({ gateway, node, clock, reporter }: StatsWatch): () => void {
   let stopped = false;
   let cancel = (): void => {};

@@ -11,11 +11,11 @@ interface Heard {
   fault: string | undefined;
 }
 
-/** The parsed response of these pieces, and whether it is complete when the server closes. */
+/** Parses a response from these pieces. `closes`: the server then closes the connection. */
 function heard(pieces: readonly (string | Buffer)[], closes = false): Heard {
   const parser = new AnswerParser();
   const body: Buffer[] = [];
-  // A copy, because the parser changes the memory it is given.
+  // The bytes are copied, because the parser reuses the memory it is given.
   for (const piece of pieces) body.push(Buffer.from(parser.push(Buffer.from(piece as Buffer))));
   if (closes) parser.end();
   return {
@@ -32,7 +32,7 @@ const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 const GOOD: [name: string, answer: string, body: string, reusable: boolean][] = [
   ["a length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello", true],
-  ["a length of nothing", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", true],
+  ["a length of zero", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", true],
   ["chunks", `${CHUNKED}5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n`, "hello!", true],
   [
     "sizes in either case, with zeros before them",
@@ -49,10 +49,10 @@ const GOOD: [name: string, answer: string, body: string, reusable: boolean][] = 
     "hi",
     true,
   ],
-  ["no reason beside its status", "HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi", "hi", true],
-  ["a line too many before it", `\r\n${CHUNKED}2\r\nhi\r\n0\r\n\r\n`, "hi", true],
+  ["no reason phrase after its status", "HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi", "hi", true],
+  ["an empty line before it", `\r\n${CHUNKED}2\r\nhi\r\n0\r\n\r\n`, "hi", true],
   ["a folded field", "HTTP/1.1 200 OK\r\nx: a\r\n  b\r\ncontent-length: 2\r\n\r\nhi", "hi", true],
-  ["a wish to close", "HTTP/1.1 200 OK\r\nConnection: x, Close\r\ncontent-length: 2\r\n\r\nhi", "hi", false],
+  ["a connection: close field", "HTTP/1.1 200 OK\r\nConnection: x, Close\r\ncontent-length: 2\r\n\r\nhi", "hi", false],
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi", "hi", false],
   [
     "HTTP/1.0 that keeps its connection",
@@ -70,20 +70,20 @@ for (const [name, answer, body, reusable] of GOOD) {
   });
 }
 
-test("ends an answer without a length when the server closes", () => {
+test("ends a response without a length when the server closes the connection", () => {
   const answer = "HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: x\n\n";
   assert.deepEqual(heard([answer]), { ...whole, body: "data: x\n\n", complete: false, reusable: false });
   assert.deepEqual(heard([answer], true), { ...whole, body: "data: x\n\n", reusable: false });
 });
 
-test("expects no body for some statuses, whatever the headers say", () => {
+test("expects no body for some status codes, whatever the headers contain", () => {
   for (const status of [204, 304]) {
     const answer = `HTTP/1.1 ${status} X\r\ncontent-length: 9\r\n\r\n`;
     assert.deepEqual(heard([answer]), { ...whole, status, body: "" });
   }
 });
 
-test("reports a response that breaks off anywhere as incomplete", () => {
+test("reports a response as incomplete wherever it breaks off", () => {
   for (const answer of [
     `${CHUNKED}5\r\nhello\r\n0\r\nx: y\r\n\r\n`,
     "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -113,11 +113,11 @@ const BAD: [name: string, answer: string, body?: string][] = [
   ["with a chunk without a size", `${CHUNKED}\r\n`],
   ["with a size that is no number", `${CHUNKED}2\r\nhi\r\nx\r\n`, "hi"],
   ["with a size below zero", `${CHUNKED}-2\r\nhi\r\n`],
-  ["with a size beyond counting", `${CHUNKED}20000000000000\r\nhi\r\n`],
+  ["with a chunk size that is not an exact integer", `${CHUNKED}20000000000000\r\nhi\r\n`],
   ["with a size of zeros without end", `${CHUNKED}${"0".repeat(17_000)}`],
   ["with a chunk longer than its size", `${CHUNKED}2\r\nhi!\r\n`, "hi"],
   ["with a line feed after a size", `${CHUNKED}2\nhi\r\n`],
-  ["with a return alone after a size", `${CHUNKED}2\rhi\r\n`],
+  ["with a CR without LF after a size", `${CHUNKED}2\rhi\r\n`],
   ["with a line feed after a chunk", `${CHUNKED}2\r\nhi\n0\r\n\r\n`, "hi"],
   ["with a line feed in an extension", `${CHUNKED}2;x\nhi\r\n`],
   ["with an extension without end", `${CHUNKED}2;${"x".repeat(17_000)}`],
@@ -135,7 +135,7 @@ for (const [name, answer, body = ""] of BAD) {
   });
 }
 
-test("passes every byte once and in order, in chunks and reads of any size", () => {
+test("passes on every body byte once and in order, for chunks and reads of any size", () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 40 });
   const property = fc.property(
     fc.uint8Array({ maxLength: 3000 }),

@@ -1,14 +1,18 @@
 /**
- * Parses one HTTP/1.1 response from bytes cut anywhere (RFC 9112). Interim responses, trailers and chunk extensions are skipped. Anything
- * that violates the standard is refused, because two readings of a response are a security risk. Engines send each event as a chunk, and a
- * read has many of them: their bytes are moved together within the read's memory and passed on at once.
+ * Parses one HTTP/1.1 response (RFC 9112) from reads that may end anywhere. Interim responses, trailers and chunk
+ * extensions are skipped. A response that violates the standard is refused, because an ambiguous one is a security
+ * risk. Engines send each event as an HTTP chunk, and a read contains many chunks: their data is moved together within
+ * the read's memory and passed on at once.
  */
 
-/** The limit for all interim responses and the head together, for the trailers, and for a chunk's extensions. The same as Node's. */
+/**
+ * The size limit for the head including interim responses, for the trailers, and for a chunk's extensions. The same as
+ * Node's.
+ */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** Little more than this is searched for a head at first. */
+/** The number of bytes that are first searched for the end of the head. */
 const HEAD_BYTES_USUAL = 1024;
-/** A larger size is not an exact number. */
+/** A chunk size with more hexadecimal digits may not be an exact integer in JavaScript. */
 const SIZE_DIGITS_MAX = 13;
 const CR = 13;
 const LF = 10;
@@ -24,11 +28,11 @@ class MalformedAnswer extends Error {
 
 export interface AnswerHead {
   status: number;
-  /** By lower-case name; repeated fields are joined with a comma. */
+  /** The header fields by lower-case name. Repeated fields are joined with a comma. */
   fields: ReadonlyMap<string, string>;
   /** Whether the connection can be reused. */
   persists: boolean;
-  /** How the end of the body is recognised. */
+  /** How the end of the body is recognized: by chunks, by length or by the closed connection. */
   body: "chunks" | "length" | "close" | "none";
   length: number;
 }
@@ -57,9 +61,9 @@ export class AnswerParser {
   #head: AnswerHead | undefined;
   /** The part of the head received so far. */
   #begun = "";
-  /** The bytes left for head, chunk extensions or trailers. */
+  /** The number of bytes still allowed for head, chunk extensions or trailers. */
   #room = HEAD_BYTES_MAX;
-  /** The bytes left of the body or chunk. */
+  /** The number of bytes still missing from the body or chunk. */
   #left = 0;
   #digits = 0;
   #surplus = false;
@@ -69,7 +73,7 @@ export class AnswerParser {
     return this.#head;
   }
 
-  /** The violation, after which bytes are ignored. */
+  /** The violation of the standard, if any. Bytes after it are ignored. */
   get fault(): MalformedAnswer | undefined {
     return this.#fault;
   }
@@ -78,12 +82,15 @@ export class AnswerParser {
     return this.#place === "complete";
   }
 
-  /** Whether the connection can be reused: the response is complete and nothing followed it. */
+  /** Whether the connection can be reused: the response is complete, and no bytes followed it. */
   get reusable(): boolean {
     return this.complete && this.#head?.persists === true && !this.#surplus;
   }
 
-  /** The body's bytes among these, in the same memory: valid until the next read. */
+  /**
+   * Parses a read and returns the body's bytes in it. They are in the read's memory, so they are only valid until the
+   * next read.
+   */
   push(bytes: Buffer): Buffer {
     let from = 0;
     while (this.#place === "head" && from < bytes.length) from = this.#readHead(bytes, from);
@@ -103,7 +110,7 @@ export class AnswerParser {
     }
   }
 
-  /** The server closed its side. Returns whether the response is complete. */
+  /** Called when the server has closed its side. Returns whether the response is complete. */
   end(): boolean {
     if (this.#place === "close") this.#place = "complete";
     return this.complete;
@@ -115,7 +122,7 @@ export class AnswerParser {
     this.#place = "fault";
   }
 
-  /** Consumes a part of the bytes and returns where the rest begins. */
+  /** Parses a part of the head and returns the position after it. */
   #readHead(bytes: Buffer, from: number): number {
     try {
       return this.#findHead(bytes, from);
@@ -129,7 +136,7 @@ export class AnswerParser {
     const to = Math.min(bytes.length, from + HEAD_BYTES_USUAL);
     const before = this.#begun.length;
     const text = this.#begun + bytes.toString("latin1", from, to);
-    // Empty lines before a response, left over from the previous one.
+    // Skips empty lines before a response, which may be left over from the previous one.
     const blank = /^(?:\r\n)+/.exec(text)?.[0].length ?? 0;
     const end = text.indexOf(HEAD_END, blank);
     const size = end === -1 ? text.length : end + HEAD_END.length;
@@ -172,7 +179,7 @@ export class AnswerParser {
         try {
           at = this.#frames(bytes, at);
         } catch (error) {
-          // Earlier bytes have been passed on.
+          // The bytes before the violation are passed on first.
           this.#refuse(error);
           break;
         }
@@ -194,14 +201,14 @@ export class AnswerParser {
     return start === -1 ? NOTHING : bytes.subarray(start, to);
   }
 
-  /** Consumes the framing up to the next chunk's data. */
+  /** Parses chunk framing and returns the position of the next chunk's data. */
   #frames(bytes: Buffer, from: number): number {
     let at = from;
     while (at < bytes.length && this.#place !== "chunk" && !this.complete) this.#frame(bytes[at++] as number);
     return at;
   }
 
-  /** Consumes one byte of framing. */
+  /** Parses one byte of chunk framing. */
   #frame(byte: number): void {
     switch (this.#place) {
       case "size": {
@@ -259,7 +266,7 @@ export class AnswerParser {
   }
 
   #takeRoom(): void {
-    if (this.#room-- === 0) throw new MalformedAnswer("the lines around a chunk are too long");
+    if (this.#room-- === 0) throw new MalformedAnswer("the lines before or after a chunk are too long");
   }
 }
 
@@ -298,7 +305,7 @@ function headOf(text: string): AnswerHead {
 function framingOf(status: number, fields: ReadonlyMap<string, string>): Pick<AnswerHead, "body" | "length"> {
   const coding = fields.get("transfer-encoding");
   const length = fields.get("content-length");
-  // No upgrade was requested.
+  // The client never requests an upgrade.
   if (status === 101) throw new MalformedAnswer("it switches protocols");
   if (status < 200 || status === 204 || status === 304) return { body: "none", length: 0 };
   if (coding !== undefined) {

@@ -1,12 +1,12 @@
 /**
- * One connection to an engine's server, with one exchange at a time. Response bytes are passed on synchronously within the read: no stream
- * and no promise per chunk.
+ * A connection to an engine's server that handles one request at a time. Response bytes are passed on synchronously
+ * within the read, without a stream or a promise per chunk.
  */
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { type AnswerHead, AnswerParser } from "./answer-parser.ts";
 
-/** All connections share this read buffer, because each read is processed before the next. */
+/** All connections share this read buffer, because each read is processed before the next one. */
 const READ_BYTES = 64 * 1024;
 let readMemory: Buffer | undefined;
 
@@ -18,21 +18,23 @@ export interface Server {
   secure: boolean;
 }
 
-/** Exactly one of `ended` and `failed` is called, and nothing after it. */
+/** The callbacks for one request. Either `ended` or `failed` is called, exactly once and last. */
 interface Exchange {
-  /** The head with the first bytes of the body, then more bytes. The memory is valid only during the call. */
+  /**
+   * Receives the head with the first bytes of the body, and then more bytes. The memory is only valid during the call.
+   */
   heard(head: AnswerHead, bytes: Buffer): void;
-  /** The response ended, completely or because its connection broke. */
+  /** The response ended. `whole` is false if the connection broke first. */
   ended(whole: boolean): void;
-  /** No response arrived. */
+  /** The request failed before a response arrived. */
   failed(error: Error): void;
 }
 
 interface Events {
   up: () => void;
-  /** An exchange ended, and the connection can be reused. */
+  /** Called when a request has ended and the connection can be reused. */
   rests: (head: AnswerHead) => void;
-  /** The connection cannot be reused. */
+  /** Called when the connection cannot be reused. */
   closed: () => void;
 }
 
@@ -62,13 +64,15 @@ export class Connection {
     this.#socket.write(request);
   }
 
-  /** Closes the connection, so that the engine stops. The exchange sees a broken connection. */
+  /**
+   * Closes the connection, so that the engine stops generating. The running request ends as with a broken connection.
+   */
   destroy(error?: Error): void {
     this.#error ??= error;
     this.#socket.destroy();
   }
 
-  /** An idle connection does not keep the process alive. */
+  /** Lets the process exit while the connection is idle. */
   rest(): void {
     this.#socket.unref();
   }
@@ -80,7 +84,7 @@ export class Connection {
   #read(bytes: Buffer): void {
     const parser = this.#parser;
     if (parser === undefined || this.#exchange === undefined) {
-      // Data without a request.
+      // Data without a request violates the protocol, so the connection is closed.
       this.#socket.destroy();
       return;
     }
@@ -90,7 +94,7 @@ export class Connection {
     else if (parser.fault !== undefined) this.destroy(parser.fault);
   }
 
-  /** The server closed its side, so no more data will arrive. */
+  /** Called when the server has closed its side, so no more data will arrive. */
   #end(): void {
     const parser = this.#parser;
     if (parser?.end()) this.#complete(parser);
@@ -102,7 +106,8 @@ export class Connection {
     this.#exchange = undefined;
     this.#parser = undefined;
     const { head, reusable } = parser;
-    // If the response arrived before the whole request was sent, the rest of the request would be taken for another one.
+    // If the response arrives before the request was sent completely, the server would read the remaining bytes as
+    // another request. The connection cannot be reused then.
     const usable = reusable && head !== undefined && this.#socket.writableLength === 0 && !this.#socket.destroyed;
     if (usable) this.#rests(head);
     else this.#socket.destroy();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { REST_MS, ReadGather, shouldPause } from "./read-gather.ts";
 
-test("pauses after a turn that read little data of many answers", () => {
+test("pauses after an event-loop turn that read from fewer than half of many open answers", () => {
   const table: [answers: number, reads: number, rests: boolean][] = [
     [1, 1, false],
     [7, 1, false],
@@ -19,7 +19,7 @@ test("pauses after a turn that read little data of many answers", () => {
     assert.equal(shouldPause({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
 });
 
-test("pauses once per turn after all other work, and only while many answers are open", () => {
+test("pauses once per event-loop turn, after all other work, and only while many answers are open", () => {
   const turn: (() => void)[] = [];
   const did: string[] = [];
   const endTurn = (): void => {

@@ -1,17 +1,17 @@
 /**
- * Combines reads of many concurrent answers. An engine step writes a token to each connection within microseconds, and waking the event
- * loop for each costs more than reading it. So if many answers are open and a turn of the loop read few of them, the thread sleeps for a
- * moment before the next turn. No token waits longer than that, and with few answers none does.
+ * Combines the reads of many concurrent answers. An engine step writes a token to each connection within microseconds,
+ * and waking the event loop for each one costs more than reading it. If many answers are open and a turn of the loop
+ * reads few of them, the thread therefore sleeps for 1 ms before the next turn. With few answers it never sleeps.
  */
 import type { Clock } from "../../clock.ts";
 
-/** With fewer answers, waking up for each costs little. */
+/** With fewer open answers, waking up for each one costs little. */
 const ANSWERS_MIN = 8;
-/** A turn that read this share of the answers found most of a step already. */
+/** If a turn read at least this share of the open answers, most of an engine step has already arrived. */
 const FULL_SHARE = 0.5;
 export const REST_MS = 1;
 
-/** Whether to sleep after a turn of the loop with `reads` reads, while `answers` were open. */
+/** Returns whether to sleep after a turn of the loop that read `reads` of `answers` open answers. */
 export const shouldPause = ({ answers, reads }: { answers: number; reads: number }): boolean =>
   answers >= ANSWERS_MIN && reads < answers * FULL_SHARE;
 
@@ -31,7 +31,7 @@ export class ReadGather {
     this.#rest = rest;
   }
 
-  /** An answer is open until the returned function is called. */
+  /** Counts an answer as open until the returned function is called. */
   begin(): () => void {
     this.#answers++;
     return () => {
@@ -46,7 +46,7 @@ export class ReadGather {
 }
 
 const never = new Int32Array(new SharedArrayBuffer(4));
-/** Blocks the whole thread. */
+/** Blocks the whole thread, including the event loop. */
 export function sleepThread(ms: number): void {
   Atomics.wait(never, 0, 0, ms);
 }

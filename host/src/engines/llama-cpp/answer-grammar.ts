@@ -1,10 +1,10 @@
-/** The grammar of an output format, which restricts the sampler's tokens. */
+/** Builds the llama.cpp grammar of an output format. It restricts the tokens that the sampler may choose. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { type Llama, type LlamaGrammar, LlamaGrammarEvaluationState, type LlamaModel } from "node-llama-cpp";
 import { EngineError } from "../engine.ts";
 import { OBJECT_GRAMMAR, schemaGrammar } from "./schema-grammar.ts";
 
-/** Throws EngineError that blames the prompt for a format that cannot be enforced. */
+/** Throws an EngineError of kind "prompt" for a format that cannot be enforced. */
 export async function answerGrammar(
   llama: Llama,
   model: LlamaModel,
@@ -15,7 +15,7 @@ export async function answerGrammar(
   try {
     grammar = await llama.createGrammar({ grammar: text });
   } catch {
-    // The library's message may quote the schema.
+    // The library's own message is not passed on, because it may quote the schema.
     throw new EngineError("prompt", "this engine cannot make a grammar from the schema");
   }
   return new LlamaGrammarEvaluationState({ model, grammar });

@@ -1,4 +1,7 @@
-/** A generation on a hand-made sequence: the gateway gets progress while the prompt is read, however long a step takes. */
+/**
+ * Generations with a simulated model. The gateway has to get progress while the prompt is read, however long a step
+ * takes.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
@@ -12,7 +15,7 @@ const STEP_MS = 2_500;
 const TOKEN_MS = 1_500;
 const never = new AbortController().signal;
 
-/** A model that takes this long per prompt step and per token. */
+/** A simulated model that takes this long per prompt step and per token. */
 function slowModel(clock: ManualClock) {
   const step = async (): Promise<void> => clock.advance(STEP_MS);
   const sequence = {
@@ -47,7 +50,7 @@ const prompt = (length: number) => () => ({
   startsThinking: false,
 });
 
-/** Records when the gateway got progress before the first output, and how far the prompt was read. */
+/** Records the times of progress reports before the first output, and how much of the prompt was read. */
 class TimedSink extends RecordingSink {
   readonly heardAt: number[];
   readonly #clock: ManualClock;
@@ -109,7 +112,7 @@ test("reports progress every second while an answer is scored on a slow machine"
   sink.assertSteady();
 });
 
-test("shortens prompt steps that are slow and lengthens fast ones", () => {
+test("reduces the tokens per step when reading the prompt is slow, and increases them when it is fast", () => {
   assert.equal(nextStep(128, 1000), 64);
   assert.equal(nextStep(128, 250), 128);
   assert.equal(nextStep(128, 10), 256);

@@ -1,4 +1,4 @@
-/** One generation on one sequence: reads the prompt in steps, then writes token by token. */
+/** Runs one generation on one llama.cpp sequence: reads the prompt in steps, then writes token by token. */
 import { randomInt } from "node:crypto";
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 import type {
@@ -15,11 +15,14 @@ import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
 import type { PromptProgress } from "./reading.ts";
 
-/** A long prompt is read in steps; between them other jobs run, progress is sent and cancellation is checked. */
+/**
+ * The number of prompt tokens per step. Between steps, other jobs run, progress is reported and cancellation is
+ * checked.
+ */
 const STEP_TOKENS_MIN = 16;
 const STEP_TOKENS = 128;
 const STEP_TOKENS_MAX = 2048;
-/** The target duration of a step: short enough for other jobs, long enough to be efficient. */
+/** The target duration of a step: short enough to let other jobs run, long enough to be efficient. */
 const STEP_MS = 250;
 
 export interface SamplingDefaults {
@@ -42,15 +45,16 @@ interface Generation {
 }
 
 /**
- * The gateway counts the text and ends the job at its cap. The engine counts tokens, which may be more, so its own limit is slightly
- * higher; it only matters without a gateway.
+ * The extra tokens beyond the output cap before the engine stops by itself. The gateway counts the text's tokens and
+ * ends the job at its cap. The engine may need more tokens for the same text, so its own limit is higher. It only
+ * matters without a gateway.
  */
 const UNCOUNTED = 16;
 
 export async function generate(generation: Generation): Promise<{ finish: Finish }> {
   const { model, sequence, format, samplingDefaults, job, sink, reading, signal } = generation;
   const { tokens: prompt, thinking, startsThinking } = format(job);
-  // llama.cpp needs one position of the context for itself.
+  // llama.cpp needs one position of the context itself.
   const usable = sequence.contextSize - 1;
   if (prompt.length > usable) throw tooLong(sequence.contextSize);
   const said: Token[] = [];
@@ -65,7 +69,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
   const rest = await readPrompt(prompt, { ...generation, tokens: prompt.length });
   if (signal.aborted) return { finish: "stop" };
   const sampling = samplingOptions(job.sampling, samplingDefaults, said);
-  // A model that thinks first follows the format after its thinking, any other from its first token.
+  // Whether the format applies now. A model that thinks first only follows the format after its thinking.
   const keeps = (): boolean => !decoder.isThinking;
   const { grammar } = generation;
   const options =
@@ -85,11 +89,11 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
 }
 
 interface PromptReading extends Pick<Generation, "sequence" | "reading" | "signal" | "clock"> {
-  /** The number of tokens to read, including those after the prompt. */
+  /** The total number of tokens to read: the prompt, and tokens that follow it. */
   tokens: number;
 }
 
-/** Reads the prompt except for its last step, which is returned. */
+/** Reads the prompt except for its last step. Returns the tokens of that step. */
 export async function readPrompt(
   prompt: Token[],
   { sequence, reading, tokens, signal, clock }: PromptReading,
@@ -111,14 +115,18 @@ export function nextStep(step: number, tookMs: number): number {
   return tookMs < STEP_MS / 2 ? Math.min(STEP_TOKENS_MAX, step * 2) : step;
 }
 
-/** A request's sampling in llama.cpp's form. `said`: every token of the answer so far, for the penalties. */
+/**
+ * Converts a request's sampling parameters to llama.cpp's options. `said`: the answer's tokens so far, for the
+ * penalties.
+ */
 function samplingOptions(sampling: Sampling, defaults: SamplingDefaults, said: Token[]): SequenceEvaluateOptions {
   const { presence_penalty: presencePenalty = 0, frequency_penalty: frequencyPenalty = 0 } = sampling;
   const penalised = presencePenalty !== 0 || frequencyPenalty !== 0;
   return {
     temperature: sampling.temperature ?? defaults.temperature,
     topP: sampling.top_p ?? defaults.topP,
-    // Without a seed, the library uses the current second, so two concurrent requests would get the same answer.
+    // Without a seed, the library uses the current second as the seed. Two concurrent requests would then get the same
+    // answer.
     seed: sampling.seed === undefined ? randomInt(2 ** 31) : engineSeed(sampling.seed),
     ...(penalised
       ? { repeatPenalty: { punishTokens: () => said, penalty: 1, presencePenalty, frequencyPenalty } }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { integerRange } from "./integer-range.ts";
 
-/** The GBNF used here differs from regular expressions in quotes and spaces only. */
+/** Converts the grammar to a regular expression. The GBNF used here differs from one only in quotes and spaces. */
 const accepts = (range: { min?: number; max?: number }): RegExp =>
   new RegExp(`^(?:${(integerRange(range) ?? "(?!)").replaceAll(/["\s]/g, "")})$`);
 
@@ -23,7 +23,7 @@ test("accepts an integer exactly when it lies in the range", () => {
   );
 });
 
-test("returns undefined if no integer is in the range", () => {
+test("the grammar is undefined if no integer is in the range", () => {
   assert.equal(integerRange({ min: 2, max: 1 }), undefined);
   assert.equal(integerRange({ min: 0.2, max: 0.8 }), undefined);
   assert.equal(integerRange({ min: 1e300 }), undefined);

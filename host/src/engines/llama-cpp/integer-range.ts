@@ -1,10 +1,13 @@
-/** A grammar for the integers of a range, digit by digit, with about as many alternatives as the bounds have digits. */
+/**
+ * Builds a grammar for the integers of a range, digit by digit. It has about as many alternatives as the bounds have
+ * digits.
+ */
 
-/** Integers with this many digits are exact in JavaScript and JSON. */
+/** JavaScript and JSON represent integers with up to this many digits exactly. */
 const DIGITS_MAX = 15;
 const MAX = 10 ** DIGITS_MAX - 1;
 
-/** A GBNF expression; undefined if no integer is in the range. */
+/** Returns an expression in GBNF, llama.cpp's grammar language. Undefined if no integer is in the range. */
 export function integerRange({ min = -MAX, max = MAX }: { min?: number; max?: number }): string | undefined {
   const [low, high] = [Math.max(Math.ceil(min), -MAX), Math.min(Math.floor(max), MAX)];
   if (!(low <= high)) return undefined;
@@ -16,7 +19,7 @@ export function integerRange({ min = -MAX, max = MAX }: { min?: number; max?: nu
   return ranges.join(" | ");
 }
 
-/** At least one alternative per number of digits. */
+/** Non-negative integers: at least one alternative per number of digits. */
 function naturals(low: number, high: number): string[] {
   const found: string[] = [];
   for (let digits = 1; digits <= DIGITS_MAX; digits++) {
@@ -27,7 +30,7 @@ function naturals(low: number, high: number): string[] {
   return found;
 }
 
-/** Numbers from `low` to `high`, which have equally many digits. */
+/** Integers from `low` to `high`, which have the same number of digits. */
 function equallyLong(low: string, high: string): string[] {
   const length = low.length;
   if (length === 0) return [""];

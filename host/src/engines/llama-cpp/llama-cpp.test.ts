@@ -1,4 +1,7 @@
-/** The llama.cpp engine with this repository's model in its own format: template, marks, vectors. */
+/**
+ * Tests of the llama.cpp engine with this repository's model, used like any GGUF file: chat template, special tokens,
+ * vectors.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,17 +17,17 @@ import { filePromptFormat } from "./prompt-format.ts";
 
 const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
 const SLOTS = 4;
-/** Like QwQ's template, which opens the thinking itself. */
+/** A template that begins the thinking itself, like the template of QwQ. */
 const THINKING_TEMPLATE =
   "{%- for message in messages -%}{{- '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' -}}{%- endfor -%}" +
   "{%- if add_generation_prompt -%}{{- '<|assistant|>\\n<think>\\n' -}}{%- endif -%}";
-/** Some templates throw for unsupported input, with an error that quotes it. */
+/** A template that throws for unsupported input. Such errors may quote the input. */
 const STRICT_TEMPLATE = `{%- if messages|length > 6 -%}{{- raise_exception('no: ' + messages[0]['content']) -}}{%- endif -%}${THINKING_TEMPLATE}`;
 
 const options = { name: "file", file, threads: 1, gpu: false as const, flashAttention: false, clock: systemClock };
 
 let engine: Engine;
-/** Uses the test's template and half the context. */
+/** An engine with the test's template and half the context. */
 let templated: Engine;
 before(async () => {
   engine = await llamaCppEngine({ ...options, models: ["tiny-3b", "embed-m3"], slots: SLOTS });
@@ -46,7 +49,7 @@ async function ask(content: string, rest: Partial<GenerationJob> = {}, on = engi
   return { sink, finish, text: sink.text("answer") };
 }
 
-test("chat: uses the chat template in the file, and escapes special tokens in user text", async () => {
+test("chat: uses the chat template in the model file, and escapes special tokens in user text", async () => {
   assert.match((await ask("What is the capital of France?")).text, /Paris/);
   const messages = [
     { role: "developer", content: "You are kind." },
@@ -61,7 +64,7 @@ test("chat: uses the chat template in the file, and escapes special tokens in us
   assert.doesNotMatch(text, /<\|/);
 });
 
-test("completion: continues raw text, and begins a text for an empty prompt", async () => {
+test("completion: continues the prompt without a template, and begins a text for an empty prompt", async () => {
   const raw = (prompt: string) => ask("", { endpoint: "completion", input: { prompt } });
   assert.match((await raw("The capital of Italy is")).text, /^ ?Rome/);
   assert.equal((await raw("")).finish, "stop");
@@ -78,16 +81,16 @@ test("applies stop strings, penalties and top_p", async () => {
   assert.equal(narrow.text, plain.text);
 });
 
-test("gives the same answer for the same seed, alone and next to three other requests, and another for another seed", async () => {
+test("gives the same answer for the same seed, alone or next to three other requests, and another answer for another seed", async () => {
   const tell = async (seed: number): Promise<string> =>
     (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
   const first = await tell(7);
-  // sample-in-turns.test.ts shows that no two of them sample at once.
+  // Concurrent sequences must not sample at the same time; sample-in-turns.test.ts tests this.
   assert.deepEqual(await Promise.all([tell(7), tell(7), tell(7), tell(7)]), [first, first, first, first]);
   assert.notEqual(await tell(-7), first);
 });
 
-test("runs four jobs at once without mixing them, and makes a fifth wait for a slot", async () => {
+test("runs four jobs at once without mixing their output, and makes a fifth job wait for a slot", async () => {
   const asked = ["What is the capital of France?", "Count to 20", "What is the capital of Japan?", "Count to ten"];
   const running = asked.map((content) => ask(content));
   assert.match((await ask("What is the capital of Italy?")).text, /Rome/);
@@ -111,7 +114,7 @@ test("ends the answer on cancellation during the stream and frees the slot", asy
   assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
 });
 
-test("stops an endless answer shortly after its cap", async () => {
+test("stops an answer without an end shortly after its output cap", async () => {
   const sink = new RecordingSink();
   const job = { ...chatJob("Write a very long story about a dragon"), outputTokensMax: 4 };
   const { finish } = await engine.generate(job, sink, new AbortController().signal);
@@ -119,20 +122,21 @@ test("stops an endless answer shortly after its cap", async () => {
   assert.ok(sink.deltas.length <= 4 + 16, String(sink.deltas.length));
 });
 
-test("refuses prompts that do not fit the context instead of truncating, and reports progress on long prompts", async () => {
+test("refuses prompts that do not fit the context instead of truncating them, and reports progress on long prompts", async () => {
   const tooLong = { name: "EngineError", blame: "prompt", message: /context of 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
   const prompt = "1, 2, 3, ".repeat(108);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } }, templated);
-  // From 128 tokens on, the steps that read a prompt of 972 tokens at most double. A first step of over a second repeats the progress of 0.
+  // The prompt has 972 tokens. The first step reads up to 128 of them, and each step reads at most twice as many as the
+  // step before. If the first step takes over a second, a progress of 0 is repeated.
   const told = new Set(sink.fractions.filter((fraction) => fraction > 0 && fraction <= 1));
   assert.ok(told.size >= 3, String(sink.fractions));
   assert.ok(sink.fractions.every((fraction, i) => fraction <= 1 && fraction >= (sink.fractions[i - 1] ?? 0)));
   assert.equal(finish, "length");
 });
 
-test("reports progress of a job that waits for a slot or reads a short prompt, until its first token", async (t) => {
+test("reports progress until a job's first token, also while the job waits for a slot or has a short prompt", async (t) => {
   const clock = new ManualClock();
   const one = await llamaCppEngine({ ...options, models: ["tiny-3b"], slots: 1, clock });
   t.after(() => one.close());
@@ -160,7 +164,7 @@ const embed = (input: string[]): Promise<Float32Array[]> => {
   return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
 };
 
-test("embeddings: returns unit vectors of the model's width, the same for the same text", async () => {
+test("embeddings: returns unit vectors of the model's width, and the same vector for the same text", async () => {
   const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
   assert.ok(cat && dog && again);
   assert.equal(cat.length, 256);
@@ -169,7 +173,7 @@ test("embeddings: returns unit vectors of the model's width, the same for the sa
   assert.notDeepEqual(dog, cat);
 });
 
-test("supports a template that opens the thinking, and refuses messages that the template rejects", async () => {
+test("supports a template that begins the thinking itself, and refuses messages that the template rejects", async () => {
   const messages = [
     { role: "system", content: "reasoning: on" },
     { role: "user", content: "What is 47 + 38?" },
@@ -188,7 +192,7 @@ test("supports a template that opens the thinking, and refuses messages that the
   });
 });
 
-test("reports a missing, wrong or damaged file and leaves nothing behind", async (t) => {
+test("reports a model file that is missing, damaged or not in GGUF format", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-"));
   t.after(() => rm(folder, { recursive: true }));
   const [other, damaged] = [join(folder, "other.gguf"), join(folder, "damaged.gguf")];
@@ -202,23 +206,23 @@ test("reports a missing, wrong or damaged file and leaves nothing behind", async
     await assert.rejects(llamaCppEngine({ ...options, file: path, models: ["tiny-3b"] }), reason);
 });
 
-test("notes differences of the file from the catalogue", async (t) => {
-  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
-  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but embed-m3 promises 1024/);
+test("notes differences between the model file and the catalogue", async (t) => {
+  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but the catalogue promises 8192 for tiny-3b/);
+  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but the catalogue promises 1024 for embed-m3/);
   const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
   t.after(() => only.close());
   const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input: ["a"] };
   assert.equal((await Array.fromAsync(only.embed(job, new RecordingSink(), never))).length, 1);
 });
 
-test("returns a text's tokens without added ones", async () => {
+test("returns a text's tokens without added ones, such as a beginning token", async () => {
   const tokens = await engine.tokens?.("tiny-3b", "The capital of France");
   assert.ok(tokens !== undefined && tokens.length > 2 && tokens.length < 12);
 });
 
 const schemaFormat = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, name: "x", schema });
 
-test("keeps an answer to its format beside other jobs, and after thinking that the prompt opens", async () => {
+test("enforces an answer's format while other jobs run, and after thinking that the prompt begins", async () => {
   const dog = schemaFormat({
     type: "object",
     properties: {
@@ -246,7 +250,7 @@ test("keeps an answer to its format beside other jobs, and after thinking that t
   assert.match(stopped.text, /^\{\s*$/);
 });
 
-test("refuses a schema that its grammars do not support, and passes the format check while a job waits for its slot", async () => {
+test("refuses a schema that its grammars do not support, and passes the format check while all slots are busy", async () => {
   const pattern = schemaFormat({ type: "object", properties: { a: { type: "string", pattern: "^x" } } });
   await assert.rejects(ask("x", { format: pattern }), { name: "EngineError", blame: "prompt" });
   assert.equal(await engine.keepsFormat?.("embed-m3"), false);

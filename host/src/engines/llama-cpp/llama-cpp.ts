@@ -1,7 +1,7 @@
 /**
- * llama.cpp in this process, for any GGUF file: one sequence per slot, the file's chat template, and prompts that do not fit are refused
- * instead of cut. The gateway enforces the output cap, which counts the catalogue's tokens; this engine stops only at the end of the
- * context.
+ * Runs llama.cpp in this process, for any GGUF file, with one sequence per slot and the file's chat template. Prompts
+ * that do not fit are refused instead of cut. The gateway enforces the output cap, which is in the catalogue's tokens;
+ * this engine only stops at the end of the context.
  */
 import { open } from "node:fs/promises";
 import {
@@ -34,7 +34,7 @@ import { score } from "./score.ts";
 const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
 const SLOTS_ON_GPU = 4;
-/** The width of the catalogue's embedding model. */
+/** The width of vectors of the catalogue's embedding model. */
 const VECTOR_WIDTH = 1024;
 const OPENAI_DEFAULTS: SamplingDefaults = { temperature: 1, topP: 1 };
 
@@ -42,21 +42,21 @@ export interface LlamaCppOptions {
   name: string;
   /** The path of a GGUF file. */
   file: string;
-  /** The catalogue models that it serves. */
+  /** The catalogue models that the file serves. */
   models: string[];
   slots?: number | undefined;
-  /** Default: the catalogue's context, or what the model was trained with if that is less. */
+  /** Default: the catalogue's context, or the model's training context if that is smaller. */
   contextTokens?: number | undefined;
   threads?: number | undefined;
   gpu?: LlamaOptions["gpu"];
   flashAttention?: boolean | undefined;
-  /** Default: the file's own format. */
+  /** Default: the prompt format of the model file. */
   promptFormat?: (model: LlamaModel) => PromptFormat;
-  /** Shortens a prompt that does not fit. Default: it is refused. */
+  /** Shortens a prompt that does not fit. By default, the prompt is refused. */
   shorten?: (tokens: Token[]) => Token[];
-  /** The settings of a request without its own. Default: OpenAI's. */
+  /** Sampling settings for requests that do not contain their own. Default: OpenAI's. */
   samplingDefaults?: SamplingDefaults;
-  /** Converts a vector. Default: normalises it. */
+  /** Converts an embedding vector. By default, it is normalized. */
   vector?: (values: readonly number[]) => Float32Array;
   clock: Clock;
 }
@@ -86,7 +86,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
     const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
     const embedder = new Embedder(model, { contextTokens, threads, shorten });
-    /** Clears the sequence, so that the next job sees nothing of this prompt. */
+    /** Clears the sequence, so that the next job cannot use anything of this prompt. */
     const onSequence = async <Result>(run: (sequence: LlamaContextSequence) => Promise<Result>): Promise<Result> => {
       const sequence = await free.take();
       try {
@@ -157,8 +157,8 @@ async function requireGguf(path: string): Promise<void> {
 const unitLength = (values: readonly number[]): Float32Array => normalise(Float32Array.from(values));
 
 /**
- * All cores but one on a CPU: llama.cpp's threads spin while they wait for each other, so one thread too many slows all of them down. With
- * a GPU the library's default is used.
+ * The number of threads. On a CPU, all cores but one: llama.cpp's threads spin while they wait for each other, so one
+ * thread too many slows all of them down. With a GPU, the library's default.
  */
 function threadsOn(llama: Llama): number | undefined {
   return llama.gpu === false ? Math.max(1, llama.cpuMathCores - 1) : undefined;
@@ -176,13 +176,13 @@ function notesOn(model: LlamaModel, models: readonly string[], contextTokens: nu
     return [
       ...(contextTokens < promised
         ? [
-            `the file has a context of ${contextTokens} tokens, but ${id} promises ${promised}: longer requests will fail`,
+            `the file has a context of ${contextTokens} tokens, but the catalogue promises ${promised} for ${id}: longer requests will fail`,
           ]
         : []),
       ...(width === model.embeddingVectorSize
         ? []
         : [
-            `the file returns vectors of ${model.embeddingVectorSize} values, but ${id} promises ${width}: the gateway will refuse them`,
+            `the file returns vectors of ${model.embeddingVectorSize} values, but the catalogue promises ${width} for ${id}: the gateway will refuse them`,
           ]),
     ];
   });
@@ -210,7 +210,7 @@ async function sequences(
   return Array.from({ length: slots }, () => context.getSequence());
 }
 
-/** Embeddings need their own context, created on first use, because many nodes never embed. */
+/** Embeddings need a context of their own. It is created on first use, because many nodes never embed. */
 class Embedder {
   readonly #create: () => Promise<LlamaEmbeddingContext>;
   readonly #contextTokens: number;
@@ -224,7 +224,7 @@ class Embedder {
     const { contextTokens, threads, shorten } = options;
     this.#contextTokens = contextTokens;
     this.#tokens = (text) => shorten(model.tokenize(text));
-    // A text is read in one piece, because a bidirectional model would read parts differently.
+    // A text is read in one step, because a bidirectional model would read its parts differently.
     this.#create = () =>
       model.createEmbeddingContext({
         contextSize: contextTokens,

@@ -1,4 +1,6 @@
-/** Without the llama.cpp package the error names what to install; other failures are unchanged. */
+/**
+ * If the optional llama.cpp package is missing, the error says what to install. Other failures are passed on unchanged.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +9,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { LLAMA_CPP, NoLlamaCpp, withLlamaCpp } from "./load.ts";
 
-/** A module that imports `specifier`, in a folder without packages. */
+/** Imports a module that imports `specifier`, from a folder without packages. */
 async function moduleImporting(
   specifier: string,
 ): Promise<{ load: () => Promise<unknown>; remove: () => Promise<void> }> {
@@ -17,7 +19,7 @@ async function moduleImporting(
   return { load: () => import(pathToFileURL(file).href), remove: () => rm(folder, { recursive: true }) };
 }
 
-test("distinguishes a missing llama.cpp from any other failure", async (t) => {
+test("distinguishes a missing llama.cpp package from any other failure", async (t) => {
   const without = await moduleImporting("node-llama-cpp");
   const broken = await moduleImporting("some-other-package");
   t.after(() => Promise.all([without.remove(), broken.remove()]));
@@ -26,7 +28,7 @@ test("distinguishes a missing llama.cpp from any other failure", async (t) => {
   assert.equal(await withLlamaCpp(async () => 1), 1);
 });
 
-test("recommends installing the tested version", async () => {
+test("recommends installing the tested version of the package", async () => {
   const manifest = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));
   assert.equal(LLAMA_CPP, `node-llama-cpp@${manifest.optionalDependencies["node-llama-cpp"]}`);
 });

@@ -1,6 +1,6 @@
 /**
- * Loads llama.cpp on demand. The package is optional, because it is a hundred times as large as the agent and hosts with another engine do
- * not need it. Loading takes a third of a second and 50 MB.
+ * Loads llama.cpp on demand. The package is optional: it is a hundred times as large as the agent, and hosts with
+ * another engine do not need it. Loading takes a third of a second and 50 MB of memory.
  */
 
 /** The same version as in `package.json`. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OutputDecoder } from "./output-decoder.ts";
 
-/** Tokens are strings; those like `0xf0` are single bytes, as in the model's vocabulary. */
+/** Tokens are strings. Tokens like `0xf0` are single bytes, as in the model's vocabulary. */
 function detokenize(tokens: string[]): string {
   const bytes = tokens.map((token) => (token.startsWith("0x") ? Buffer.from([Number(token)]) : Buffer.from(token)));
   return Buffer.concat(bytes).toString("utf8");
@@ -25,16 +25,16 @@ test("returns a character once all of its byte tokens have arrived", () => {
   assert.deepEqual(decoded(["a", "0xf0", "0x9f", "0x98", "0x80", "b"]).said, ["a", "😀", "b"]);
 });
 
-test("continues after bytes that never form a character", () => {
+test("continues after bytes that do not form a character", () => {
   assert.equal(decoded(["0xff", "a", "b"]).said.join(""), "\ufffdab");
   assert.equal(decoded(["a", "0xf0"]).said.join(""), "a\ufffd");
 });
 
-test("separates thinking from the answer, without its markers", () => {
+test("separates thinking from the answer, and removes the markers of thinking", () => {
   assert.deepEqual(decoded(["<think>", "hm", "</think>", "yes"]).said, ["(hm)", "yes"]);
 });
 
-test("begins with thinking when the prompt ended with the opening marker", () => {
+test("begins with thinking if the prompt ended with the opening marker", () => {
   const said: string[] = [];
   const decoder = new OutputDecoder<string>({
     detokenize,
@@ -48,7 +48,7 @@ test("begins with thinking when the prompt ended with the opening marker", () =>
   assert.deepEqual(said, ["(hm)", "yes"]);
 });
 
-test("treats markers as text for a model that does not think", () => {
+test("returns markers as text for a model that does not think", () => {
   assert.deepEqual(decoded(["<think>", "hm"], [], false).said, ["<think>", "hm"]);
 });
 
@@ -59,6 +59,6 @@ test("applies stop strings to the answer but not to the thinking", () => {
   });
 });
 
-test("returns held-back text that turned out to be no stop string at the end", () => {
+test("returns held-back text at the end if it was not a stop string", () => {
   assert.deepEqual(decoded(["a", "E"], ["END"]), { said: ["a", "E"], stopped: false });
 });

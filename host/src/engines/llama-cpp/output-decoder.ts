@@ -1,8 +1,11 @@
-/** Converts a model's tokens to deltas: whole characters, with thinking separated from the answer, cut at stop strings. */
+/**
+ * Converts a model's tokens to deltas of whole characters. Thinking is separated from the answer, and the answer ends
+ * before a stop string.
+ */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
 
-/** A character has at most four byte tokens; longer invalid sequences never become text. */
+/** A character consists of at most four byte tokens. A longer sequence that is still invalid never becomes text. */
 const BYTE_TOKENS_MAX = 4;
 const CONTEXT_TOKENS = 4;
 const INCOMPLETE = "\ufffd";
@@ -15,9 +18,9 @@ export interface ThinkingMarks<Token> {
 
 interface OutputDecoderOptions<Token> {
   detokenize(tokens: Token[], before: Token[]): string;
-  /** Present for models whose thinking is separated. */
+  /** Only set for models whose thinking is separated from the answer. */
   thinking: ThinkingMarks<Token> | undefined;
-  /** The prompt ended with the opening mark, so the output begins with thinking. */
+  /** Whether the prompt ended with the opening mark, so that the output begins with thinking. */
   startsThinking?: boolean;
   stop: readonly string[] | undefined;
   emit(channel: Channel, text: string): void;
@@ -40,7 +43,7 @@ export class OutputDecoder<Token> {
     return this.#channel === "reasoning";
   }
 
-  /** Returns true if a stop string ended the answer. */
+  /** Adds a token. Returns true if a stop string ended the answer. */
   push(token: Token): boolean {
     const { thinking } = this.#options;
     if (thinking !== undefined && (token === thinking.open || token === thinking.close)) {
@@ -53,7 +56,7 @@ export class OutputDecoder<Token> {
     return cutCharacter ? false : this.#decode();
   }
 
-  /** The model has ended. */
+  /** Called when the model has ended its output. */
   end(): void {
     if (!this.#decode()) this.#emit("answer", this.#stops.end());
   }

@@ -1,4 +1,7 @@
-/** A pool of objects that are taken and returned. Callers wait while none is free, because checks may run beside the agent's jobs. */
+/**
+ * A pool of objects that callers take and return. If none is free, a caller waits, because checks may run alongside
+ * the agent's jobs.
+ */
 export class Pool<Thing> {
   readonly #free: Thing[];
   readonly #waiting: ((thing: Thing) => void)[] = [];

@@ -1,4 +1,4 @@
-/** Converts a job to a model's tokens, mostly by the chat template of the model's file. */
+/** Converts a job to a model's tokens, usually by the chat template in the model's file. */
 import {
   type ChatHistoryItem,
   type ChatWrapper,
@@ -13,16 +13,16 @@ import type { ThinkingMarks } from "./output-decoder.ts";
 
 interface Prompt {
   tokens: Token[];
-  /** Present for models whose thinking is separated. */
+  /** Only set for models whose thinking is separated from the answer. */
   thinking: ThinkingMarks<Token> | undefined;
-  /** The prompt opens the thinking itself. */
+  /** Whether the prompt itself begins the thinking. */
   startsThinking: boolean;
 }
 
-/** Throws EngineError if the model cannot take such a prompt. */
+/** Throws EngineError if the model does not support the prompt. */
 export type PromptFormat = (job: GenerationJob) => Prompt;
 
-/** The prompt format of a GGUF file. `template`: replaces the file's chat template. */
+/** The prompt format of a GGUF file. `template` replaces the file's chat template. */
 export function filePromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
   const wrapper = chatWrapperOf(model, template);
   const marks = thinkingMarks(model);
@@ -42,8 +42,9 @@ export function filePromptFormat(model: LlamaModel, template = templateOf(model)
 const templateOf = (model: LlamaModel): string | undefined => model.fileInfo.metadata.tokenizer?.chat_template;
 
 /**
- * Uses the template unchanged. Some templates only accept adjacent messages of one role if they are joined, and the library tests a
- * template before it accepts it. For files without one the library chooses by the kind of model.
+ * Applies the template unchanged. The library tests a template before it accepts it, and some templates only accept
+ * adjacent messages of one role if they are joined. For files without a template, the library chooses one by the kind
+ * of model.
  */
 function chatWrapperOf(model: LlamaModel, template: string | undefined): ChatWrapper {
   if (template === undefined) return resolveChatWrapper(model);
@@ -58,10 +59,11 @@ function chatWrapperOf(model: LlamaModel, template: string | undefined): ChatWra
 function render(wrapper: ChatWrapper, model: LlamaModel, messages: readonly ChatMessage[]): Token[] {
   const chatHistory = [...messages.map(historyItem), { type: "model", response: [] } satisfies ChatHistoryItem];
   try {
-    // Messages become plain text, even if they contain special tokens; only the template's own text is parsed for them.
+    // Only the template's own text is parsed for special tokens. Messages stay plain text, even if they contain special
+    // tokens.
     return wrapper.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer);
   } catch {
-    // The library's message may quote the messages.
+    // The library's own message is not passed on, because it may quote the chat.
     throw new EngineError("prompt", "the model's chat template does not support these messages");
   }
 }
@@ -79,13 +81,18 @@ function withBeginning(model: LlamaModel, tokens: Token[]): Token[] {
   return [first, ...tokens];
 }
 
-/** An empty prompt begins a document: with the beginning mark, or after the end mark of another. */
+/**
+ * The tokens for an empty prompt. They begin a document: the beginning mark, or the end mark of a previous document.
+ */
 function beginningOf(model: LlamaModel): Token[] {
   const { bos, eos } = model.tokens;
   return [bos ?? eos].filter((token) => token !== null);
 }
 
-/** Undefined if the marks are not single tokens; then they stay in the text, where the gateway finds them. */
+/**
+ * The tokens that enclose thinking. Undefined if they are not single tokens: they then stay in the text, and the
+ * gateway separates thinking.
+ */
 function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> | undefined {
   const [open, ...moreOpen] = model.tokenize("<think>", true);
   const [close, ...moreClose] = model.tokenize("</think>", true);
@@ -93,7 +100,7 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> | undefined {
   return single && open !== undefined && close !== undefined ? { open, close } : undefined;
 }
 
-/** Whether the prompt ends with the opening mark, apart from white space. */
+/** Whether the prompt ends with the opening mark of thinking, apart from white space. */
 function opensThinking(model: LlamaModel, tokens: readonly Token[], { open }: ThinkingMarks<Token>): boolean {
   const at = tokens.lastIndexOf(open);
   return at !== -1 && model.detokenize(tokens.slice(at + 1), true).trim() === "";

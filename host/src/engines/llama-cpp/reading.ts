@@ -1,7 +1,7 @@
 /**
- * Sends progress from a job's acceptance to its first output: while it waits for a sequence, while a grammar is built, and while the prompt
- * is read. On a slow or busy machine a single step can exceed the 2 s after which a gateway assumes a stall. The work runs in this process,
- * so no sign of life from the engine is needed.
+ * Reports progress from a job's acceptance to its first output: while it waits for a sequence, while a grammar is
+ * built, and while the prompt is read. On a slow or busy machine, a single step can exceed the 2 s after which a
+ * gateway assumes a stall. The work runs in this process, so the engine is known to be alive.
  */
 import type { Clock } from "../../clock.ts";
 import type { Sink } from "../engine.ts";
@@ -9,9 +9,9 @@ import type { Sink } from "../engine.ts";
 export const TELL_EVERY_MS = 1_000;
 
 export interface PromptProgress {
-  /** The finished fraction, from 0 to 1. */
+  /** Sets the finished fraction, from 0 to 1. */
   reached(fraction: number): void;
-  /** Output has begun or the job is over, so no more progress is sent. */
+  /** Ends the reports, because output has begun or the job is over. */
   end(): void;
 }
 

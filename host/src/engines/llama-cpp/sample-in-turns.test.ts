@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { LlamaContext } from "node-llama-cpp";
 import { sampleInTurns } from "./sample-in-turns.ts";
 
-/** Only the part of the context that the code accesses. */
+/** A context with only the parts that the code accesses. */
 const contextOf = (inner: object): LlamaContext => ({ _ctx: inner }) as unknown as LlamaContext;
 
-test("sequences sample one after another in order, and a failing one does not block the next", async () => {
+test("sequences sample one after another in order, even if one of them fails", async () => {
   const open: { name: string; end: PromiseWithResolvers<string> }[] = [];
   const inner = {
     tag: "inner",
@@ -35,6 +35,6 @@ test("sequences sample one after another in order, and a failing one does not bl
   await failed;
 });
 
-test("refuses a version of the library with other internals", () => {
+test("refuses a version of the library whose internals differ", () => {
   assert.throws(() => sampleInTurns(contextOf({})), /samples in an unknown way/);
 });

@@ -1,12 +1,12 @@
 /**
- * Makes the sequences of a context sample one after the other. llama.cpp reorders a batch's logits when they are first read, and the
- * library reads them on several threads: without turns, concurrent answers get each other's tokens.
+ * Makes the sequences of a context sample one after the other. llama.cpp reorders a batch's logits when they are first
+ * read, and the library reads them on several threads. Without turns, concurrent answers get each other's tokens.
  */
 import type { LlamaContext } from "node-llama-cpp";
 
 type Sample = (...args: unknown[]) => Promise<unknown>;
 
-/** Accesses internals of the library, whose version is pinned; throws if they look different. */
+/** Replaces internals of the library, whose version is pinned. Throws if they differ from what is expected. */
 export function sampleInTurns(context: LlamaContext): void {
   const { _ctx: inner } = context as unknown as { _ctx?: { sampleToken?: Sample } };
   if (typeof inner?.sampleToken !== "function") {
@@ -16,7 +16,7 @@ export function sampleInTurns(context: LlamaContext): void {
   let last: Promise<unknown> = Promise.resolve();
   const inTurn: Sample = (...args) => {
     const turn = last.then(() => sample(...args));
-    // A failure only concerns its own sequence; the next one continues.
+    // A failure only concerns its own sequence, so the next one continues.
     last = turn.catch(() => undefined);
     return turn;
   };

@@ -13,13 +13,13 @@ const object = (property: unknown, more: object = {}): Schema => ({
   ...more,
 });
 
-/** The library's sampling grammar, with a test for single tokens. */
+/** The library's sampling grammar, with a method that tests single tokens. */
 interface Matcher {
   canBeNextTokenForGrammarEvaluationState(state: unknown, token: number): boolean;
   acceptGrammarEvaluationStateToken(state: unknown, token: number): void;
 }
 
-describe("schemas as llama.cpp matches them", () => {
+describe("a schema's grammar in llama.cpp's own matcher", () => {
   let llama: Llama;
   let model: LlamaModel;
   before(async () => {
@@ -92,7 +92,7 @@ describe("schemas as llama.cpp matches them", () => {
     });
 });
 
-test("a schema with unsupported keywords is refused by keyword, without blaming the engine", () => {
+test("a schema with unsupported keywords is refused as a prompt error that names the keyword", () => {
   const wide = Array.from({ length: 101 }, (_, i) => object({ const: i }));
   const cases: [schema: Schema, message: RegExp][] = [
     [object({ type: "string", pattern: "^a" }), /pattern at #\/properties\/a/],

@@ -1,7 +1,7 @@
 /**
- * Converts a JSON Schema to a llama.cpp grammar. Each subschema is one rule, so a grammar grows with its schema and not with the expansion
- * of references. It never allows what the schema forbids but may allow less: properties come in the order of the schema, without additional
- * ones.
+ * Converts a JSON Schema to a llama.cpp grammar. Each subschema becomes one rule, so a grammar only grows with the text
+ * of its schema, not with every use of a reference. It never allows what the schema forbids, but may allow less:
+ * properties appear in the order of the schema, and additional ones are not generated.
  */
 import { readSchema, type SchemaPart } from "@tollgate/protocol/json-schema.ts";
 import { EngineError } from "../engine.ts";
@@ -13,12 +13,16 @@ type Schema = Readonly<Record<string, unknown>>;
 const KEYWORDS: readonly string[] = SCHEMA_KEYWORDS.inProcess;
 
 /**
- * The maximum number of open alternatives at a point of an answer. Each is tried for every token of the vocabulary: 5,000 took the demo
- * model, with 4,096 tokens, 1.5 s per token, which looks like silence.
+ * The maximum number of alternatives that are open at one position of an answer. llama.cpp tests each alternative with
+ * every token of the vocabulary. With 5,000 alternatives, the demo model (4,096 tokens) took 1.5 s per token, which
+ * almost looks like a stall.
  */
 const ALTERNATIVES_MAX = 100;
 
-/** Numbers have no exponent: `1e-5` would count as an integer, and no reader accepts `1e99999`. */
+/**
+ * Rules that all grammars share. Numbers have no exponent: `1e-5` would count as an integer, and no reader accepts
+ * `1e99999`.
+ */
 const COMMON = `ws ::= ( " " | "\\n" [ \\t]{0,20} )?
 value ::= object | array | string | number | boolean | null
 object ::= "{" ws ( member ( "," ws member )* ws )? "}"
@@ -38,10 +42,10 @@ hour ::= [01] [0-9] | "2" [0-3]
 time ::= hour ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{1,6} )? ( "Z" | [+-] hour ":" [0-5] [0-9] )
 `;
 
-/** Any object: for a format without a schema. */
+/** The grammar of any JSON object, for a format without a schema. */
 export const OBJECT_GRAMMAR = `root ::= object\n${COMMON}`;
 
-/** Throws EngineError that blames the prompt for a schema that cannot be enforced. */
+/** Throws an EngineError of kind "prompt" for a schema that cannot be enforced. */
 export function schemaGrammar(schema: Schema): string {
   const reading = readSchema(schema);
   if (!reading.isValid) throw unsupported(`${reading.place} ${reading.rule}`);
@@ -54,7 +58,7 @@ const unsupported = (what: string): EngineError =>
   new EngineError("prompt", `this engine does not support the schema: ${what.slice(0, 200)}`);
 
 class Writer {
-  /** A recursive object must be able to end, so its optional properties may be omitted. */
+  /** Whether optional properties may be omitted. A recursive object needs this to be able to end. */
   readonly #omits: boolean;
   readonly #names = new Map<SchemaPart, string>();
   readonly #widths = new Map<SchemaPart, number>();
@@ -69,7 +73,7 @@ class Writer {
     return `root ::= ${name}\n${this.#rules.join("")}${COMMON}`;
   }
 
-  /** The name of the part's rule, which is written on first use. */
+  /** The name of the rule for this part. The rule is written on first use. */
   #rule(part: SchemaPart): string {
     const known = this.#names.get(part);
     if (known !== undefined) return known;
@@ -81,7 +85,7 @@ class Writer {
     return name;
   }
 
-  /** The number of alternatives at the beginning of a value. A part is never an alternative of itself. */
+  /** The number of alternatives at the beginning of a value. A part is never counted as an alternative of itself. */
   #width(part: SchemaPart): number {
     const known = this.#widths.get(part);
     if (known !== undefined) return known;
@@ -129,10 +133,13 @@ class Writer {
     return `"{" ws ${this.#chain(members)} ws "}"`;
   }
 
-  /** Members of which some may be missing: one rule for what follows each, with and without a member before it. */
+  /**
+   * Builds the rules for members that may be missing. Each position has two rules: after an earlier member (with a
+   * comma), and as the first member.
+   */
   #chain(members: { text: string; isOptional: boolean }[]): string {
     if (members.length > ALTERNATIVES_MAX)
-      throw unsupported(`more than ${ALTERNATIVES_MAX} properties of which some may be missing`);
+      throw unsupported(`more than ${ALTERNATIVES_MAX} properties in an object with optional properties`);
     const base = `m${this.#rules.length}`;
     const rest = (at: number, before: string): string => (at < members.length ? `${base}-${before}${at}` : '""');
     for (const [at, { text, isOptional }] of members.entries()) {
@@ -195,11 +202,14 @@ function repeated(min: number, max: number | undefined): string {
 function literals(values: readonly unknown[], schema: Schema): string {
   const types = schema.type === undefined ? [] : [schema.type].flat();
   const fit = values.filter((value) => types.length === 0 || types.some((type) => isOfType(value, type)));
-  if (fit.length === 0) throw unsupported("enum without a value of its type");
+  if (fit.length === 0) throw unsupported("an enum without a value of the schema's type");
   return oneOf([...new Set(fit.map((value) => JSON.stringify(value)))].sort());
 }
 
-/** One of these sorted texts, with common beginnings written once, because llama.cpp follows all alternatives at once. */
+/**
+ * Matches one of these sorted texts. Common beginnings are written once, because llama.cpp follows all alternatives at
+ * the same time.
+ */
 function oneOf(texts: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const text of texts) {
@@ -213,7 +223,7 @@ function fromCommonBeginning(texts: readonly string[]): string {
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
   let length = 0;
   while (length < first.length && first[length] === last[length]) length++;
-  // Does not split a surrogate pair.
+  // A surrogate pair must not be split.
   if (length < first.length && /[\uD800-\uDBFF]/.test(first[length - 1] ?? "")) length--;
   const beginning = quoted(first.slice(0, length));
   const rests = texts.map((text) => text.slice(length)).filter((rest) => rest !== "");
@@ -221,10 +231,13 @@ function fromCommonBeginning(texts: readonly string[]): string {
   return `${beginning} ( ${oneOf(rests)} )${rests.length < texts.length ? "?" : ""}`;
 }
 
-/** JSON text has no control characters; the remaining escapes are the same in both. */
+/**
+ * Converts JSON text to a quoted GBNF string. JSON text has no control characters, and both languages use the same
+ * escapes otherwise.
+ */
 const quoted = (json: string): string => `"${json.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
-/** Without a type, the keywords for properties or items show it. */
+/** The types that a schema allows. Without `type`, keywords for properties or items imply it. */
 function typesOf(schema: Schema): string[] {
   if (schema.type !== undefined) return [schema.type as string | string[]].flat();
   if ("properties" in schema) return ["object"];

@@ -1,4 +1,4 @@
-/** Scoring with the real engine and this repository's model. */
+/** Tests scoring (how likely a model finds a given answer) with the llama.cpp engine and this repository's model. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../clock.ts";
@@ -34,7 +34,7 @@ async function score(answer: string, model = "tiny-3b"): Promise<Logprobs> {
 const mean = (values: Logprobs): number =>
   values.reduce<number>((sum, value) => sum + (value ?? -100), 0) / values.length;
 
-test("rates the engine's own answer as likely, a random one as less likely, and shuffled words as unlikely", async () => {
+test("rates its own answer as likely, a random answer as less likely, and shuffled words as unlikely", async () => {
   const greedy = await answerOf("tiny-3b", 0);
   const warm = await answerOf("tiny-3b", 1);
   const [own, sampled, junk] = [
@@ -48,13 +48,13 @@ test("rates the engine's own answer as likely, a random one as less likely, and 
   assert.ok(mean(junk) < mean(sampled) - 1, `sampled ${mean(sampled)}, junk ${mean(junk)}`);
 });
 
-test("scores thinking before the answer between its markers", async () => {
+test("scores thinking, with its markers, as part of the answer", async () => {
   const answer = await answerOf("reason-32b", 0);
   assert.match(answer, /^<think>/);
   assert.ok(mean(await score(answer, "reason-32b")) > -1);
 });
 
-test("reports that the engine can score text models, but not embedding models", async () => {
+test("reports that text models can score answers, and embedding models cannot", async () => {
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("embed-m3"), undefined);
 });

@@ -1,4 +1,4 @@
-/** Computes how likely the model finds a given answer: one pass over prompt and answer, without generation. */
+/** Computes how likely the model finds a given answer. The model reads prompt and answer once and generates nothing. */
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
@@ -7,11 +7,14 @@ import { readPrompt, tooLong } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
 import type { PromptProgress } from "./reading.ts";
 
-/** Tokens per step, because the probabilities of the whole vocabulary are copied for each. */
+/**
+ * The number of tokens per step. It is small because the probabilities of the whole vocabulary are copied for each
+ * token.
+ */
 const STEP_TOKENS = 8;
-/** The model's own probabilities, unchanged by sampling options. */
+/** Sampling options that leave the model's own probabilities unchanged. */
 const UNBENT = { temperature: 1, topK: 0, topP: 1, minP: 0 };
-/** The value for tokens that the model rules out. */
+/** The log-probability of tokens that the model rules out. */
 const LOGPROB_MIN = -100;
 
 interface Scoring {
@@ -32,7 +35,7 @@ export async function score(scoring: Scoring): Promise<Logprobs> {
   if (tokens > sequence.contextSize - 1) throw tooLong(sequence.contextSize);
   const rest = await readPrompt(prompt, { ...scoring, tokens });
   await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, -1));
-  // The probability of each token comes with the token before it.
+  // A token's probability is computed when the token before it is read.
   const read = [...rest.slice(-1), ...answer.slice(0, -1)];
   const logprobs: Logprobs = [];
   for (let at = 0; at < answer.length && !signal.aborted; at += STEP_TOKENS) {
@@ -49,7 +52,10 @@ export async function score(scoring: Scoring): Promise<Logprobs> {
   return logprobs;
 }
 
-/** Thinking is enclosed in its marks, which are single tokens; the prompt may already have opened it. */
+/**
+ * The tokens of an answer. Its thinking is enclosed in marks, which are single tokens. The prompt may already contain
+ * the opening mark.
+ */
 function answerTokens(model: LlamaModel, answer: string, startsThinking: boolean): Token[] {
   const text = startsThinking ? answer.replace(/^<think>/, "") : answer;
   return text

@@ -1,4 +1,4 @@
-/** An unknown engine with the OpenAI API. */
+/** The profile of an unknown engine with the OpenAI API. */
 import { z } from "zod";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineProfile } from "./profile.ts";
@@ -10,9 +10,9 @@ export const generic: EngineProfile = {
   kind: "engine",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/v1/models",
-  // Other engines have adopted vLLM's field, so it is tried.
+  // Other engines have adopted vLLM's field for scoring, so it is tried.
   scoring: promptLogprobs,
-  // `transformers serve` answers one request at a time; more would wait inside it and seem silent.
+  // `transformers serve` answers one request at a time. Further ones would wait inside it and look stalled.
   assumedSlots: 1,
   async inspect(http) {
     const list = await http.ask("/v1/models", ModelList);
@@ -20,7 +20,7 @@ export const generic: EngineProfile = {
     const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
     return { models, slots: undefined };
   },
-  // A test shows whether it supports the field.
+  // A test job shows whether the engine supports the field.
   dialect: openAiDialect(
     {},
     { format: (format, endpoint) => (endpoint === "chat" ? responseFormat(format) : undefined) },

@@ -1,6 +1,6 @@
 /**
- * llama.cpp's llama-server: reports its slots, its context and its progress with a prompt. Without a model it is a router that loads models
- * by name, and reports slots only for loaded ones.
+ * The profile of llama.cpp's llama-server. It reports its slots, its context and its progress in reading a prompt.
+ * Without a model, it is a router that loads models by name, and it reports slots only for loaded models.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -14,7 +14,7 @@ const ModelList = z.object({
     z.object({
       id: z.string(),
       owned_by: z.string().optional(),
-      /** Only reported by a router. */
+      /** Only a router reports this field. */
       status: z.object({ value: z.string() }).optional(),
     }),
   ),
@@ -47,7 +47,7 @@ export const llamaServer: EngineProfile = {
   dialect: openAiDialect(
     { return_progress: true },
     {
-      // llama-server's completions accept only the schema itself.
+      // For completions, llama-server accepts only the schema itself.
       format: (format, endpoint) =>
         endpoint === "chat"
           ? responseFormat(format)

@@ -1,6 +1,7 @@
 /**
- * LM Studio: its own API reports loaded models, their contexts and concurrency (`/api/v1` since 0.4, less under `/api/v0`). The OpenAI list
- * has what it could serve: all downloaded models if it loads on demand, otherwise the loaded ones.
+ * The profile of LM Studio. Its own API reports loaded models, their contexts and concurrency (`/api/v1` since version
+ * 0.4, fewer fields under `/api/v0`). Its OpenAI list contains all downloaded models if it loads models on demand,
+ * otherwise the loaded ones.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -86,7 +87,7 @@ export const lmStudio: EngineProfile = {
   dialect: openAiDialect(
     {},
     {
-      // LM Studio supports no `json_object`, and no format for completions.
+      // LM Studio supports no `json_object` format, and no formats for completions.
       format: (format, endpoint) =>
         endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
     },

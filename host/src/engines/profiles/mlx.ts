@@ -1,15 +1,15 @@
 /**
- * mlx_lm.server: reports its progress with a prompt in comments of its stream (`: keepalive 512/2048`). It has no embeddings, no context
- * limit, no output formats, and does not report its concurrency; seeded requests run one at a time. A stop string is removed wherever it
- * occurs and the answer continues, unless it came in exactly the string's own tokens. Its detokenizer drops a space before the first word,
- * which only completions need.
+ * The profile of mlx_lm.server. It reports its progress in reading a prompt as comments in its stream (`: keepalive
+ * 512/2048`). It has no embeddings, no context limit and no output formats, and does not report its concurrency.
+ * Requests with a seed run one at a time. It removes stop strings but continues the answer, unless the tokens match the
+ * string's own tokens exactly. Its detokenizer drops a space before the first word, which only completions need.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect } from "../openai-wire.ts";
 import type { EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
 
-/** Python's HTTP server names itself in every response; no other known engine uses it. */
+/** Python's HTTP server names itself in every response. No other known engine uses that server. */
 const PYTHON_SERVER = /^BaseHTTP\//;
 
 const Health = z.object({ status: z.literal("ok") });

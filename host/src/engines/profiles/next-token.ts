@@ -1,6 +1,7 @@
 /**
- * Scoring with llama-server, which cannot score a given text (llama.cpp issue 27174): at each cut it is asked for the likeliest next tokens
- * after the prompt and the answer so far. The cuts ascend, so its cache holds all but the last words.
+ * Scores answers with llama-server, which cannot score a given text (llama.cpp issue 27174). For each requested
+ * position, it returns the likeliest next tokens after the prompt and the answer so far. Positions ascend, so
+ * llama-server's cache already contains all but the last words.
  */
 import { z } from "zod";
 import { EngineError, type Logprobs } from "../engine.ts";
@@ -8,7 +9,7 @@ import { knownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
 import { askLogprobs } from "./prompt-logprobs.ts";
 
-/** A token that is not among this many candidates counts as very unlikely. */
+/** The number of requested candidates. A token that is not among them counts as very unlikely. */
 const CANDIDATES = 64;
 
 const Template = z.object({ prompt: z.string() });
@@ -42,10 +43,7 @@ export const nextToken: EngineScoring = {
       const { tokens } = await askLogprobs(http, "/tokenize", rest, Tokens, signal);
       const said = tokens[0];
       if (said === undefined)
-        throw new EngineError(
-          "prompt",
-          "the answer to score is shorter than a position in it that the gateway asked about",
-        );
+        throw new EngineError("prompt", "the gateway asked for a token position beyond the end of the answer to score");
       const body = {
         model,
         prompt: prompt + answer.slice(0, cut),

@@ -1,6 +1,6 @@
 /**
- * Ollama in its own dialect, because only that can forbid cutting a long prompt, set the context, and mark a completion as raw text. It
- * does not report its concurrency (`OLLAMA_NUM_PARALLEL`).
+ * The profile of Ollama with its own API. Only this API can forbid cutting a long prompt, set the context, and mark a
+ * completion as raw text. Ollama does not report its concurrency (`OLLAMA_NUM_PARALLEL`).
  */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const Tags = z.object({
   models: z.array(
     z.object({
       name: z.string(),
-      /** The model runs on another machine, so prompts would leave this one. */
+      /** Set if the model runs on another machine. Prompts would leave this machine. */
       remote_host: z.string().optional(),
     }),
   ),
@@ -35,7 +35,7 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   const here = tags.json.models.filter(({ remote_host }) => !remote_host);
   const models = here.map(({ name }) => ({
     name,
-    // Ollama reloads a model for a request with more context, so the loaded context is no limit.
+    // The loaded context is no limit, because Ollama reloads a model for a request that needs more.
     contextTokens: undefined,
     loaded: running === undefined ? undefined : loaded.has(name),
   }));
@@ -52,12 +52,13 @@ const Line = z.object({
 });
 const Embeddings = z.object({ embeddings: z.array(z.array(z.number())) });
 
-/** JSON lines, sampling under `options`, thinking in its own field. */
+/** Ollama's API uses JSON lines, sampling parameters under `options`, and a separate field for thinking. */
 const ollamaDialect: Dialect = {
   framing: "ndjson",
   generation(job, model, contextTokens) {
     const format = job.format === undefined ? {} : formatFields(job.format);
-    // Otherwise the oldest messages of a long prompt (`truncate`) or the beginning of a long answer (`shift`) would be dropped.
+    // These options prevent Ollama from dropping the oldest messages of a long prompt (`truncate`) or the beginning of
+    // a long answer (`shift`).
     const whole = { truncate: false, shift: false };
     const common = { model, stream: true, ...whole, options: optionsOf(job, contextTokens), ...format };
     if ("prompt" in job.input)
@@ -89,7 +90,7 @@ function formatFields(format: OutputFormat): Record<string, unknown> {
   return { format: format.type === "json_object" ? "json" : format.schema };
 }
 
-/** Defaults of temperature and top_p are OpenAI's, as in Ollama's own OpenAI endpoint. */
+/** Temperature and top_p default to OpenAI's values, as in Ollama's own OpenAI endpoint. */
 function optionsOf(job: GenerationJob, contextTokens: number | undefined): Record<string, unknown> {
   const { sampling } = job;
   return {

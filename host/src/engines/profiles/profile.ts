@@ -1,15 +1,18 @@
-/** A profile describes one kind of engine: how to recognise it, what it reports, and its dialect. All other HTTP code is shared. */
+/**
+ * A profile describes one kind of engine: how to recognize it, what it reports, and its API (the dialect). All other
+ * HTTP code is shared.
+ */
 import type { OutputFormat, ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Finish, GenerationJob, Logprobs, ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 
 export type EngineKindName = "ollama" | "llama-server" | "LM Studio" | "vLLM" | "MLX" | "engine";
 
-/** A model as its engine describes it. Undefined: not reported. */
+/** A model as its engine describes it. Undefined fields are not reported. */
 export interface EngineModel {
   /** The engine's name for the model. */
   name: string;
-  /** The maximum tokens of a request, as the model is loaded now. */
+  /** The maximum number of tokens per request, as the model is loaded now. */
   contextTokens: number | undefined;
   loaded: boolean | undefined;
 }
@@ -18,7 +21,9 @@ export interface EngineFacts {
   models: EngineModel[];
   /** The number of concurrent requests, if reported. */
   slots: number | undefined;
-  /** Requests wait inside the engine now, so it cannot run more than this many. */
+  /**
+   * The number of running requests while other requests wait inside the engine. The engine cannot run more than this.
+   */
   crowdedAt?: number | undefined;
 }
 
@@ -26,12 +31,12 @@ export interface EngineFacts {
 export interface StreamEvent {
   thinking?: string | undefined;
   answer?: string | undefined;
-  /** The fraction of the prompt that was read, 0 to 1. */
+  /** The fraction of the prompt that the engine has read, 0 to 1. */
   promptRead?: number | undefined;
   /** The number of prompt tokens to read, if reported. */
   promptTokens?: number | undefined;
   finish?: Finish | undefined;
-  /** The last event of the stream. */
+  /** Whether this is the last event of the stream. */
   last?: boolean | undefined;
 }
 
@@ -40,18 +45,22 @@ export interface EngineRequest {
   body: Record<string, unknown>;
 }
 
-/** How requests are written and responses parsed. */
+/** How requests to the engine are written, and how its responses are parsed. */
 export interface Dialect {
   framing: "sse" | "ndjson";
-  /** `contextTokens`: the model's context in the catalogue, if known. */
+  /** `contextTokens`: the model's context limit in the catalogue, if known. */
   generation(job: GenerationJob, model: string, contextTokens: number | undefined): EngineRequest;
-  /** The request fields that make the engine enforce a format; undefined if it cannot at this endpoint. Absent: it cannot at all. */
+  /**
+   * The request fields that make the engine enforce a format. Undefined if the engine cannot do this at this endpoint.
+   * Absent if it has no formats at all.
+   */
   format?(format: OutputFormat, endpoint: GenerationJob["endpoint"]): Record<string, unknown> | undefined;
   /**
-   * The request without an output cap, for engines that refuse a cap that does not fit beside the prompt; undefined if that would not help.
+   * The request without an output cap, for engines that refuse prompt and cap together. Undefined if that would not
+   * help.
    */
   uncapped?(request: EngineRequest): EngineRequest;
-  /** Parses an event of the stream. Throws EngineError. */
+  /** Parses an event of the stream. Throws EngineError for an error event. */
   read(data: string): StreamEvent;
   /** Parses a comment between events: some engines report progress there. */
   readComment?(comment: string): StreamEvent | undefined;
@@ -62,7 +71,7 @@ export interface Dialect {
 
 export interface EngineScoring {
   kind: ScoringKind;
-  /** `model`: the engine's name for it. Throws EngineError. */
+  /** Scores an answer. `model` is the engine's name for it. Throws EngineError. */
   score(http: EngineHttp, model: string, job: ScoringJob, signal: AbortSignal): Promise<Logprobs>;
 }
 
@@ -70,24 +79,28 @@ export interface EngineProfile {
   kind: EngineKindName;
   /** The engine's default address. */
   usualAddress: string;
-  /** A cheap request that it answers while it is busy. */
+  /** The path of a cheap request that the engine answers even while it is busy. */
   healthPath: string;
-  /** The assumed slots if it does not report them. Too many would queue inside the engine and look stalled. */
+  /**
+   * The number of slots to assume if the engine does not report them. With too many, requests would queue inside the
+   * engine and look stalled.
+   */
   assumedSlots: number;
-  /** The engine's report; undefined if this is another engine or not ready. */
+  /** Gets the engine's report. Undefined if another kind of engine answers, or the engine is not ready. */
   inspect(http: EngineHttp): Promise<EngineFacts | undefined>;
   dialect: Dialect;
   /**
-   * The engine handles stop strings correctly: it returns the text before, neither the string nor later text, and stops generating.
-   * Otherwise stop strings are not sent to it, and only the agent looks for them.
+   * Whether the engine handles stop strings correctly: it returns the text before the string, neither the string nor
+   * later text, and stops generating. For other engines, the agent looks for stop strings itself and does not send
+   * them.
    */
   stopsExactly?: boolean;
-  /** The JSON Schema keywords that it enforces. Absent: unknown. */
+  /** The JSON Schema keywords that the engine enforces. Absent if they are unknown. */
   schemaKeywords?: readonly string[];
-  /** The token IDs of a text; undefined if it cannot tokenise. */
+  /** The token IDs of a text. Undefined if the engine cannot tokenize. */
   tokens?(http: EngineHttp, model: string, text: string): Promise<number[] | undefined>;
-  /** How it scores a given answer. Absent: it cannot. */
+  /** How the engine scores a given answer. Absent if it cannot. */
   scoring?: EngineScoring;
-  /** Notes for the host, one line each. */
+  /** Notes for the host about this kind of engine, one line each. */
   caveats?: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * Scoring with vLLM's `prompt_logprobs`: the answer is sent as part of the prompt, and the engine reports the likelihood of each token. The
- * token count of the prompt alone shows where the answer begins.
+ * Scores answers with vLLM's `prompt_logprobs`. The answer is sent as part of the prompt, and the engine reports the
+ * log-probability of each token. A token count of the prompt alone shows where the answer begins.
  */
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import { z } from "zod";
@@ -10,12 +10,15 @@ import type { EngineHttp } from "../engine-http.ts";
 import { knownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
 
-/** A token with its logarithm takes about 100 bytes; a prompt may have 100,000 tokens. */
+/**
+ * The size limit of a response. A token with its log-probability takes about 100 bytes, and a prompt may have 100,000
+ * tokens.
+ */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 const TokenLogprobs = z.array(z.record(z.string(), z.object({ logprob: z.number() })).nullable());
 const Answer = z.object({
-  /** In a chat beside the choices, in a completion inside each. */
+  /** Chat responses have this field at the top level, completions have it in each choice. */
   prompt_logprobs: TokenLogprobs.nullish(),
   choices: z.array(z.object({ prompt_logprobs: TokenLogprobs.nullish() })).optional(),
 });
@@ -34,7 +37,7 @@ export const promptLogprobs: EngineScoring = {
   },
 };
 
-/** With the answer, the chat continues the assistant's message. */
+/** The request's prompt. With the answer, a chat ends with the assistant's message, which the engine continues. */
 function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<string, unknown> {
   if ("prompt" in input) return { prompt: withAnswer ? input.prompt + score.answer : input.prompt };
   const messages = input.messages.map(knownRole);
@@ -46,7 +49,7 @@ function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<str
   };
 }
 
-/** The entry of the token itself, because no alternatives were requested. */
+/** Each entry contains only the prompt's own token, because no alternatives were requested. */
 function logprobOf(entry: z.infer<typeof TokenLogprobs>[number]): Logprobs[number] {
   const values = Object.values(entry ?? {});
   return values.length === 0 ? null : Math.min(0, Math.max(...values.map(({ logprob }) => logprob)));

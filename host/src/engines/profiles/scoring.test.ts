@@ -22,7 +22,7 @@ async function engineWith(t: TestContext, profile: EngineProfile, answer: Answer
   return openAiEngine({ name: "stub", url: await stubServer(t, answer), models, profile, clock: systemClock });
 }
 
-/** A stub of vLLM: words are tokens, and the n-th has the logarithm -n. */
+/** A stub of vLLM in which each word is a token, and the n-th token has the log-probability -n. */
 const likeVllm: Answer = ({ path, body }, response) => {
   const { messages = [], prompt = "" } = JSON.parse(body) as { messages?: { content: string }[]; prompt?: string };
   const words = (prompt || messages.map(({ content }) => content).join(" ")).split(" ");
@@ -32,7 +32,7 @@ const likeVllm: Answer = ({ path, body }, response) => {
   return json(response, { choices: [{ message: {} }], prompt_logprobs: logprobs });
 };
 
-test("vLLM: scores the tokens of the answer at the end of the prompt only", async (t) => {
+test("vLLM: scores only the tokens of the answer, at the end of the prompt", async (t) => {
   const asked: Record<string, unknown>[] = [];
   const engine = await engineWith(t, vllm, (request, response) => {
     asked.push({ path: request.path, ...JSON.parse(request.body) });
@@ -60,7 +60,7 @@ test("vLLM: scores the tokens of the answer at the end of the prompt only", asyn
   assert.deepEqual(await engine.score?.(completion, nowhere, never), []);
 });
 
-test("detects by a test job whether an engine scores, and never scores thinking models over HTTP", async (t) => {
+test("a test job detects whether an engine scores answers, and thinking models never score over HTTP", async (t) => {
   const engine = await engineWith(t, vllm, likeVllm);
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("reason-32b"), undefined);
@@ -75,12 +75,12 @@ test("detects by a test job whether an engine scores, and never scores thinking 
   assert.equal(await refuses.scoring?.("tiny-3b").catch((error) => error instanceof EngineError), true);
 });
 
-test("llama-server: asks for the next token at each cut, after the prompt and the answer so far", async (t) => {
+test("llama-server: requests the next token at each position, after the prompt and the answer so far", async (t) => {
   const prompts: string[] = [];
   const engine = await engineWith(t, llamaServer, ({ path, body }, response) => {
     const asked = JSON.parse(body) as { prompt?: string; content?: string; n_probs?: number; cache_prompt?: boolean };
     if (path === "/apply-template") return json(response, { prompt: "<user>hi<assistant>" });
-    // A word's token is its length.
+    // The stub's token ID of a word is the word's length.
     if (path === "/tokenize") return json(response, { tokens: [asked.content?.trim().split(" ")[0]?.length] });
     prompts.push(asked.prompt ?? "");
     assert.deepEqual([asked.n_probs, asked.cache_prompt], [64, true]);

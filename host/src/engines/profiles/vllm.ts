@@ -1,6 +1,7 @@
 /**
- * vLLM: reports its context and tokenises. It reports its concurrency (`--max-num-seqs`) only in development mode (`VLLM_SERVER_DEV_MODE`).
- * Its metrics show how many whole contexts its cache holds, and how many requests run and wait.
+ * The profile of vLLM. It reports its context and tokenizes texts. It reports its concurrency (`--max-num-seqs`) only
+ * in development mode (`VLLM_SERVER_DEV_MODE`). Its metrics show how many whole contexts its cache can hold, and how
+ * many requests run and wait.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -26,8 +27,8 @@ const ServerInfo = z.object({
 });
 
 /**
- * The assumption if it is not reported: lower than usual settings. While requests wait inside the engine, the node takes no more than it
- * runs.
+ * The number of slots to assume if it is not reported; usual settings allow more. While requests wait inside the
+ * engine, the node takes no more than the engine runs.
  */
 const ASSUMED_SLOTS = 8;
 
@@ -63,8 +64,8 @@ async function capacityOf(
 }
 
 /**
- * The number of whole contexts in the cache, one metric line per engine process. Requests rarely fill their context, so this many never
- * wait for room.
+ * The number of whole contexts that the cache can hold. There is one metric line per engine process. Requests rarely
+ * fill their context, so this many requests never wait for cache memory.
  */
 function wholeContexts(metrics: readonly string[], contextTokens: number | undefined): number | undefined {
   const engines = metrics.filter((line) => line.startsWith("vllm:cache_config_info{"));

@@ -1,4 +1,6 @@
-/** A stub of llama.cpp's llama-server (tools/server: server-context.cpp, server-task.cpp). */
+/**
+ * A stub of llama.cpp's llama-server, written after its sources (tools/server: server-context.cpp, server-task.cpp).
+ */
 import { type Answer, json } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
 import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";

@@ -1,9 +1,12 @@
-/** A stub of LM Studio, by its REST documentation. It reports a too long prompt as an event of its own in the stream, after status 200. */
+/**
+ * A stub of LM Studio, written after its REST documentation. It reports a prompt that is too long as an event in the
+ * stream, after status 200.
+ */
 import { type Answer, json } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
 import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 
-/** `v0`: a version before 0.4, with the older API only. */
+/** `v0`: a version before 0.4, which has only the older API. */
 export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Answer {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);

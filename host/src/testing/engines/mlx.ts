@@ -1,4 +1,7 @@
-/** A stub of mlx_lm.server (mlx_lm/server.py): HTTP/1.0, progress in comments of the stream, errors as 404, no embeddings. */
+/**
+ * A stub of mlx_lm.server, written after mlx_lm/server.py: HTTP/1.0, progress as comments in the stream, errors as 404,
+ * no embeddings.
+ */
 import { type Answer, json } from "../stub-http.ts";
 import { streamCompletion } from "./sse-stub.ts";
 import type { Routes, StubEngine } from "./stub-engine.ts";

@@ -1,4 +1,7 @@
-/** A stub of Ollama's own API (server/routes.go, api/types.go): JSON lines, `options`, `truncate`. */
+/**
+ * A stub of Ollama's own API, written after its sources (server/routes.go, api/types.go): JSON lines, `options`,
+ * `truncate`.
+ */
 import { type Answer, json } from "../stub-http.ts";
 import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 

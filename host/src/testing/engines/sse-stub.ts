@@ -1,14 +1,14 @@
-/** The streams of stub engines with the OpenAI dialect, which differ in a few fields. */
+/** Server-sent event streams of stub engines that follow the OpenAI API. The engines differ in a few fields. */
 import type { ServerResponse } from "node:http";
 import type { StubEngine } from "./stub-engine.ts";
 
 interface SseTraits {
-  /** The engine's field for thinking. */
+  /** The name of the engine's field for thinking. */
   thinking: "reasoning_content" | "reasoning";
-  /** Fields on every chunk. */
+  /** Fields that every chunk contains. */
   common: Record<string, unknown>;
   headers?: Record<string, string>;
-  /** The first chunk has the role and no text. */
+  /** Whether the first chunk contains only the role, without text. */
   opens: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function streamCompletion(
   response.end("data: [DONE]\n\n");
 }
 
-/** The OpenAI form of embeddings. */
+/** Embeddings in the format of the OpenAI API. */
 export const embeddingList = (stub: StubEngine, model: unknown, input: string[]): object => ({
   object: "list",
   model,

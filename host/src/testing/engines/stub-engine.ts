@@ -1,6 +1,6 @@
 /**
- * Shared by all stub engines: their models, their next answers, and a record of requests. A word is a token. Each stub implements the wire
- * format of one engine, taken from its sources.
+ * The part that all stub engines share: their models, their next answers, and a record of requests. One word counts as
+ * one token. Each stub implements the wire format of one engine.
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -15,24 +15,24 @@ interface StubModel {
 export class StubEngine {
   models: StubModel[] = [{ name: "llama3.2:3b", contextTokens: 8192 }];
   slots = 2;
-  /** The number of requests that wait for a slot, if the engine reports it. */
+  /** The reported number of requests that wait for a slot, for engines that report it. */
   waiting = 0;
   /** The reported `--max-num-seqs`, as in vLLM's development mode. */
   sequencesTold: number | undefined;
   thinking: string[] = [];
   answer: string[] = ["Hello", " there", "!"];
   finish: "stop" | "length" = "stop";
-  /** Whether it enforces requested formats. */
+  /** Whether the stub enforces requested output formats. */
   keepsFormats = true;
-  /** Every job fails at once, while the server answers. */
+  /** If true, every job fails at once, but the server still answers other requests. */
   dead = false;
-  /** The number of next jobs that are refused as overload. */
+  /** The number of next jobs that the stub refuses as overload. */
   overloads = 0;
   /** The answer stops after this many words and waits for `resume`. */
   pauseAfter = Number.POSITIVE_INFINITY;
-  /** The model is still being loaded. */
+  /** Whether the model is still being loaded. */
   loading = false;
-  /** The number of steps in which the prompt is read, if the engine reports progress. */
+  /** The number of progress reports while the prompt is read, for engines that report progress. */
   promptSteps = 0;
   readonly jobs: { path: string; body: Record<string, unknown> }[] = [];
   /** Resolves when a client closes its connection in the middle of an answer. */
@@ -54,7 +54,7 @@ export class StubEngine {
     return body;
   }
 
-  /** The answer to a request, in the requested form if formats are enforced. */
+  /** The words of the answer. They have the requested output format if the stub enforces formats. */
   answerTo(body: Record<string, unknown>): string[] {
     const format = (body.response_format ?? body.json_schema ?? body.format) as Record<string, unknown> | undefined;
     if (format === undefined || !this.keepsFormats) return this.answer;
@@ -68,7 +68,7 @@ export class StubEngine {
     return true;
   }
 
-  /** The words of a prompt or of messages. */
+  /** Counts the words of a prompt or of messages. */
   promptTokens(body: Record<string, unknown>): number {
     const messages = (body.messages ?? []) as { content: string }[];
     const text = [body.prompt ?? "", ...messages.map(({ content }) => content)].join(" ");
@@ -90,7 +90,7 @@ export class StubEngine {
     }
   }
 
-  /** False when the client disconnected meanwhile. */
+  /** Returns false if the client disconnected during the pause. */
   async #pause(response: ServerResponse): Promise<boolean> {
     const closed = once(response, "close").then(() => "closed" as const);
     if ((await Promise.race([closed, this.#resume.promise])) !== "closed") return true;
@@ -98,7 +98,7 @@ export class StubEngine {
     return false;
   }
 
-  /** A vector that depends on the text. */
+  /** Makes a vector that depends on the text. */
   vector(text: string): number[] {
     return [wordsIn(text), text.length, 0.5];
   }
@@ -106,5 +106,5 @@ export class StubEngine {
 
 export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
 
-/** Handlers by method and path; others are 404. */
+/** Handlers by method and path. Other requests get a 404. */
 export type Routes = Record<string, (request: StubRequest, response: ServerResponse) => void | Promise<void>>;

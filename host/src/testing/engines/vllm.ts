@@ -1,4 +1,7 @@
-/** A stub of vLLM (vllm/entrypoints). Errors have a number as code and a Python class as type. */
+/**
+ * A stub of vLLM, written after its sources (vllm/entrypoints). Errors have a number as their code and a Python class
+ * as their type.
+ */
 import { type Answer, json } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
 import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";

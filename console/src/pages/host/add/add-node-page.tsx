@@ -1,4 +1,4 @@
-/** Adding a node: the commands in order, each ticked when the platform has seen its effect. */
+/** Adds a node: lists the commands in order, and ticks each one when the platform has seen its effect. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -22,7 +22,7 @@ import { HOST_TOKENS } from "../tokens/host-tokens.ts";
 import { commandsFor, ENGINES, type EngineChoice } from "./commands.ts";
 import { useProgress } from "./progress.ts";
 
-/** How often progress is checked, because the user waits for the next step. */
+/** A short refresh interval, because the user waits for the next step. */
 const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
@@ -35,7 +35,7 @@ export function AddNodePage() {
   const { data: tokens } = useQuery({ ...hostTokensQuery, refetchInterval: LOOK_AGAIN_MS });
   const { node, loggedIn, elected, online } = useProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
   const commands = commandsFor({ gateway: location.origin, name: name.trim(), engine, secret });
-  // The machine has stored the token, so the page forgets it.
+  // The node is online, so its machine has stored the token and the page discards the secret.
   useEffect(() => {
     if (online) forgetSecret(of);
   }, [online, of]);
@@ -67,12 +67,12 @@ export function AddNodePage() {
             ) : (
               <>
                 <p className="text-ink-soft">
-                  It is in the commands below until the node is online. It is not shown again.
+                  The token is in the commands below until the node is online, and is not shown again.
                 </p>
                 <Secret text={secret} label="Copy the token" />
                 <p className="text-ink-soft">
-                  All steps in one line, to paste on the machine. It uses the name and the engine that you choose below.
-                  Your shell's history may keep the token.
+                  All steps in one line, to paste on the machine. The line uses the name and the engine that you choose
+                  below. Your shell's history may keep the token.
                 </p>
                 <Command text={commands.whole} label="the whole command" />
               </>

@@ -10,7 +10,7 @@ test("quotes a node's name as one shell word, whatever it contains", () => {
   assert.equal(shellWord(""), "garage");
 });
 
-test("the commands contain this platform's address and the node's name", () => {
+test("includes this platform's address and the node's name in the commands", () => {
   const wanted = { gateway: "https://tollgate.example", name: "my box", engine: "demo" } as const;
   const { login, register, elect } = commandsFor(wanted);
   assert.equal(login, "tollgate-host login --gateway https://tollgate.example");
@@ -18,7 +18,7 @@ test("the commands contain this platform's address and the node's name", () => {
   assert.equal(elect, "tollgate-host elect --engine demo --models tiny-3b");
 });
 
-test("one line logs in with the token, registers, elects models and serves", () => {
+test("logs in with the token, registers, elects (chooses) models and serves in one line", () => {
   const wanted = {
     gateway: "https://tollgate.example",
     name: "garage",

@@ -29,7 +29,7 @@ interface Wanted {
   gateway: string;
   name: string;
   engine: EngineChoice;
-  /** The host token, while the page still knows it. */
+  /** The host token's secret, as long as the page has it in memory. */
   secret?: string | undefined;
 }
 

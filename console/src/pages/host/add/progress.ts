@@ -1,4 +1,4 @@
-/** The progress of adding a machine, by comparing the platform's state with that when the page was opened. */
+/** The progress of adding a machine: compares the platform's current state with its state when the page was opened. */
 import { useState } from "react";
 import type { HostToken, ListedNode } from "../../../api/types.ts";
 
@@ -10,7 +10,7 @@ interface Seen {
 }
 
 interface Progress {
-  /** The node that has appeared since. */
+  /** The new node; undefined until it has registered. */
   node: ListedNode | undefined;
   loggedIn: boolean;
   elected: boolean;
@@ -25,7 +25,8 @@ export function useProgress(seen: Seen): Progress {
 
 export function progressOf({ nodes, tokens, secret }: Seen, before: Set<string> | undefined): Progress {
   const token = tokens?.find(({ start }) => secret?.startsWith(`${start}_`) === true);
-  // Registered since the page was opened, or, after a return to the page, since the token was created.
+  // A node is new if it registered after the page was opened, or after its token was created if the user left the page
+  // and returned.
   const isNew = ({ id, created_at }: ListedNode): boolean =>
     (before !== undefined && !before.has(id)) || (token !== undefined && created_at > token.created_at);
   const node = nodes?.find(isNew);

@@ -1,4 +1,4 @@
-/** The columns of the list of earnings; the last one downloads the request's signed receipt. */
+/** The columns of the earnings list. The last column downloads the request's signed receipt. */
 
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";

@@ -1,4 +1,4 @@
-/** The total earnings of each model or node in the chart's range. */
+/** A table of total earnings by model or by node, for the chart's time range. */
 import { useQuery } from "@tanstack/react-query";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";

@@ -1,4 +1,4 @@
-/** A host's earnings over time, and by request with signed receipts. */
+/** A host's earnings over time, and per request with signed receipts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { saveFile } from "../../../api/client.ts";
@@ -118,7 +118,7 @@ export function EarningsPage() {
   );
 }
 
-/** A special part of an amount, or `none` if it is zero. */
+/** One part of an amount, or the text `none` if the part is zero. */
 function Part({ of, what, none }: { of: string; what: string; none: string }) {
   if (parseMicro(of) === 0n) return none;
   return (

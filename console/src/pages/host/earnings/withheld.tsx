@@ -1,4 +1,4 @@
-/** Shares that the host was not paid, each with its request and reason. Not shown while there are none. */
+/** The host's withheld shares, each with its request and reason. Hidden if there are none. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { WithheldShare } from "../../../api/types.ts";
 import { withheldQuery } from "../../../data/earnings.ts";
@@ -57,7 +57,7 @@ const columnsFor = (nameOf: Props["nameOf"]): Column<WithheldShare>[] => [
     cell: ({ explanation, taken_back, released_at, note }) => (
       <>
         {explanation}
-        {taken_back && <span className="text-ink-soft"> The share was taken back after it was paid.</span>}
+        {taken_back && <span className="text-ink-soft"> The share was credited to you first, and withheld later.</span>}
         {released_at !== null && (
           <span className="block text-xs text-ink-soft">
             Released <Time at={released_at} as="day" />

@@ -1,4 +1,4 @@
-/** Estimated earnings by model, for hosts that choose what to serve, with how they are computed. */
+/** Estimated earnings by model, and how they are computed, for hosts that choose models to serve. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -154,14 +154,14 @@ const How = ({ share, slots, ofNode }: { share: number; slots: number | null; of
         Slots of connected nodes, and how many are busy. Waiting requests found no free slot.
       </Term>
       <Term name="Speed">
-        Tokens per second of one busy slot over the last 7 days
+        Tokens per second of one busy slot over the last 7 days.{" "}
         {ofNode
-          ? ": measured on this node if it served the model, otherwise on all nodes that did."
-          : ", measured on all nodes that served the model."}
+          ? "Measured on this node if it served the model, otherwise on all nodes that did."
+          : "Measured on all nodes that served the model."}
       </Term>
       <Term name="Average per hour">
-        What a node serving the model earned with it per hour connected, over the last 24 hours. Shown if at least three
-        hosts serve it, or only you.
+        Average earnings of a node from this model per connected hour, over the last 24 hours. Shown if at least three
+        hosts serve the model, or only you.
       </Term>
       <Term name="Estimate per slot-hour">
         Speed × price × {share} % for one slot that is never idle

@@ -1,4 +1,4 @@
-/** Chooses the models that a node serves. The machine's engine must have them. */
+/** A dialog that chooses the models that a node serves. The machine's inference engine must provide them. */
 import { useQuery } from "@tanstack/react-query";
 import type { Node, NodeModel } from "../../../api/types.ts";
 import { nodeModelsQuery, useElect } from "../../../data/host.ts";

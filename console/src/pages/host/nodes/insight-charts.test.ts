@@ -14,7 +14,7 @@ const insight = {
   earnings: [{ at: 1_794_700_800, earned_micro: "3877.615000" }],
 } as NodeInsight;
 
-test("shows a gap where nothing was measured, and days in UTC", () => {
+test("shows gaps for slots without measurements, and days in UTC", () => {
   const rows = courseOf(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
   assert.deepEqual(
     rows.map(({ label, values }) => [label, values]),
@@ -30,7 +30,7 @@ test("shows earnings exactly", () => {
   assert.deepEqual([row?.values, row?.texts], [{ Earned: 0.003877615 }, { Earned: "$0.003877615" }]);
 });
 
-test("shows shares with as many digits as they need", () => {
+test("shows percentages with as many digits as they need", () => {
   assert.deepEqual([null, 0, 0.0002, 0.0067, 0.42, 1].map(percentText), [
     "–",
     "0 %",

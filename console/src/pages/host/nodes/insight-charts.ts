@@ -7,13 +7,13 @@ import { bucketTick, momentTick } from "../../../ui/chart/labels.ts";
 
 const DAY_S = 86_400;
 
-/** A slot's label: days are in UTC, shorter slots in the reader's time zone. */
+/** The label of a time slot: days are in UTC, shorter slots in the reader's time zone. */
 const labelOf = (at: number, slotS: number): string =>
   slotS === DAY_S ? bucketTick("day", at * 1000) : momentTick(at * 1000);
 
 export type Lines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
 
-/** A slot without measurements becomes a gap. */
+/** Converts the time slots to chart lines. A slot without measurements becomes a gap. */
 export const courseOf = ({ series, slot_s }: NodeInsight, lines: Lines): ChartRow[] =>
   series.map((point) => ({
     label: labelOf(point.at, slot_s),
@@ -36,13 +36,13 @@ export const earningsOf = ({ earnings, earnings_slot_s }: NodeInsight): ChartRow
     texts: { Earned: exactDollars(parseMicro(earned_micro)) },
   }));
 
-/** A mark on an axis, with as many digits as its step needs: "0.05 %". */
+/** The label of an axis mark, with as many digits as the distance between marks needs: "0.05 %". */
 export const percentTick = (share: number, step: number = share): string => {
   const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step * 100) - 1e-9)) : 0;
   return `${fixedText(share * 100, digits)} %`;
 };
 
-/** For example "42 %", "0.7 %", or "–" without measurements. Small shares are never shown as zero. */
+/** For example "42 %", "0.7 %", or "–" without measurements. Small shares are never rounded to zero. */
 export function percentText(share: number | null): string {
   if (share === null) return "–";
   if (share > 0 && share < 0.001) return "< 0.1 %";

@@ -1,4 +1,4 @@
-/** Answers of a node that other hosts' nodes checked: each with its score and verdict. */
+/** Spot checks of a node: its answers that other hosts' nodes verified, each with score and verdict. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { SpotCheck } from "../../../api/types.ts";

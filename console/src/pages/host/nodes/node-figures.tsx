@@ -1,4 +1,4 @@
-/** Single figures of a node for the cells of a table. */
+/** Table cells with a node's figures. */
 import type { ReactNode } from "react";
 import type { HostInsight, ListedNode, NodeStats } from "../../../api/types.ts";
 import { Sparkline } from "../../../ui/chart/sparkline.tsx";
@@ -11,9 +11,9 @@ type NodeUse = HostInsight["nodes"][number];
 
 export interface NodeRow {
   node: ListedNode;
-  /** Undefined until it is loaded; null if loading failed. */
+  /** The statistics; undefined until loaded, null if loading failed. */
   stats: NodeStats | null | undefined;
-  /** The same for the last 24 hours. */
+  /** The usage in the last 24 hours; undefined until loaded, null if loading failed. */
   use: NodeUse | null | undefined;
 }
 
@@ -34,7 +34,7 @@ export const Slots = ({ of }: { of: NodeRow }) => (
   </Figure>
 );
 
-/** The node's utilisation in the last 24 hours, and over time. */
+/** The node's utilization in the last 24 hours, as a number and a small chart. */
 export function Use({ of: { node, use } }: { of: NodeRow }) {
   if (use === undefined) return <Skeleton className="inline-block h-4 w-24" />;
   if (use === null || use.total.utilisation === null) return <span className="text-ink-soft">–</span>;
@@ -50,7 +50,7 @@ export function Use({ of: { node, use } }: { of: NodeRow }) {
   );
 }
 
-/** The speed of its fastest model, because speeds differ by model size. */
+/** The speed of the node's fastest model, because an average over models of different sizes says little. */
 export const Speed = ({ of }: { of: NodeRow }) => (
   <Figure of={of}>
     {({ models }) => {

@@ -1,4 +1,4 @@
-/** A node over time: utilisation, requests, earnings, failures and speed. */
+/** Charts of a node over time: utilization, requests, earnings, failures and speed. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { NodeInsight as Insight } from "../../../api/types.ts";
@@ -112,7 +112,7 @@ export function NodeInsight({ id }: { id: string }) {
                   />
                 </Course>
               ))}
-              <Course title="Earned" note="Totals by hour: the first hour counts in full.">
+              <Course title="Earned" note="Totals of whole hours, including the whole first hour.">
                 <Chart
                   title={`Earned in ${words}`}
                   height={HEIGHT}

@@ -1,4 +1,6 @@
-/** A node's job log: outcomes, tokens, times and earnings, without content or builder. */
+/**
+ * A node's job log: outcomes, tokens, times and earnings. It contains neither prompts and answers nor builders' names.
+ */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** Renaming and retiring a node. */
+/** The menu that renames or retires a node. */
 
 import { useState } from "react";
 import type { Node } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** One node: its state, its load, the models it serves, its machine. */
+/** The page of one node: state, load, models and machine. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { NodeDetail } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** A node's record of the last 24 hours, as the gateways saw it. */
+/** A node's results in the last 24 hours, as measured by the gateways. */
 import type { NodeDetail } from "../../../api/types.ts";
 import { Stat, Stats } from "../../../ui/card.tsx";
 import { Notice } from "../../../ui/notice.tsx";
@@ -10,8 +10,8 @@ export function NodeRecord({ stats: { last_day: seen, agent_outdated } }: Pick<N
       {agent_outdated && (
         <Notice tone="bad" title="The agent is outdated">
           <p>
-            A node on probation must accept requests before it has the prompt, which this agent cannot. It gets no
-            requests until you install a newer tollgate-host.
+            A node on probation must accept a request before it receives the prompt. This version of the agent cannot do
+            that, so the node gets no requests. Install a newer tollgate-host.
           </p>
         </Notice>
       )}

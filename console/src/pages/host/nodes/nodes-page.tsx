@@ -1,4 +1,4 @@
-/** A host's nodes: their states with reasons, and their earnings. */
+/** A host's nodes with their states, the reasons for these, and their earnings. */
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ListedNode } from "../../../api/types.ts";
@@ -20,7 +20,7 @@ import { Count } from "../../../ui/time.tsx";
 import { percentText } from "./insight-charts.ts";
 import { Failures, type NodeRow, Slots, Speed, Use } from "./node-figures.tsx";
 
-/** Statistics of all nodes together are requested at most this often, however many nodes there are. */
+/** The maximum requests per second for node statistics, however many nodes there are. */
 const QUESTIONS_A_SECOND = 2;
 
 export function NodesPage() {
@@ -74,7 +74,7 @@ export function NodesPage() {
   );
 }
 
-/** A single notice for all affected nodes. */
+/** One notice for all nodes that get no requests because another node of the host is quarantined. */
 function Withheld({ nodes }: { nodes: ListedNode[] }) {
   const [first, ...others] = nodes.filter(({ withheld }) => withheld !== null);
   if (first === undefined) return null;

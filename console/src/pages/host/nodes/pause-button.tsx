@@ -1,4 +1,4 @@
-/** Pausing and resuming a node. Running requests complete. */
+/** Pauses or resumes a node. Requests in flight finish first. */
 
 import type { Node } from "../../../api/types.ts";
 import { useMoveNode } from "../../../data/host.ts";

@@ -1,4 +1,4 @@
-/** Where payouts are sent: shown masked, entered as a whole, removed. */
+/** The host's payout method: shown with masked numbers, and replaced or removed. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { payoutMethodQuery, useRemovePayoutMethod } from "../../../data/host-payouts.ts";
@@ -30,7 +30,7 @@ export function MethodCard() {
           <>
             {method === null ? (
               <p className="text-ink-soft">
-                The platform does not know where to send your payouts. Enter a bank account or a PayPal account.
+                No payout method is set, so the operators cannot pay you. Enter a bank account or a PayPal account.
               </p>
             ) : (
               <Facts>

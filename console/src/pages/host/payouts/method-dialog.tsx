@@ -1,4 +1,7 @@
-/** Entering a payout method. The whole number is typed each time, because the console never gets it back. */
+/**
+ * A dialog to enter a payout method. The whole number is typed each time, because the API never returns it to the
+ * console.
+ */
 import { useState } from "react";
 import type { NewPayoutMethod } from "../../../api/types.ts";
 import { useSetPayoutMethod } from "../../../data/host-payouts.ts";
@@ -36,7 +39,7 @@ export function MethodDialog({ onClose }: { onClose: () => void }) {
       sticky
       onClose={onClose}
       title="Payout method"
-      about="Only the operators who send the money see the whole number. Owners and billing contacts get an email about the change."
+      about="Only the operators who send the money see the full account number. Owners and billing contacts get an email about the change."
     >
       <Form onSubmit={submit} error={set.error} fields={["kind", "holder", "number", "bank_code", "code"]}>
         <SelectField
@@ -82,7 +85,7 @@ export function MethodDialog({ onClose }: { onClose: () => void }) {
           <TextField
             label="Code"
             name="code"
-            hint="From your authenticator app, or a backup code."
+            hint="A code from your authenticator app, or a backup code."
             autoComplete="one-time-code"
             required
             maxLength={17}

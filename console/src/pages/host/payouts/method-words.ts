@@ -1,4 +1,4 @@
-/** What each kind of payout method is called, and what it needs. */
+/** The names of payout methods, and the fields that each kind needs. */
 import type { NewPayoutMethod } from "../../../api/types.ts";
 
 type PayoutMethodKind = NewPayoutMethod["kind"];
@@ -7,7 +7,7 @@ interface Words {
   label: string;
   number: string;
   example: string;
-  /** Undefined: this kind has none. */
+  /** Undefined if this kind of method has no bank code. */
   bankCode?: { label: string; example: string; required: boolean };
 }
 

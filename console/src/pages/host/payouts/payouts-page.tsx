@@ -1,4 +1,4 @@
-/** A host's payouts: what is owed, where it is sent, and what was paid. */
+/** A host's payouts: the amount owed, the payout method, and past payouts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { HostPayout } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";

@@ -1,4 +1,4 @@
-/** Host tokens as a kind of secret. */
+/** The texts and calls that the shared pages for secrets need for host tokens. */
 import { useCreateHostToken, useRevokeHostToken } from "../../../data/host.ts";
 import type { SecretKind } from "../../../secrets/secret-kind.ts";
 

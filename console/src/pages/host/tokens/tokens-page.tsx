@@ -1,4 +1,4 @@
-/** A host's tokens, with which its machines authenticate. */
+/** A host's tokens. The host's machines log in with them. */
 import { useQuery } from "@tanstack/react-query";
 import { hostTokensQuery } from "../../../data/host.ts";
 import { SecretsPage } from "../../../secrets/secrets-page.tsx";

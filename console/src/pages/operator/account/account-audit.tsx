@@ -1,4 +1,4 @@
-/** Operators' latest actions on an account, its keys and its nodes. */
+/** The latest audit log entries about an account, its keys and its nodes. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { auditQuery } from "../../../data/platform.ts";
@@ -50,5 +50,5 @@ export function AccountAudit({ id }: { id: string }) {
   );
 }
 
-/** Several actions of a kind may have the same second, so the key includes the place. */
+/** The React key of an entry. It includes the index, because equal actions may have the same second. */
 const keyOf = ({ at, action }: { at: number; action: string }, place: number): string => `${at} ${action} ${place}`;

@@ -1,4 +1,4 @@
-/** A host's nodes, which open on the page of all nodes. */
+/** A host's nodes, with links to their details on the operators' nodes page. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { PlatformNode } from "../../../api/types.ts";

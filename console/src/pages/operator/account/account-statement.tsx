@@ -1,4 +1,4 @@
-/** A builder's statement: the usage of each day and every transfer, with the balance after it. */
+/** A builder's statement: a row for each day's usage and for each transfer, with the balance after it. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { AccountStatementRow } from "../../../api/types.ts";
 import { accountStatementQuery } from "../../../data/account-page.ts";

@@ -1,4 +1,4 @@
-/** Requests, errors and amounts of one account over a range. */
+/** Requests, errors and amounts of one account over a time range. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { AccountActivity } from "../../../api/types.ts";

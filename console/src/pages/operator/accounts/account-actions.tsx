@@ -1,4 +1,4 @@
-/** Operators' actions on an account. */
+/** The buttons for operators' actions on an account. */
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";

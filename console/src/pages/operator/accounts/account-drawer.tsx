@@ -1,4 +1,4 @@
-/** One account with operators' actions. */
+/** The details of one account, with operators' actions. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** An account's keys with spending and limits, which operators can change. */
+/** An account's keys with spending and limits. Operators can change the limits. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
@@ -80,7 +80,7 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
   );
 }
 
-/** The limit in force; darker if it is the key's own. */
+/** The effective limit; in a darker color if it was set for this key. */
 function Limit({ of, apiKey }: { of: keyof PlatformKey["limits"]; apiKey: PlatformKey }) {
   const { limits, own_limits, limits_set } = apiKey;
   if (own_limits[of] === null && limits_set[of] === null) return <Count of={limits[of]} />;

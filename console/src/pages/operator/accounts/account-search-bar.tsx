@@ -1,4 +1,4 @@
-/** The search of accounts. An ID opens its account at once; other text is searched in names and email addresses. */
+/** The account search. An ID opens its account at once; other text is searched in names and email addresses. */
 import { useState } from "react";
 import type { AccountSearch } from "../../../api/types.ts";
 import { SearchField } from "../../../ui/search-field.tsx";

@@ -1,4 +1,4 @@
-/** All accounts, searched by name, owner or id, with operators' actions. */
+/** All accounts for operators, found by name, owner or ID, with actions. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** Grants credit, with a reason that appears on the builder's statement. */
+/** A dialog that grants credit. The reason appears on the builder's statement. */
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";

@@ -1,4 +1,4 @@
-/** A key's own limits. An empty field means the platform's default. */
+/** A dialog that sets a key's own limits. An empty field means the platform's default. */
 import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
 import { useKeyLimits } from "../../../data/platform-accounts.ts";

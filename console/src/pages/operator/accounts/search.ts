@@ -1,4 +1,4 @@
-/** The account search as the address bar stores it. */
+/** The account search in the URL's query parameters. */
 import type { AccountSearch } from "../../../api/types.ts";
 
 export interface AccountsSearch extends AccountSearch {

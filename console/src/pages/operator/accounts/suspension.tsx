@@ -1,4 +1,4 @@
-/** Suspending an account, or restoring it, with a reason for the audit log. */
+/** A dialog that suspends or restores an account, with a reason for the audit log. */
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useSuspension } from "../../../data/platform-accounts.ts";
 import { toast } from "../../../ui/toast.tsx";

@@ -1,4 +1,4 @@
-/** The filters above the log. Each change goes into the address at once. */
+/** The filters above the audit log. Each change updates the URL at once. */
 
 import { useState } from "react";
 import type { AuditFilter } from "../../../api/types.ts";
@@ -30,7 +30,7 @@ export function AuditFilters({ filter, onChange }: Props) {
     const { [name]: before = "", ...rest } = filter;
     if (value !== before) onChange(value === "" ? rest : { ...rest, [name]: value });
   };
-  /** An account's ID also finds actions on its keys and nodes. */
+  /** An account's ID also matches actions on the account's keys and nodes. */
   const setWhom = (value: string): void => {
     const { subject: one, account, ...rest } = filter;
     if (value === (one ?? account ?? "")) return;

@@ -1,4 +1,7 @@
-/** The audit log, newest first, as sentences; filtered by operator, action, subject and time, and exported as CSV. */
+/**
+ * The audit log in sentences, newest first. It can be filtered by operator, action, subject and time, and exported as
+ * CSV.
+ */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { saveFile } from "../../../api/client.ts";

@@ -1,4 +1,4 @@
-/** The audit log's filters as the address bar stores them, so that a view can be bookmarked and shared. */
+/** The audit log's filters in the URL's query parameters, so that a view can be bookmarked and shared. */
 import type { AuditFilter } from "../../../api/types.ts";
 import { startOfLocalDay } from "../../requests/search.ts";
 import { ACTION_NAMES } from "./words.ts";
@@ -19,7 +19,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditFilter {
   return outcome === undefined ? found : { ...found, outcome };
 }
 
-/** The filter for the API: `from` and `to` are local days, both included. The API refuses invalid days. */
+/** Converts the filter for the API. `from` and `to` are local days, both inclusive. The API refuses invalid days. */
 export function apiFilterOf({ from, to, ...rest }: AuditFilter): AuditFilter {
   return {
     ...rest,

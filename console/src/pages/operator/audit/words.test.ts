@@ -7,7 +7,7 @@ const said = (action: string, details: Record<string, unknown> = {}, outcome: st
   return `${before}${subject ? " Acme" : ""}${after}`;
 };
 
-test("describes an action with amounts in dollars, its reason and no empty details", () => {
+test("describes an action with amounts in dollars and its reason, and omits empty details", () => {
   assert.equal(
     said("account.grant", { reason: "a welcome", amount_micro: "5000000.000000" }),
     "granted $5.00 to Acme: a welcome",
@@ -27,12 +27,12 @@ test("describes an action with amounts in dollars, its reason and no empty detai
   assert.equal(said("key.create", { name: "ci" }), "created the key “ci” for Acme");
 });
 
-test("marks refused actions as attempted and running ones as started", () => {
+test("says that a refused action was attempted and a running one started", () => {
   assert.equal(said("account.suspend", { reason: "fraud" }, "not_found"), "tried to suspend Acme: fraud");
   assert.equal(said("payout.paid", {}, null), "started to mark the payout Acme as paid");
 });
 
-test("shows an unknown action by its name", () => {
+test("shows the code of an unknown action", () => {
   assert.equal(nameOfAction("node.release"), "Release a node");
   assert.equal(nameOfAction("moon.paint"), "moon.paint");
   assert.equal(said("moon.paint", { colour: "red" }), "ran moon.paint on Acme (colour red)");

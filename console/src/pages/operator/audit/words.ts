@@ -7,14 +7,14 @@ type Details = Record<string, unknown>;
 interface Words {
   /** The action's name in lists. */
   name: string;
-  /** `did`: "granted $5.00 to", followed by the subject; `todo`: the same as an infinitive, "grant $5.00 to". */
+  /** `did`: past tense, such as "granted $5.00 to", before the subject. `todo`: the infinitive, "grant $5.00 to". */
   did: (details: Details) => string;
   todo: (details: Details) => string;
   /** The text after the subject. */
   after?: string;
-  /** The subject is not shown, because the text already says enough. */
+  /** Omits the subject, because the text already names it. */
   alone?: boolean;
-  /** Details that the text already contains. */
+  /** Names of details that the text already contains. */
   told?: string[];
 }
 
@@ -125,7 +125,7 @@ const ACTIONS: Record<string, Words> = {
 };
 
 export const ACTION_NAMES = Object.keys(ACTIONS);
-/** An unknown action is shown by its own name. */
+/** The action's name for lists. An unknown action is shown by its code. */
 export const nameOfAction = (action: string): string => ACTIONS[action]?.name ?? action;
 
 interface Sentence {
@@ -154,7 +154,7 @@ export function sentenceOf({
   };
 }
 
-/** For example "minimum $1.00, in flight 3": amounts in dollars, without empty values. */
+/** For example "minimum $1.00, in flight 3". Amounts are in dollars, and empty values are omitted. */
 function detailWords(details: Details): string {
   return Object.entries(details)
     .flatMap(([name, value]) => {

@@ -1,4 +1,4 @@
-/** The ledger check: recomputes every figure from its entries, and shows one result. */
+/** The page of the ledger check, which recomputes every figure from the entries and shows one result. */
 import { useQuery } from "@tanstack/react-query";
 import type { BooksCheck } from "../../../api/types.ts";
 import { ledgerCheckQuery, useProof } from "../../../data/platform.ts";

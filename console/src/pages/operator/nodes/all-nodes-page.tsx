@@ -1,4 +1,4 @@
-/** All hosts' nodes with their states and operators' actions. */
+/** The nodes of all hosts with their states and operators' actions. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -53,7 +53,7 @@ export function AllNodesPage() {
         onClose={() => show(undefined)}
         onHost={(host) => {
           setFilter({ host });
-          // A new search clears the text of the last one.
+          // A new key remounts the search field, which clears the text of the previous search.
           setSearches(searches + 1);
         }}
       />

@@ -1,4 +1,4 @@
-/** One node for operators: its load, why it gets no requests, and actions. */
+/** The details of one node for operators: load, reasons why it gets no requests, and actions. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -126,10 +126,10 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
   );
 }
 
-/** Confirms that an operator has checked the node, so that it may serve. */
+/** Lets an operator clear a node that was withheld because another node of its host was quarantined. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
   const clear = useClear(id);
-  // The notice follows the promise, because the button disappears with the state that it ends.
+  // Shows the notice when the promise resolves, because the button disappears once the node is cleared.
   const lift = () => void clear.mutateAsync().then(() => toast(`${name} is cleared`), toastError);
   return (
     <Button size="small" busy={clear.isPending} onClick={lift}>

@@ -1,4 +1,4 @@
-/** The search of nodes: by part of a name, or by a host's ID for all nodes of that host, and by state. */
+/** The node search: by part of a name, by a host's ID, and by state. */
 
 import { useState } from "react";
 import type { NodeSearch, NodeState } from "../../../api/types.ts";

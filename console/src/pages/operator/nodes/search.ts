@@ -1,4 +1,4 @@
-/** The node search as the address bar stores it. */
+/** The node search in the URL's query parameters. */
 import type { NodeSearch, NodeState } from "../../../api/types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 

@@ -1,4 +1,4 @@
-/** Spot checks of the last 30 days: by model with their cost, and by node with the evidence. */
+/** Spot checks (verified real answers) of the last 30 days: by model with their cost, and by node with the evidence. */
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

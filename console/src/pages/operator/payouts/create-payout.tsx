@@ -1,4 +1,4 @@
-/** Creating a payout of everything that hosts are owed. */
+/** A dialog that creates a payout batch of all amounts owed to hosts. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
 import { parseMicro, typedDollars, wholeMicro } from "../../../money.ts";

@@ -1,4 +1,4 @@
-/** One payout batch: its lines, its CSV, and marking it as paid. */
+/** The details of one payout batch: its lines, its CSV file, and a button that marks it as paid. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
@@ -35,7 +35,7 @@ export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose:
   );
 }
 
-/** A part of the host's balance that the payout did not include; hidden if it is zero. */
+/** A part of the host's balance that the payout does not include. Hidden if it is zero. */
 function Unpaid({ amount, what }: { amount: string; what: string }) {
   if (parseMicro(amount) === 0n) return null;
   return (
@@ -45,7 +45,7 @@ function Unpaid({ amount, what }: { amount: string; what: string }) {
   );
 }
 
-/** Where the host wants the money, as a whole: this is what the operator types at the bank. */
+/** The host's payout method, unmasked, because the operator enters it at the bank. */
 function Method({ of }: { of: PayoutLine["method"] }) {
   if (of === null) return <p className="mt-1 text-xs text-warn">no payout method: ask the host to enter one</p>;
   return (

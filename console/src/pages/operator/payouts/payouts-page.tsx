@@ -1,4 +1,7 @@
-/** Payout batches: created from owed amounts, exported for the bank transfer, marked as paid. */
+/**
+ * Payout batches. An operator creates one from the owed amounts, exports it for the bank transfer, and marks it as
+ * paid.
+ */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

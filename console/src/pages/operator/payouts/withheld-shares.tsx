@@ -1,4 +1,7 @@
-/** Withheld shares of all hosts, searched by node, and released singly or by node with a note for the host. */
+/**
+ * Withheld shares of all hosts, searched by node. Operators release them one by one or by node, with a note for the
+ * host.
+ */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -70,7 +73,7 @@ export function WithheldShares({ node, onNode }: Props) {
         faded={({ released_at }) => released_at !== null}
         empty={
           <Empty icon={<HandCoins aria-hidden />} title="No withheld shares">
-            Shares of failed or silent answers, and of nodes that failed spot checks, appear here.
+            Hosts' shares withheld for failed or stalled answers, or for failed spot checks, appear here.
           </Empty>
         }
       />

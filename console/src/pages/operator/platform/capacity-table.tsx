@@ -1,6 +1,6 @@
 /**
- * Each model's current capacity: connected nodes, their slots, and used slots. A node with several models is in each of their rows; the
- * total of all nodes is below.
+ * Each model's current capacity: connected nodes, their slots, and used slots. A node with several models counts in
+ * each of their rows; the last row is the total of all nodes.
  */
 import type { ModelCapacity, PlatformLoad } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
@@ -15,8 +15,8 @@ export function CapacityTable({ load: { capacity, slots, busy } }: { load: Platf
     <>
       <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />
       <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
-        All nodes together: <Count of={busy} /> of <Count of={slots} /> slots busy. A node that serves several models
-        appears in several rows, but is counted once in this total.
+        Busy slots of all nodes: <Count of={busy} /> of <Count of={slots} />. A node that serves several models appears
+        in several rows, but is counted once in this total.
       </p>
     </>
   );

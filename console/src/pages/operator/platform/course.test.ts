@@ -15,7 +15,7 @@ const load = (rate_per_s: number | null, more: object = {}) => ({
 });
 const at = (seconds: number, of: ReturnType<typeof load>) => ({ at: seconds, ...of });
 
-test("counts requests per second on a busy platform, per minute or hour on a quiet one", () => {
+test("shows requests per second on a busy platform, per minute or hour on a quiet one", () => {
   const told = (rate: number | null): string | undefined => {
     const total = { ...load(rate), charge_micro: "0.000000" };
     const [figure] = figuresOf({ total });
@@ -27,7 +27,7 @@ test("counts requests per second on a busy platform, per minute or hour on a qui
   );
 });
 
-test("shows a gap where nothing was measured, and zeros as zeros", () => {
+test("shows a gap for a slot without measurements, and zero for a measured zero", () => {
   const series = [at(1_790_000_100, load(0, { busy_share: 0 })), at(1_790_000_400, load(null))];
   const figures = figuresOf({ total: { ...load(0), charge_micro: "0.000000" } });
   const values = figures.map((figure) => rowsOf({ series, slot_s: 300 }, figure).map((row) => row.values));

@@ -1,4 +1,4 @@
-/** Converts the platform's figures to chart lines. Pure. */
+/** Converts the platform's figures over time to chart lines. Pure. */
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, shareText } from "../../../locale.ts";
 import type { ChartRow } from "../../../ui/chart/chart-data.ts";

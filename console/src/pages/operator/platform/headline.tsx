@@ -1,4 +1,4 @@
-/** The platform's four main figures with sparklines. */
+/** The platform's four main figures, each with a small chart. */
 import { useQuery } from "@tanstack/react-query";
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { platformPerformanceQuery } from "../../../data/platform.ts";

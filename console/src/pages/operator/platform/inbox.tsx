@@ -1,4 +1,4 @@
-/** Decisions that wait for operators, with the facts for each. */
+/** Decisions that wait for an operator, with the facts for each. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Triage } from "../../../api/types.ts";
@@ -30,8 +30,8 @@ export function Inbox({ of: { quarantines, payouts, disputes, settlements_given_
                 </a>
               }
             >
-              The database permanently refused them. The file given-up.jsonl in the spool directory lists each with the
-              reason.
+              The database permanently refused these settlements. The file given-up.jsonl in the spool directory lists
+              each with the reason.
             </Item>
           )}
           {disputes.map(({ id, account, account_name, amount_micro, at }) => (
@@ -79,8 +79,8 @@ export function Inbox({ of: { quarantines, payouts, disputes, settlements_given_
                 </Link>
               }
             >
-              <Money of={total_micro} exact /> to <Count of={hosts} /> {hosts === 1 ? "host" : "hosts"}. Pay them, then
-              mark it as paid.
+              <Money of={total_micro} exact /> to <Count of={hosts} /> {hosts === 1 ? "host" : "hosts"}. Pay the hosts,
+              then mark the payout as paid.
             </Item>
           ))}
         </ul>

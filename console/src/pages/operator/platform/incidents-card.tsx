@@ -1,4 +1,4 @@
-/** Incidents as on the status page, with a form for a public note. */
+/** Incidents as on the public status page, with a form for a public note. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Incident } from "../../../api/types.ts";
@@ -34,7 +34,9 @@ export function IncidentsCard() {
           const shown = isAll ? data : shownOf(data);
           return (
             <>
-              {data.length === 0 && <p className="px-4 pb-4 text-ink-soft sm:px-5">None in the last 90 days.</p>}
+              {data.length === 0 && (
+                <p className="px-4 pb-4 text-ink-soft sm:px-5">No incidents in the last 90 days.</p>
+              )}
               {data.length > 0 && (
                 <ul aria-label="Incidents" className="border-t border-line">
                   {shown.map((incident) => (
@@ -110,7 +112,7 @@ function PostDialog({ id, title, onClose }: { id: string; title: string; onClose
           required
           rows={4}
           maxLength={500}
-          hint="The status page shows it. It cannot be changed afterwards, and is recorded in the audit log."
+          hint="Shown on the status page and in the audit log. It cannot be changed afterwards."
           error={errorOfField(post.error, "text")}
         />
         <FormActions onCancel={onClose} busy={post.isPending}>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { incidentTitle, shownOf } from "./incidents.ts";
 
-test("describes what an incident affected and its cause", () => {
+test("describes the effect of an incident and its cause", () => {
   assert.equal(
     incidentTitle({ model: null, state: "down", cause: "database" }),
     "All requests: the database was unreachable",
@@ -14,7 +14,7 @@ test("describes what an incident affected and its cause", () => {
   assert.equal(incidentTitle({ model: "a", state: "down", cause: "no_capacity" }), "a: no node was connected");
 });
 
-test("shows all open incidents, and the last three others", () => {
+test("shows all open incidents and the last three ended ones", () => {
   const [open, past] = [{ to: null }, { to: 1 }];
   assert.deepEqual(shownOf([past, open, past, past, past, open]), [open, open, past, past, past]);
 });

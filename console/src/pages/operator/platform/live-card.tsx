@@ -1,4 +1,4 @@
-/** Requests in flight and nodes, as they change. */
+/** Current requests in flight and connected nodes, updated live. */
 import type { ReactNode } from "react";
 import { clockText } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
@@ -10,7 +10,7 @@ import type { Load } from "./use-load.ts";
 
 const SERIES = [{ name: "Requests in flight", colour: 1 }];
 
-/** As high without figures as with them: what is below does not wait for the stream. */
+/** The card has its full height before the first event arrives, so that content below does not move. */
 export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
   return (
     <Card

@@ -12,7 +12,7 @@ const load = (inFlight: number): PlatformLoad => ({
   capacity: [],
 });
 
-test("keeps only the newest minutes", () => {
+test("keeps only the latest minutes", () => {
   let samples: Sample[] = [];
   for (let i = 0; i < 200; i++) samples = addSample(samples, load(i), i);
   assert.equal(samples.length, 90);

@@ -1,6 +1,6 @@
 /**
- * The last minutes of the platform's load, kept while the page is open. The stream sends only changes, so samples are taken by the clock to
- * continue the line.
+ * Samples of the platform's load in the last minutes, kept while the page is open. The stream sends only changes, so
+ * the latest value is sampled at a fixed interval.
  */
 import type { PlatformLoad } from "../../../api/types.ts";
 

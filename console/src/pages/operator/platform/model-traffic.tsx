@@ -1,4 +1,4 @@
-/** Requests by model with their endings, busiest first. */
+/** Requests by model with their outcomes, busiest model first. */
 
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, evenShareText } from "../../../locale.ts";

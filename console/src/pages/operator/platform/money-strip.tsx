@@ -1,4 +1,4 @@
-/** The platform's liabilities and the latest ledger check, with a button for a new one. */
+/** The amounts that the platform owes, and the latest ledger check with a button to run a new one. */
 import { Link } from "@tanstack/react-router";
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { useProof } from "../../../data/platform.ts";
@@ -59,8 +59,9 @@ function Lost({ of }: { of: NonNullable<Parts["history_losses"]>[number] }) {
   return (
     <Notice tone="bad" title="A database failover lost data">
       <p>
-        About {of.lost_s} s of history. Gateways entered <Count of={of.entered} /> charges and changes again;{" "}
-        <Count of={of.missing} /> are missing. <code>tollgate admin history losses</code> lists them.
+        About {of.lost_s} s of history. Charges and changes that gateways entered again: <Count of={of.entered} />.
+        Still missing: <Count of={of.missing} />. To list the missing ones, run{" "}
+        <code>tollgate admin history losses</code>.
       </p>
       <p className="text-ink-soft">
         Found <Time at={of.at} as="ago" />

@@ -1,4 +1,4 @@
-/** The platform for operators: its status, pending decisions, performance, spending and balances. */
+/** The operators' first page: the platform's status, pending decisions, performance, spending and balances. */
 import { useQuery } from "@tanstack/react-query";
 import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
 import { RANGES } from "../../../time-range.ts";
@@ -28,7 +28,7 @@ export function PlatformPage() {
     <>
       <PageHeader
         title="Platform"
-        about="Whether the platform serves, what waits for a decision, and its load, errors and balances."
+        about="Shows whether requests are served, which decisions are waiting, and load, errors and balances."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
       <Sections>
@@ -48,7 +48,7 @@ export function PlatformPage() {
           </>
         )}
         {query.data !== undefined && <MoneyStrip {...query.data} />}
-        {/* The last one: while the stream is not there nothing else waits for it. */}
+        {/* The live card comes last, so that no other card waits for the stream. */}
         <Card title="Capacity by model" flush>
           {load.now === undefined ? <Skeleton className="m-4 h-40" /> : <CapacityTable load={load.now} />}
         </Card>

@@ -1,4 +1,4 @@
-/** The steps from a fresh platform to a public one. Hidden when all are done. */
+/** A checklist of steps from a fresh platform to a public one. Hidden when all are done. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { setupQuery } from "../../../data/platform.ts";
@@ -24,7 +24,7 @@ export function SetupCard() {
     try {
       localStorage.setItem(STORED_AS, JSON.stringify(next));
     } catch {
-      // If the browser blocks storage, the choice lasts until the page is closed.
+      // If the browser blocks storage, the ticked steps last until the page is closed.
     }
   };
   return (

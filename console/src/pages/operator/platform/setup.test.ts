@@ -8,7 +8,7 @@ const STEPS = (["tls", "email", "payments", "second_operator"] as const).map((st
   done: step === "tls",
 }));
 
-test("detects finished steps, except backups and alerts, which operators tick off", () => {
+test("detects finished steps by itself, except backups and alerts, which operators tick off", () => {
   const shown = stepsOf({ steps: STEPS }, ["backups"]);
   assert.deepEqual(
     shown.map(({ step, done, own }) => [step, done, own]),
@@ -23,7 +23,7 @@ test("detects finished steps, except backups and alerts, which operators tick of
   );
 });
 
-test("every step links to a page of the guide", () => {
+test("links every step to a page of the guide", () => {
   for (const { guide } of stepsOf({ steps: STEPS }, [])) {
     const page = guide.replace("/docs/guide/", "");
     assert.ok(existsSync(new URL(`../../../../../docs/${page}.md`, import.meta.url)), page);

@@ -1,10 +1,12 @@
-/** The set-up steps before public use. Operators tick off those that the gateway cannot detect. Pure. */
+/**
+ * The set-up steps before a platform becomes public. Operators tick off the steps that the gateway cannot detect. Pure.
+ */
 import type { Setup } from "../../../api/types.ts";
 
 interface StepWords {
   title: string;
   says: string;
-  /** The step's page in the guide. */
+  /** The path of the guide's page about this step. */
   guide: string;
 }
 
@@ -28,7 +30,7 @@ const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
   },
   second_operator: {
     title: "Add a second operator",
-    says: "A second operator can act while you cannot: tollgate admin operator create.",
+    says: "A second operator can act when you are unavailable: tollgate admin operator create.",
     guide: `${GUIDE}/admin`,
   },
 };
@@ -51,7 +53,7 @@ type OwnStep = keyof typeof OWN;
 interface ShownStep extends StepWords {
   step: string;
   done: boolean;
-  /** The gateway cannot detect it, so the operator ticks it off. */
+  /** Whether the operator ticks off the step, because the gateway cannot detect it. */
   own: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The platform's current load, from the operators' stream. */
+/** A hook with the platform's current load, from the operators' event stream. */
 import { useEffect, useRef, useState } from "react";
 import type { ServerEvent } from "../../../api/event-stream.ts";
 import type { PlatformLoad } from "../../../api/types.ts";

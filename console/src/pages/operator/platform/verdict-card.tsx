@@ -1,4 +1,4 @@
-/** The platform's status: whether it serves, since when not, why, and the next step. */
+/** The platform's status: whether it serves requests, the start and cause of a problem, and the next step. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Triage } from "../../../api/types.ts";
 import { useHealth } from "../../../data/old-data.ts";
@@ -64,17 +64,17 @@ function Words({ words: { state, title, meaning, since, cause, next, runbook } }
 const unreachable = (sinceMs: number): VerdictWords => ({
   state: "down",
   title: "This gateway does not answer",
-  meaning: "Requests through this address are not answered. Other gateways may still serve.",
+  meaning: "Requests to this gateway get no response. Other gateways may still serve requests.",
   since: Math.floor(sinceMs / 1000),
   cause: "The gateway stopped, or the network or the proxy in front of it failed.",
-  next: "Restart it. If it runs, look at its log.",
+  next: "Restart the gateway. If it is running, look at its log.",
   runbook: "/docs/guide/operators/runbook#tollgategatewaydown",
 });
 
 const Unknown = ({ isUnread }: { isUnread: boolean }) =>
   isUnread ? (
     <Notice tone="warn" title={<span className="text-lg font-semibold">Unknown: the gateway is slow to answer</span>}>
-      Figures below may be old.
+      The figures below may be outdated.
     </Notice>
   ) : (
     <div data-loading="">

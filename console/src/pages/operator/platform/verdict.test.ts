@@ -36,7 +36,7 @@ test("distinguishes a total outage, a partial outage and normal operation", () =
   );
 });
 
-test("every problem has its meaning, likely cause, next step and a runbook section", () => {
+test("gives every problem an effect, a likely cause, a next step and a runbook section", () => {
   const runbook = readFileSync(new URL("../../../../../docs/operators/runbook.md", import.meta.url), "utf8");
   const anchors = [...runbook.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name.toLowerCase());
   for (const words of ALL.filter((one) => one?.state !== "serving")) {
@@ -45,7 +45,7 @@ test("every problem has its meaning, likely cause, next step and a runbook secti
   }
 });
 
-test("shows no verdict without an answer and without a reason", () => {
+test("shows no status without a response from the gateway and without an error", () => {
   assert.equal(verdictOf(undefined, [], NOW_MS), undefined);
   assert.equal(verdictOf(undefined, [{ part: "limits", since: 0, needed: false }], NOW_MS), undefined);
 });

@@ -1,4 +1,4 @@
-/** Explains the platform's status: its effect on users, the likely cause and the next step. Pure. */
+/** Explains the platform's status in words: its effect on users, the likely cause and the next step. Pure. */
 import type { Health, Triage } from "../../../api/types.ts";
 
 const RUNBOOK = "/docs/guide/operators/runbook";
@@ -27,7 +27,7 @@ const PARTS: Record<Part, { name: string; meaning: string }> = {
   plane: { name: "the dispatch plane", meaning: "Every request gets 503, because no node can be reached." },
 };
 
-/** `triage`: undefined if it cannot be loaded; then `unreachable` explains why. */
+/** `triage`: the platform's health; undefined if it cannot be loaded, which `unreachable` then explains. */
 export function verdictOf(
   triage: Pick<Triage, "state" | "causes" | "models"> | undefined,
   unreachable: Health["unreachable"],
@@ -61,7 +61,7 @@ function unreachableWords(part: Part, since: number | null, nowMs: number): Verd
     meaning,
     since,
     cause: `${capital(name)} stopped, or the network to it failed. The gateway's log has the reason.`,
-    next: "Bring it back. Gateways reconnect by themselves.",
+    next: "Restart the server or repair its network. Gateways reconnect automatically.",
     runbook: `${RUNBOOK}#tollgatedependencyaway`,
   };
 }
@@ -98,7 +98,7 @@ const failing = (models: string[], of: number): Words => ({
   runbook: `${RUNBOOK}#tollgaterequestsfailing`,
 });
 
-/** For example "40 s", "3 min", "2 h". */
+/** A duration as text, for example "40 s", "3 min", "2 h". */
 function lasting(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;

@@ -1,4 +1,7 @@
-/** Finds any request by its ID: its outcome, parties and ledger lines. Each look-up is in the audit log. */
+/**
+ * Finds any request by its ID, and shows its outcome, builder, host and ledger lines. Each look-up is recorded in the
+ * audit log.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { PlatformRequest } from "../../../api/types.ts";
@@ -33,7 +36,7 @@ export function PlatformRequestsPage() {
         <Card>
           {id === undefined ? (
             <Empty icon={<Search aria-hidden />} title="Paste a request ID">
-              A builder finds it in the response as <code className="font-mono text-xs">x-request-id</code> or{" "}
+              Builders find the ID in the response as <code className="font-mono text-xs">x-request-id</code> or{" "}
               <code className="font-mono text-xs">id</code>.
             </Empty>
           ) : (

@@ -1,4 +1,4 @@
-/** One account for operators: its activity over a span, its statement and its payouts. */
+/** One account for operators: its activity over a time span, its statement and its payouts. */
 import type { accountPageRoutes } from "@tollgate/api/console/operator-account-page.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
@@ -90,7 +90,7 @@ interface Activity {
   byModel: HourlySum[];
 }
 
-/** For a builder's requests, or for those that a host's nodes served. */
+/** The activity of a builder's requests, or of the requests that a host's nodes served. */
 async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Slots): Promise<Activity> {
   const { performance, usage, earnings, directory } = parts;
   const subjects = kind === "builder" ? [id] : await directory.nodes.idsOf(id);
@@ -107,7 +107,7 @@ async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Sl
 
 const sumOf = (sums: HourlySum[]): Pico => sums.reduce<Pico>((all, { amount }) => pico(all + amount), ZERO);
 
-/** Every slot of the span, those too in which nothing happened. */
+/** Every time slot of the span, including slots without activity. */
 function seriesOf({ from, to, slotMs }: Slots, slots: PerformanceSum[], amounts: HourlySum[]) {
   const sums = new Map(slots.map((sum) => [sum.slot?.getTime(), sum]));
   const inSlot = new Map(amounts.map(({ bucket, amount }) => [Date.parse(bucket), amount]));

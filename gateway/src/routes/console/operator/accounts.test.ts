@@ -1,4 +1,4 @@
-/** Operators' actions on accounts, grouped by status. Every action is looked up in the audit log. */
+/** Operators' actions on accounts, grouped by HTTP status. Each action must also be in the audit log. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
@@ -30,7 +30,7 @@ const post = (path: string, body: unknown) => send("POST", `${ACCOUNTS}/${path}`
 const newKey = async ({ browser }: Person): Promise<string> =>
   String((await browser.send("POST", "/console/api/keys", { body: { name: "a key" } })).body.id);
 
-describe("200", () => {
+describe("status 200", () => {
   test("finds accounts by name, owner and kind, in pages, newest first", async () => {
     const people = await Promise.all([1, 2, 3].map(() => platform.person([{ kind: "builder" }, { kind: "host" }])));
     await platform.pool.query("update account set name = 'Findable 100% ' || id where id = any ($1)", [
@@ -101,7 +101,7 @@ describe("200", () => {
     assert.ok((await checkLedger(platform.pool)).every(({ differences }) => differences.length === 0));
   });
 
-  test("suspends and restores an account with immediate effect for its owner, repeatably", async () => {
+  test("suspends and restores an account with immediate effect for its owner; a repetition changes nothing", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const suspended = await post(`${id}/suspend`, { reason: "unpaid" });
@@ -125,7 +125,7 @@ describe("200", () => {
     );
   });
 
-  test("sets a key's own limits; null resets a limit and absent fields stay", async () => {
+  test("sets limits of a single key; null resets a limit, and an absent field keeps its limit", async () => {
     const key = await newKey(builder);
     const default_limits = { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 };
     const none = { requests_per_minute: null, tokens_per_minute: null, in_flight: null };
@@ -155,7 +155,7 @@ describe("200", () => {
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", key, "done"]);
   });
 
-  test("shows each key with its spend of this month and its last use, as its owner sees them", async () => {
+  test("shows each key's spend of this month and its last use, as the key's owner sees them", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [used, unused] = [await newKey(person), await newKey(person)];
@@ -184,8 +184,8 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
-  test("names an invalid field and its rule, without effect or audit entry", async () => {
+describe("status 400", () => {
+  test("names an invalid field and its rule, and changes nothing, also in the audit log", async () => {
     const key = await newKey(builder);
     const before = await lastActs(operator, 100);
     const money = async () => (await platform.ledger.balance(builder.accountIds[0] as Uuid))?.balance;
@@ -252,14 +252,14 @@ describe("400", () => {
   });
 });
 
-test("403 not_a_builder for credit to a host", async () => {
+test("returns 403 not_a_builder for a grant to a host account", async () => {
   const host = await platform.person([{ kind: "host" }]);
   const id = publicId("acc", host.accountIds[0] as Uuid);
   assertRefused(await post(`${id}/grant`, { amount_micro: "5", reason: "r" }), 403, "not_a_builder");
   assert.equal((await platform.ledger.balance(host.accountIds[0] as Uuid))?.balance, 0n);
 });
 
-describe("404 not_found", () => {
+describe("returns 404 not_found", () => {
   test("for an unknown account", async () => {
     for (const id of [publicId("acc", platform.newId()), "acc_1", "nonsense", account.replace("acc_", "key_")]) {
       for (const answer of [
@@ -274,7 +274,7 @@ describe("404 not_found", () => {
     }
   });
 
-  test("for an unknown or revoked key, with the attempt in the audit log", async () => {
+  test("for an unknown or revoked key, and records the attempt in the audit log", async () => {
     const revoked = await newKey(builder);
     await builder.browser.send("DELETE", `/console/api/keys/${revoked}`);
     for (const id of [publicId("key", platform.newId()), revoked]) {

@@ -1,4 +1,4 @@
-/** Accounts, as operators handle them: search, grant, suspend, restore; and the limits of their keys. */
+/** Operators' routes for accounts: search, grant, suspend, restore, and the limits of API keys. */
 import type { operatorAccountRoutes, PlatformAccount } from "@tollgate/api/console/operator-accounts.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
@@ -106,7 +106,7 @@ export function operatorAccountHandlers(
   };
 }
 
-/** Finds the account in a path. */
+/** Finds the account whose ID is in the URL's path. */
 export const accountFinder =
   (directory: Directory) =>
   async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
@@ -116,7 +116,7 @@ export const accountFinder =
     return account;
   };
 
-/** Whole microdollars as a number or digits, up to a million dollars. */
+/** An amount of microdollars, given as a whole number or as digits, of at most a million dollars. */
 export function microAmount(field: string, value: string | number): Pico {
   const digits = String(value);
   const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;
@@ -146,7 +146,7 @@ function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
   };
 }
 
-/** The limits set for this key (null where the platform's apply), and the platform's. */
+/** The limits set for this key (null where the default applies), and the platform's default limits. */
 function ownAndDefault(overrides: LimitOverrides) {
   return {
     own_limits: limitsObject(overrides),

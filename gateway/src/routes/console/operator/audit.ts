@@ -1,4 +1,4 @@
-/** The audit log, filtered by operator, action, subject and time, with the subjects' names. */
+/** The audit log, filtered by operator, action, subject and time. Entries include the names of their subjects. */
 import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";

@@ -1,6 +1,7 @@
 /**
- * Cashing out with a card that is charged back: credit is bought, spent on the buyer's own node, paid out, and taken back by the bank.
- * Tests hold-back and set-off through the console with the payment provider's protocol, and check the ledger afterwards.
+ * Fraud with a card payment that is charged back: a person buys credit, spends it on their own node, is paid out as
+ * host, and disputes the payment. Tests the hold-back of earnings and the set-off of debt through the console, with the
+ * payment provider's protocol, and checks the ledger afterwards.
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -24,7 +25,7 @@ const HOLD_DAYS = 7;
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const PRICE_OUT = 40_000n;
-/** The output tokens that $10 buy at that price. */
+/** The number of output tokens that cost $10 at that price. */
 const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);
 const NOTHING = "0.000000";
 
@@ -43,7 +44,7 @@ beforeEach(async (t) => {
   assert.ok(platform.parts.payments);
   payments = platform.parts.payments;
   const opened = platform;
-  // Every test ends with a ledger check.
+  // After each test, the ledger must balance.
   (t as import("node:test").TestContext).after(async () => {
     const differing = (await checkLedger(opened.pool)).filter(({ differences }) => differences.length > 0);
     await opened.close();
@@ -53,7 +54,7 @@ beforeEach(async (t) => {
   await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
 
-/** Buys $100 by card; the provider's side of it. */
+/** Buys $100 of credit by card, and returns the sale as the payment provider has it. */
 async function buy({ browser }: Person): Promise<Sale> {
   const answer = await browser.send("POST", "/console/api/credits/checkout", { body: { pack_id: "pack_100" } });
   assert.equal(answer.status, 200, answer.text);
@@ -74,7 +75,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
     ),
   );
 
-/** Requests of $10 each, served by that host. */
+/** Inserts this number of served requests at $10 each, paid for by `builder` and served by `host`. */
 async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()): Promise<void> {
   for (let i = 0; i < times; i++) {
     await insertServed(platform, {
@@ -88,11 +89,11 @@ async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()):
   }
 }
 
-/** Makes all requests so far older by this time. */
+/** Simulates that time passes: makes all existing requests older by this duration. */
 async function pass(ms: number): Promise<void> {
   const seconds = ms / 1000;
   const { pool } = platform;
-  // Whole hours, the resolution of rollups.
+  // Only whole hours can pass, because rollups have one row per hour.
   assert.equal(seconds % 3600, 0);
   await pool.query("update request set created_at = created_at - make_interval(secs => $1)", [seconds]);
   await pool.query("update earning_hour set hour = hour - make_interval(secs => $1)", [seconds]);
@@ -111,7 +112,7 @@ const sumsOf = ({ body }: { body: Record<string, unknown> }) => ({
   setOff: body.set_off_micro,
 });
 
-/** Everything that ever left for hosts. */
+/** The sum of all payouts so far, in picodollars. */
 async function paidOut(): Promise<string> {
   const { rows } = await platform.pool.query(
     "select coalesce(sum(amount), 0)::text as total from transfer where kind = 'payout'",
@@ -119,7 +120,7 @@ async function paidOut(): Promise<string> {
   return rows[0].total;
 }
 
-/** A person with a builder account without credit and a host account. */
+/** A person with a host account, and a builder account whose starting credit is removed. */
 async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
   const person = await signedIn(platform, [{ kind: "builder" }, { kind: "host" }]);
   const [builder, host] = person.accountIds as [Uuid, Uuid];
@@ -135,7 +136,7 @@ async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
 }
 
 describe("credit bought by card, spent on the buyer's own node, and charged back", () => {
-  test("holds back the earnings, and sets the disputed amount off instead of paying it", async () => {
+  test("earnings are held back, and the disputed amount is set off against them instead of paid out", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -156,7 +157,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
       [publicId("acc", host), NOTHING, NOTHING, usd(70)],
     );
 
-    // Both sides can read it.
+    // The set-off is shown on the builder's statement and in the host's earnings.
     const statement = await person.browser.send("GET", "/console/api/ledger?limit=1");
     const [entry] = statement.body.data as Record<string, unknown>[];
     assert.deepEqual([entry?.kind, entry?.amount_micro, entry?.request_id], ["setoff", usd(70), null]);
@@ -177,7 +178,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.equal(await paidOut(), "0");
   });
 
-  test("is paid in full without a dispute when the hold-back ends, and not earlier", async () => {
+  test("without a dispute, earnings are paid in full when the hold-back period ends, and not earlier", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 10);
@@ -191,7 +192,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.equal(await balance(host), 0n);
   });
 
-  test("returns the credit to the builder account when the dispute is won later", async () => {
+  test("a dispute that the platform wins later returns the credit to the builder account", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -201,7 +202,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
   });
 
-  test("takes no more than was set off when the dispute is lost later", async () => {
+  test("a dispute that the platform loses later deducts nothing beyond the set-off", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -211,7 +212,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.deepEqual([await balance(builder), await balance(host)], [-dollars(30), 0n]);
     await pass(30 * DAY_MS);
     assertRefused(await create(), 409, "nothing_owed");
-    // Earnings from another builder pay the rest.
+    // Earnings from another builder's requests pay the rest of the debt.
     const stranger = await both();
     await buy(stranger.person);
     await spend(stranger.builder, host, 5);
@@ -221,8 +222,8 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
   });
 });
 
-describe("the computation of a batch", () => {
-  test("pays older earnings, holds back younger ones, and deducts a debt from the older first", async () => {
+describe("the calculation of a payout batch", () => {
+  test("pays older earnings, holds back younger ones, and deducts a debt from the older earnings first", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(stranger.person);
@@ -231,7 +232,7 @@ describe("the computation of a batch", () => {
     const first = await create({ minimum_micro: "28000000" });
     assert.deepEqual(sumsOf(first), { hosts: 1, paid: usd(28), heldBack: usd(35), setOff: NOTHING });
 
-    // $7 more of the older kind, and $30 of debt: the open promise of $28 is not touched.
+    // $7 more of older earnings, and $30 of debt. The $28 in the open batch stay promised.
     await spend(stranger.builder, host, 1, new Date(Date.now() - (HOLD_DAYS + 1) * DAY_MS));
     const sale = await buy(person);
     await spend(builder, stranger.host, 3);
@@ -245,7 +246,7 @@ describe("the computation of a batch", () => {
     assert.equal(await balance(host), dollars(12));
   });
 
-  test("sets a debt off once over all accounts of its owner, in the order of their IDs", async () => {
+  test("sets off a debt once across all accounts of the owner, in the order of account IDs", async () => {
     const payer = await both();
     await buy(payer.person);
     const person = await signedIn(platform, [
@@ -264,7 +265,7 @@ describe("the computation of a batch", () => {
       const take = { id: platform.newId(), kind: "refund", accountId: builder, reason: "a test" } as const;
       await platform.ledger.transfer({ ...take, amount: dollars(5 + owed) });
     }
-    // A second owner of one host owes too.
+    // The second owner of a host account has a debt too.
     const partner = await signedIn(platform, [{ kind: "builder" }]);
     const [b3] = partner.accountIds as [Uuid];
     await platform.identities.own(partner.identityId, h2);
@@ -302,7 +303,7 @@ describe("the computation of a batch", () => {
     assert.equal((await create()).body.set_off_micro, usd(70));
   });
 
-  test("treats earnings from the host's own requests separately", async () => {
+  test("lists earnings from the host's own requests separately", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(person);
@@ -331,8 +332,8 @@ describe("the computation of a batch", () => {
   });
 });
 
-describe("concurrent batches", () => {
-  test("promise an amount once, and set a debt off once", async () => {
+describe("concurrent payout batches", () => {
+  test("include each amount only once, and set off each debt only once", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     const sale = await buy(person);
@@ -347,7 +348,7 @@ describe("concurrent batches", () => {
     assert.deepEqual(sumsOf(made), { hosts: 1, paid: usd(12), heldBack: NOTHING, setOff: usd(100) });
   });
 
-  test("run beside disputes, requests and payouts without deadlock, and the ledger balances", async () => {
+  test("run alongside disputes, requests and payouts without deadlock, and the ledger balances", async () => {
     const people = [];
     for (let i = 0; i < 3; i++) {
       const one = await both();
@@ -368,7 +369,7 @@ describe("concurrent batches", () => {
     ]);
     await Promise.all(work);
     await create();
-    // In any order, nobody is paid while their own account owes money.
+    // In whatever order they ran, no person with a debt still has a host balance that could be paid out.
     const { rows } = await platform.pool.query(
       `select b.id from ledger_account b join account_owner o on o.account_id = b.id
          join account_owner p on p.identity_id = o.identity_id join ledger_account h on h.id = p.account_id and h.kind = 'host'
@@ -377,7 +378,7 @@ describe("concurrent batches", () => {
     assert.deepEqual(rows, []);
   });
 
-  test("fail with 409 payout_exceeds_balance that names the line, and the batch stays open", async () => {
+  test("stay open when a host's balance is too low; the 409 payout_exceeds_balance names the payout", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 1);
@@ -385,7 +386,7 @@ describe("concurrent batches", () => {
     const batch = await create();
     assert.equal(batch.status, 201);
     const [line] = await linesOf(batch.body.id);
-    // Inserted directly, without the rules.
+    // Entered directly in the ledger, which bypasses the rules for payouts.
     const id = platform.newId();
     await platform.ledger.transfer({ id, kind: "payout", accountId: host, amount: dollars(1), reason: "by hand" });
     const refused = await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`);

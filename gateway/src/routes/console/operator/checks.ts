@@ -1,4 +1,4 @@
-/** Spot checks of all nodes by node and model, with their costs compared to charges. */
+/** Spot checks (verified real answers) of all nodes, by node and model. Their costs are compared with the charges. */
 import type { operatorCheckRoutes } from "@tollgate/api/console/operator-checks.ts";
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, ZERO } from "../../../base/money.ts";

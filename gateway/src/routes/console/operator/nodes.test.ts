@@ -1,4 +1,4 @@
-/** Every host's nodes, as operators handle them, grouped by status. */
+/** Operators' routes for all hosts' nodes, grouped by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
@@ -31,7 +31,7 @@ async function newNode(name: string): Promise<Node> {
 const at = ({ id }: Node): string => `${NODES}/${publicId("node", id)}`;
 const quarantine = (url: string, body: unknown) => operator.browser.send("POST", `${url}/quarantine`, { body });
 
-describe("200", () => {
+describe("status 200", () => {
   test("lists all hosts' nodes with their accounts, and returns one node with its statistics", async () => {
     const node = await newNode("barn");
     await platform.pool.query("update account set name = 'The barn' where id = $1", [accountId()]);
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 });
 
-test("200: clears a node that is withheld because of its host's quarantine; 409 if nothing withholds the node", async () => {
+test("clears a node that gets no requests because another node of its host is quarantined; 409 if already cleared", async () => {
   const bad = await newNode("bad of its host");
   await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
   const [next, third] = [await newNode("next of its host"), await newNode("third of its host")];
@@ -121,7 +121,7 @@ test("200: clears a node that is withheld because of its host's quarantine; 409 
   await fleet.release(bad.id, operator.email);
 });
 
-test("400: refuses a quarantine without a reason", async () => {
+test("refuses a quarantine without a reason with 400", async () => {
   const node = await newNode("for 400");
   for (const [body, rule] of [
     [{}, /is required/],
@@ -135,7 +135,7 @@ test("400: refuses a quarantine without a reason", async () => {
   assert.equal((await fleet.find(null, node.id))?.standing, "ready");
 });
 
-test("400: names an invalid filter and its rule, and refuses a cursor of another list", async () => {
+test("returns a 400 that names an invalid filter and its rule, and refuses a cursor of another list", async () => {
   for (const [query, param, rule] of [
     ["state=away", "state", /must be one of registered, ready, online/],
     ["host=nobody", "host", /acc_…/],
@@ -149,7 +149,7 @@ test("400: names an invalid filter and its rule, and refuses a cursor of another
   assertRefused(await operator.browser.send("GET", `${NODES}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("404 node_not_found for an unknown node", async () => {
+test("returns 404 node_not_found for an unknown node", async () => {
   for (const id of [publicId("node", platform.newId()), "node_1", "nonsense"]) {
     for (const answer of [
       await operator.browser.send("GET", `${NODES}/${id}`),
@@ -162,8 +162,8 @@ test("404 node_not_found for an unknown node", async () => {
   }
 });
 
-describe("409 node_state_conflict", () => {
-  test("refuses to release a node outside quarantine, with the attempt in the audit log", async () => {
+describe("returns 409 node_state_conflict", () => {
+  test("for a release of a node that is not quarantined, and records the attempt in the audit log", async () => {
     const node = await newNode("free");
     const answer = await operator.browser.send("POST", `${at(node)}/release`);
     assertRefused(answer, 409, "node_state_conflict");
@@ -171,7 +171,7 @@ describe("409 node_state_conflict", () => {
     assert.equal((await lastActs(operator, 1))[0]?.outcome, "node_state_conflict");
   });
 
-  test("refuses to quarantine a retired node", async () => {
+  test("for a quarantine of a retired node", async () => {
     const node = await newNode("gone");
     await fleet.move(null, node.id, "retire");
     assertRefused(await quarantine(at(node), { reason: "r" }), 409, "node_state_conflict");

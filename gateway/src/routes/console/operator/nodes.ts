@@ -1,4 +1,4 @@
-/** Every host's nodes, as operators handle them: found, quarantined with a reason, released, cleared for work. */
+/** Operators' routes for all hosts' nodes: list, quarantine with a reason, release, and clear for requests. */
 import type { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
 import type { NodeState } from "@tollgate/api/states.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
@@ -96,10 +96,13 @@ export function operatorNodeHandlers(
   };
 }
 
-/** The standing in the records for this state; the records do not know which nodes are connected. */
+/**
+ * The standing to search for in the database. It does not store which nodes are connected, so "online" nodes are
+ * "ready" there.
+ */
 const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
 
-/** Continues reading if rows did not match, until there are enough or no more. */
+/** Reads more rows until enough match or none are left. */
 async function readMatching(
   read: (before: Uuid | undefined) => Promise<ListedEntry[]>,
   matches: (node: ListedEntry) => boolean,

@@ -1,4 +1,4 @@
-/** The overview, the ledger check and the audit log, grouped by status. */
+/** The operators' overview, the ledger check and the audit log, grouped by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -22,11 +22,11 @@ after(() => platform.close());
 
 const get = (path: string) => operator.browser.send("GET", `${API}/${path}`);
 
-describe("200", () => {
+describe("status 200", () => {
   test("returns balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
     const at = new Date(Date.now() - 2 * 3_600_000);
     const nodeId = platform.newId();
-    // Builder and host are the same person, who is only paid for bought credit.
+    // Makes all credit bought credit, because a host is not paid for requests of the same person's granted credit.
     await platform.pool.query("update ledger_account set granted = 0 where id = $1", [builder]);
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
     await insertServed(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
@@ -53,7 +53,7 @@ describe("200", () => {
     assert.deepEqual([earlier.traffic, earlier.from, earlier.to], [[], 1767225600, 1769817600]);
   });
 
-  test("runs the ledger check, which shows a difference", async () => {
+  test("runs the ledger check, which reports a manipulated balance", async () => {
     const good = await get("ledger/check");
     assert.deepEqual([good.status, good.body.balanced], [200, true]);
     const checks = good.body.checks as { name: string; checked: number; differences: string[] }[];
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 });
 
-test("400: refuses spans and pages outside their limits", async () => {
+test("refuses time spans and page sizes outside their limits with 400", async () => {
   for (const [path, param] of [
     ["overview?from=then", "from"],
     ["overview?from=2026-01-01&to=2026-02-02", "from"],

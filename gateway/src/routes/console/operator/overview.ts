@@ -49,7 +49,7 @@ export function platformHandlers(
 export const capacityOfModels = ({ catalogue, nodes }: Pick<InferenceParts, "catalogue"> & Pick<NodeParts, "nodes">) =>
   [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
 
-/** Liabilities: the builders' balances and the amount owed to hosts. */
+/** The platform's money. Liabilities are the builders' balances and the amount owed to hosts. */
 export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals) {
   return {
     builder_credit_micro: exactMicro(builderCredit),

@@ -1,4 +1,4 @@
-/** Payout batches in the console: created, exported, paid; grouped by status, with a ledger check afterwards. */
+/** Payout batches in the console (create, export, pay), grouped by HTTP status. The ledger must balance afterwards. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -42,8 +42,8 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
 
 const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { body });
 
-describe("201 and 200", () => {
-  test("creates a batch of owed earnings with lines and a file; paying it is final, and the ledger balances", async () => {
+describe("status 201 and 200", () => {
+  test("creates a batch of owed earnings with lines and a file; marking it as paid is final, and the ledger balances", async () => {
     const rich = await hostWith(1000, "=Rich, Ltd");
     const poor = await hostWith(1, "Poor");
     const made = await create({ note: "November", minimum_micro: "1" });
@@ -130,7 +130,7 @@ describe("201 and 200", () => {
   });
 });
 
-test("200: returns a batch's lines in pages by host name, and all of them in the file", async () => {
+test("returns a batch's lines in pages, sorted by host name, and all lines in the CSV file", async () => {
   const names = ["alder", "birch", "birch", "cedar", "dogwood"];
   for (const name of [...names].reverse()) await hostWith(50, name);
   const { body } = await create();
@@ -153,7 +153,7 @@ test("200: returns a batch's lines in pages by host name, and all of them in the
   assertRefused(await operator.browser.send("GET", `${PAYOUTS}/${body.id}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("400 names the invalid field and its rule", async () => {
+test("returns a 400 that names the invalid field and its rule", async () => {
   for (const [body, param, rule] of [
     [{ note: 7 }, "note", /must be a string/],
     [{ note: "x".repeat(201) }, "note", /at most 200/],
@@ -161,7 +161,7 @@ test("400 names the invalid field and its rule", async () => {
     [{ minimum_micro: "0" }, "minimum_micro", /from 1 to/],
     [{ minimum_micro: "1.5" }, "minimum_micro", /from 1 to/],
     [{ minimum_micro: {} }, "minimum_micro", /whole number of microdollars/],
-    // A misspelt field must be refused: otherwise everyone would be paid, whatever the amount.
+    // An unknown field must be refused. If a misspelt minimum were ignored, hosts below it would be paid too.
     [{ minimum: "1000000" }, "minimum", /^"minimum" is an unknown field$/],
   ] as const) {
     const answer = await create(body);
@@ -172,7 +172,7 @@ test("400 names the invalid field and its rule", async () => {
   assertRefused(await operator.browser.send("GET", `${PAYOUTS}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("404 not_found for an unknown batch", async () => {
+test("returns 404 not_found for an unknown batch", async () => {
   for (const id of [publicId("pay", platform.newId()), "pay_1", "nonsense"]) {
     for (const [method, path] of [
       ["GET", ""],
@@ -184,7 +184,7 @@ test("404 not_found for an unknown batch", async () => {
   }
 });
 
-test("409 nothing_owed: creates no empty batch, because amounts in an open batch are not promised again", async () => {
+test("returns 409 nothing_owed and creates no batch if an open batch already contains all owed amounts", async () => {
   await hostWith(10, "Waiting");
   const open = await create();
   assert.equal(open.status, 201);

@@ -1,4 +1,4 @@
-/** Payout batches: created, exported for the bank transfer, marked as paid. */
+/** Payout batches: create, export for the bank transfers, mark as paid. */
 import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import type { z } from "zod";
 import type { AccountParts } from "../../../accounts/parts.ts";
@@ -83,7 +83,7 @@ export function payoutHandlers(
       await audit.record({ operator: who.email, action: "payout.paid", subject }, async () => {
         const marked = await payouts.markPaid(id, who.email);
         if (typeof marked !== "object") return;
-        // A promised amount is missing, which needs an operator, so the message names the lines.
+        // The balance does not cover the payout. An operator must correct it, so the message names the lines.
         const lines = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
         const message = `${lines}: the host's balance is less than its payout. Nothing was booked, and the payout stays open.`;
         throw refuse("payout_exceeds_balance", { message });
@@ -112,7 +112,7 @@ function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
   };
 }
 
-/** A line with where its host wants the money. */
+/** A line of a payout batch with the host's payout method. */
 export interface PayableLine extends PayoutLine {
   method: PayoutMethod | undefined;
 }
@@ -133,7 +133,7 @@ const AMOUNT_COLUMNS = {
   withheld_micro: ({ withheld }) => exactMicro(withheld),
 } satisfies Columns<PayoutLine>;
 
-/** The columns of the exported file, with the cell of a line. */
+/** The columns of the exported file: a column's name, and its cell's value for a line. */
 export const LINE_COLUMNS = {
   ...AMOUNT_COLUMNS,
   method: ({ method }) => method?.kind ?? "",

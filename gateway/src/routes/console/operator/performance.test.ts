@@ -39,10 +39,10 @@ before(async () => {
   good = await register("good", "tollgate-host/1.2.0");
   bad = await register("bad", "tollgate-host/1.2.0");
   away = await register("away", "1.0.9");
-  // All but one are trusted, whatever they answered here.
+  // All nodes but `good` have enough honest answers to be trusted, so only `good` is on probation.
   await pool.query("update node set honest_answers = 1000 where id <> $1", [good]);
   for (const id of [good, bad]) platform.outside.connected.add(publicId("node", id));
-  // Builder and host are the same person, who is only paid for bought credit.
+  // Makes all credit bought credit, because a host is not paid for requests of the same person's granted credit.
   await pool.query("update ledger_account set granted = 0 where id = any ($1)", [[builder, quiet]]);
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
@@ -64,7 +64,7 @@ before(async () => {
 after(() => platform.close());
 
 describe("the platform's performance", () => {
-  test("shows a failover with losses once, with the findings of all gateways", async () => {
+  test("lists a database failover that lost data once, with the losses that all gateways found", async () => {
     assert.equal((await get("performance?range=24h")).history_losses, undefined);
     const found = [new Date(slot.getTime()), new Date(slot.getTime() + 5_000)];
     await platform.pool.query(
@@ -80,7 +80,7 @@ describe("the platform's performance", () => {
     assert.deepEqual(history_losses, [{ at: slot.getTime() / 1000, lost_s: 6, entered: 257, missing: 1 }]);
   });
 
-  test("counts client disconnects not as errors, refusals not as requests, and a node's slots once", async () => {
+  test("does not count client disconnects as errors or refusals as requests, and counts a node's slots once", async () => {
     const { total, series, slot_s } = await get("performance?range=24h");
     assert.deepEqual([slot_s, series.length], [3600, 24]);
     const at = series.find((one: { at: number }) => one.at === slot.getTime() / 1000);
@@ -100,7 +100,7 @@ describe("the platform's performance", () => {
     assert.deepEqual([none.requests, none.error_share, minutes.length], [0, null, 12]);
   });
 
-  test("is listed by model and by account, highest spend first", async () => {
+  test("lists models and accounts by spend, highest first", async () => {
     const { models, top_accounts } = await get("performance");
     const [tiny, small] = models;
     assert.deepEqual([tiny.model, tiny.requests, tiny.failed, tiny.charge_micro], ["tiny-3b", 10, 3, "1.560000"]);
@@ -112,7 +112,7 @@ describe("the platform's performance", () => {
     ]);
   });
 
-  test("lists only nodes with problems, with the reason", async () => {
+  test("lists only nodes with problems, and each with its reason", async () => {
     type Found = { name: string; account_name: string; reasons: { code: string; text: string }[] };
     const { total, data } = (await get("performance")).nodes_to_look_at as { total: number; data: Found[] };
     assert.deepEqual(
@@ -127,7 +127,7 @@ describe("the platform's performance", () => {
     assert.equal(total, 3);
     const texts = data.flatMap(({ reasons }) => reasons.map(({ text }) => text));
     assert.ok(texts.includes("Failed 3 of 3 requests."), texts.join("; "));
-    assert.ok(texts.includes("Runs agent 1.0.9; this platform runs 1.2.0."), texts.join("; "));
+    assert.ok(texts.includes("The node runs agent version 1.0.9; this platform has version 1.2.0."), texts.join("; "));
     await platform.parts.fleet.quarantine(away, { reason: "odd answers", evidence: {}, by: "a test" });
     const again = (await get("performance")).nodes_to_look_at.data as Found[];
     assert.match(JSON.stringify(again.find(({ name }) => name === "away")), /In quarantine: odd answers/);
@@ -135,7 +135,7 @@ describe("the platform's performance", () => {
 });
 
 describe("one account", () => {
-  test("as a builder has requests, errors and spend over a span by model, and a statement", async () => {
+  test("a builder account has requests, errors and spend by model, and a statement", async () => {
     const id = publicId("acc", builder);
     const { total, series, models, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, series.length, models.length], ["builder", 24, 1]);
@@ -148,13 +148,13 @@ describe("one account", () => {
       ["grant", "5000000.000000"],
       ["usage", "-1.560000"],
     ]);
-    // The order of the rows depends on the hour of the test: two hours ago may be yesterday.
+    // The order of the rows depends on the time of day of the test, because two hours ago may be yesterday.
     const [newest, oldest] = rows;
     assert.equal(newest?.balance_micro, "4999998.440000");
     assert.equal(oldest?.balance_micro, oldest?.amount_micro);
   });
 
-  test("as a host has served requests, earnings, payouts and the amount owed, and no statement", async () => {
+  test("a host account has served requests, earnings, payouts and the amount owed, and no statement", async () => {
     const id = publicId("acc", host);
     const { total, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, total.requests, total.failed, total.amount_micro], ["host", 11, 3, "1.274000"]);

@@ -1,4 +1,4 @@
-/** The platform's performance over a span, from rollups. */
+/** The platform's performance over a time span, from rollups. */
 import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
@@ -16,7 +16,7 @@ import { tenth } from "../../nodes/stats.ts";
 import type { SiteParts } from "../../parts.ts";
 import { moneyObject } from "./overview.ts";
 
-/** How long a failover with losses is shown. */
+/** How long a database failover that lost data is shown. */
 const LOSSES_MS = 30 * DAY_MS;
 const MODELS_MAX = 50;
 const ACCOUNTS_MAX = 10;
@@ -77,7 +77,7 @@ export function platformPerformanceHandlers(
   };
 }
 
-/** One per failover, with the sums of all gateways' findings. */
+/** One entry per database failover, with the sums of the losses that all gateways found. */
 function lossObjects(losses: Loss[]) {
   return [...Map.groupBy(losses, ({ epoch }) => epoch).values()].map((of) => ({
     at: seconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),
@@ -93,7 +93,7 @@ interface Course {
   now: number;
 }
 
-/** Every slot of the span, those too in which nothing was asked. */
+/** Every time slot of the span, including slots without requests. */
 function seriesOf({ from, to, slotMs }: Slots, { slots, seen, now }: Course) {
   const sums = new Map(slots.map((sum) => [sum.slot?.getTime(), sum]));
   const samples = Map.groupBy(seen, ({ slot }) => slot.getTime());
@@ -107,7 +107,7 @@ function seriesOf({ from, to, slotMs }: Slots, { slots, seen, now }: Course) {
   }));
 }
 
-/** `lastedMs`: how much of the span has passed. */
+/** `lastedMs`: the part of the time span that has already passed. */
 function loadObject(sum: PerformanceSum | undefined, seen: PresenceSum[], lastedMs: number) {
   const samples = seen.reduce((all, one) => all + one.samples, 0);
   const mean = (of: (one: PresenceSum) => number): number | null =>

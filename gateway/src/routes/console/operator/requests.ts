@@ -1,4 +1,4 @@
-/** A request by its ID for operators: its ending, its parties and its ledger lines. Never its text. */
+/** A request by its ID for operators: its outcome, its builder and host, and its ledger lines, but never its text. */
 import type { platformRequestRoutes } from "@tollgate/api/console/operator-requests.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
@@ -40,7 +40,7 @@ export function platformRequestHandlers(
 
 const named = (prefix: "acc" | "node", id: Uuid, name: string) => ({ id: publicId(prefix, id), name });
 
-/** The settlement's transfers, without zero amounts. */
+/** The transfers that settled a request, without transfers of zero. */
 function ledgerLines({ charge, hostShare }: RequestRecord, found: Parties) {
   const withheld = found.withheld ?? ZERO;
   const host = found.hostId === null ? null : named("acc", found.hostId, found.hostName ?? "");

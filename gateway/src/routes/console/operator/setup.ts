@@ -1,4 +1,4 @@
-/** Which steps of the set-up are done, as far as the gateway can detect. */
+/** Reports which steps of the platform's setup are done, as far as the gateway can detect them. */
 import type { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { NotificationParts } from "../../../notifications/parts.ts";

@@ -48,7 +48,7 @@ describe("the platform's status", () => {
     } as unknown as Triage);
   });
 
-  test("is down from the moment when the plane became unreachable", async () => {
+  test("is down since the moment when the dispatch plane became unreachable", async () => {
     const { now } = platform.parts.outages;
     platform.parts.outages.now = () => [{ part: "plane", since: 1_790_000_000_000, isNeeded: true }];
     const { state, causes } = await triage();
@@ -58,7 +58,7 @@ describe("the platform's status", () => {
   });
 });
 
-test("the list of decisions has quarantines with evidence, open payouts and open disputes", async () => {
+test("the list of pending decisions contains quarantines with evidence, open payouts and open disputes", async () => {
   const hostId = host.accountIds[0] as Uuid;
   const node = await platform.parts.fleet.register(hostId, { name: "bad", hardware: {}, agent: "" });
   const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
@@ -97,7 +97,7 @@ test("the list of decisions has quarantines with evidence, open payouts and open
 });
 
 describe("a request of any account", () => {
-  test("is found by its answer's ID, with its parties and ledger lines that sum to zero; the look-up is in the audit log", async () => {
+  test("is found by its answer's ID, with builder, host and ledger lines that add up to zero; the audit log has the search", async () => {
     const builder = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
@@ -131,7 +131,7 @@ describe("a request of any account", () => {
     );
   });
 
-  test("is reported as unknown if it does not exist; the look-up is in the audit log", async () => {
+  test("returns an error if it does not exist; the audit log has the search", async () => {
     const id = publicId("req", platform.newId());
     assert.equal((await get(`requests/${id}`)).status, 404);
     const log = (await get(`audit?action=request.read&subject=${id}`)).body.data as { outcome: string }[];

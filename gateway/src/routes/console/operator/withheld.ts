@@ -1,4 +1,4 @@
-/** Withheld shares of all hosts: found, and released with a note that their hosts see. */
+/** Withheld shares (unpaid earnings) of all hosts: search, and release with a note that the host sees. */
 import type { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro } from "../../../base/money.ts";

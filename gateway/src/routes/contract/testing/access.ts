@@ -1,6 +1,6 @@
 /**
- * What the authorisation tests need beyond an operation's declaration. Most operations need nothing: their example is sent, the path's
- * description shows what its id names, and the answer has the declared status.
+ * For authorisation tests: the data that an operation's declaration lacks. Most operations need none: the test sends
+ * the declared example, the path's description names the kind of ID, and the answer has the declared status.
  */
 
 import type { FaultCode } from "@tollgate/api/faults.ts";
@@ -9,31 +9,31 @@ import { TEAMS, type Thing, type Who } from "./fixture.ts";
 import { idPrefixOf, type Operation, operationsOf } from "./operations.ts";
 
 export interface Access extends Operation {
-  /** The thing that `{id}` names. */
+  /** The kind of object that `{id}` in the path names. */
   thing: Thing | undefined;
   sent: unknown;
-  /** The status for a caller who has access and owns the thing. */
+  /** The status for a caller who has access and owns the object. */
   status: number;
-  /** The refusal for another account's thing or an unknown one. */
+  /** The error code for another account's object or an unknown one. */
   absent: FaultCode | undefined;
-  /** Callers who pass the guard and are refused by the route's own rule. */
+  /** The error codes for callers who pass the guard but are refused by the route's own rule. */
   except: Partial<Record<Who, string>>;
 }
 
 interface Row {
   thing?: Thing;
-  /** A function if every call needs another body. */
+  /** A function if every call needs a different body. */
   body?: object | (() => object);
   status?: number;
   except?: Access["except"];
 }
 
-/** Refused by its fields, so nothing happens. */
+/** An empty body, which is refused, so that the operation changes nothing. */
 const NOTHING: Row = { body: {}, status: 400 };
 const SUSPENDED: Row["except"] = { "suspended builder": "account_suspended", "suspended host": "account_suspended" };
 const NO_OPERATORS: Row["except"] = { operator: "operator_excluded" };
 
-/** The handler refuses every member of the team except owners. */
+/** The route allows owners only, and refuses all other members of the team. */
 const OWNERS: Row = { except: { member: "role_required", billing: "role_required", viewer: "role_required" } };
 
 let names = 0;
@@ -45,7 +45,7 @@ const ROWS: Record<string, Row> = {
   signIn: NOTHING,
   signInWithCode: NOTHING,
   signInWithOpenId: NOTHING,
-  // An unknown provider redirects to the sign-in page.
+  // The test's provider is unknown, for which the route redirects to the sign-in page.
   finishOpenId: { status: 302 },
   requestPasswordReset: NOTHING,
   resetPassword: NOTHING,
@@ -56,23 +56,23 @@ const ROWS: Record<string, Row> = {
   confirmTwoFactor: NOTHING,
   replaceBackupCodes: NOTHING,
   disableTwoFactor: NOTHING,
-  // Members work with the keys that they created; the owner created these.
+  // Members may change only the keys that they created. The owner created these.
   changeKey: { except: { member: "role_required" } },
   rotateKey: { except: { member: "role_required" } },
   beginScriptLogin: NOTHING,
-  // No login waits.
+  // The test has no pending login, so the code is unknown.
   readScriptLogin: { status: 404, except: NO_OPERATORS },
   answerScriptLogin: { status: 404, except: NO_OPERATORS },
   openAccount: { except: SUSPENDED },
   renameAccount: OWNERS,
   exportAccount: OWNERS,
   getDeletion: OWNERS,
-  // Refused by the confirmation, so nothing is deleted.
+  // The confirmation is wrong, so that nothing is deleted.
   deleteAccount: { ...OWNERS, body: { name: "not its name" }, status: 400 },
   deletePerson: { body: { email: "other@example.test" }, status: 400 },
   readInvitation: NOTHING,
   acceptInvitation: NOTHING,
-  // Everyone may leave; only owners remove others.
+  // Everyone may leave a team; only owners may remove others.
   removeFromTeam: {
     except: Object.fromEntries(
       Object.values(TEAMS)
@@ -80,24 +80,24 @@ const ROWS: Record<string, Row> = {
         .map((who) => [who, "role_required"]),
     ),
   },
-  // No email is sent there.
+  // The test's address is not a channel, so no email is sent.
   testNotification: { status: 404 },
-  // No card is saved there.
+  // The test account has no saved card.
   removeMethod: { status: 409 },
   getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
-  // The month is missing.
+  // The call lacks the month, so it is refused.
   getInvoice: { status: 400 },
   getHostStatement: { status: 400 },
-  // The model does not exist.
+  // The ID in the test is not a model's.
   readModel: { status: 404 },
   readModelPerformance: { status: 404 },
-  // Less is owed here than the example asks for.
+  // Hosts are owed less here than the minimum in the declared example.
   createPayout: { body: { note: "a test" } },
 };
 
-/** These operations change permissions, so they run last. */
+/** Operations that change permissions, so they run last. */
 const LAST = ["openAccount", "signOut"];
 
 const THINGS: Record<string, Thing> = {
@@ -113,7 +113,7 @@ const THINGS: Record<string, Thing> = {
   inc: "incident",
 };
 
-/** Ordered so that no operation removes what a later one needs. */
+/** All operations with their access data, ordered so that no operation removes an object that a later one needs. */
 export function accessOf(api: Api): Access[] {
   const inOrder = operationsOf(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
   return inOrder.map((operation) => {
@@ -139,7 +139,7 @@ export function thingOf(operation: Operation): Thing | undefined {
   return thing;
 }
 
-/** Rows of operations that no longer exist. */
+/** The rows of the table above whose operation no longer exists. */
 export const rowsWithout = (apis: Api[]): string[] => {
   const ids = new Set(apis.flatMap(operationsOf).map(({ id }) => id));
   return Object.keys(ROWS).filter((id) => !ids.has(id));

@@ -1,4 +1,4 @@
-/** For tests: all console operations of signed-in persons and builders, with their own refusals. */
+/** For tests: calls all console operations of signed-in persons and builders, and causes their errors. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -99,7 +99,7 @@ export async function callPlayground({ platform, people }: Fixture, { ask }: Cov
   assert.equal((await platform.parts.apiKeys.authenticate(`Bearer ${secret}`))?.name, "Playground");
   const { sessionKeys } = platform.parts;
   const { issue } = sessionKeys;
-  // Simulates a session that ends after the guard's check.
+  // Simulates a session that ends after the guard has checked it.
   sessionKeys.issue = async () => undefined;
   await ask(browser, 401, "issuePlaygroundKey");
   sessionKeys.issue = issue;
@@ -246,7 +246,7 @@ export async function callPerformance({ platform }: Fixture, { ask }: Coverage):
   for (const query of ["range=2h", "by=day", "key=none"]) await ask(browser, 400, "getPerformance", { query });
 }
 
-/** Each sum has the field that `by` names and the one that `split` names, and none of the others. */
+/** Each sum has the field for `by` and the field for `split`, and no other of these fields. */
 export async function callUsage({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");
@@ -378,7 +378,7 @@ export async function callMoney({ platform, people, make }: Fixture, { ask }: Co
   await ask(nothing, 404, "listPacks");
   await ask(nothing, 404, "createCheckout", { body: {} });
 
-  // Below zero, and every kind of transfer in the statement.
+  // An account with a negative balance, and with transfers of every kind in its statement.
   const poor = await signedIn(platform, [{ kind: "builder" }]);
   const accountId = poor.accountIds[0] as Uuid;
   for (const kind of ["purchase", "refund", "dispute"] as const) {

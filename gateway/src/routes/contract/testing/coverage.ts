@@ -1,6 +1,6 @@
 /**
- * For tests: calls operations by id, compares every answer with its declaration, and records the answers, to find declared ones that never
- * occurred. Guards' refusals are in authorisation.test.ts.
+ * For tests: calls operations by ID, compares every answer with its declaration, and records it, to find declared
+ * answers that never occurred. The guards' errors are tested in authorisation.test.ts.
  */
 import assert from "node:assert/strict";
 import type { Refusal } from "@tollgate/api/faults.ts";
@@ -13,7 +13,7 @@ import { type EventReader, openEvents } from "./events.ts";
 import { addressOf, type Operation, operationsOf } from "./operations.ts";
 
 export interface Sent {
-  /** The id in the path. */
+  /** The value of the ID in the path. */
   id?: unknown;
   query?: string;
   body?: unknown;
@@ -23,15 +23,18 @@ export interface Sent {
 export interface Coverage {
   operations: Operation[];
   send(browser: Browser, id: string, sent?: Sent): Promise<Answer>;
-  /** Like `send`, and asserts the status. */
+  /** Calls `send` and asserts the status. */
   ask(browser: Browser, status: number, id: string, sent?: Sent): Promise<Answer>;
-  /** Opens a stream. */
+  /** Opens a stream of events. */
   watch(app: FastifyInstance, browser: Browser, id: string): Promise<EventReader>;
-  /** Everything declared that no answer has shown. */
+  /** The declared answers, errors and events that have not occurred so far. */
   unmet(): string[];
 }
 
-/** A fault of ours, a database that is unreachable and bodies that find no room cannot be asked for. Slow bodies are in forms.test.ts. */
+/**
+ * Errors that a test cannot cause by a request: internal errors, an unreachable database, full memory. Slow bodies are
+ * tested in forms.test.ts.
+ */
 const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity|408 invalid_request_error)$/;
 
 export function openCoverage(api: Api): Coverage {
@@ -88,7 +91,7 @@ export function openCoverage(api: Api): Coverage {
   };
 }
 
-/** `listKeys 200`, `listKeys 400 invalid_cursor`. */
+/** The name of an answer, such as `listKeys 200` or `listKeys 400 invalid_cursor`. */
 const nameOf = ({ id }: Operation, { status, type = "" }: { status: number; type?: string }): string =>
   `${id} ${status} ${type}`.trimEnd();
 
@@ -99,7 +102,7 @@ function declaredBy(operation: Operation): string[] {
       .flatMap(({ code }) => code ?? [])
       .concat("cross_site_blocked", "role_required", "session_read_only", "browser_required"),
   );
-  // A guard's code that is the route's own too has another reason here.
+  // Guards' errors are excluded, unless the route declares the same code for a reason of its own.
   const refusals = faultsOf(operation).filter(
     ({ code }) => !ofGuard.has(code ?? "") || faults.some((own) => own.code === code),
   );
@@ -122,7 +125,7 @@ function checkSuccess({ id, answer: declared }: Operation, { status, headers, te
         : declared.file && "application/json";
   const type = json ? "application/json" : (file ?? (events ? "text/event-stream" : undefined));
   assert.equal(headers["content-type"]?.toString().split(";")[0], type, id);
-  // Parsed from text, because the handler's result was checked before it was serialised.
+  // Checks the response text, because the handler's result was checked before it was serialized.
   json?.parse(body);
   if (file !== undefined) assert.match(String(headers["content-disposition"]), /^attachment; filename="/);
   if (status !== 302) return;
@@ -140,7 +143,7 @@ function checkRefusal(id: string, faults: Refusal[], { status, headers, text, bo
     assert.equal(headers["retry-after"], undefined, what);
   }
   if (declared.retry === "later") {
-    // After a long wait a client should not try by itself.
+    // "false" stands for a wait so long that clients should not retry automatically.
     assert.match(String(headers["x-should-retry"]), /^(true|false)$/, what);
     assert.match(String(headers["retry-after"]), /^[1-9]\d*$/, what);
   }

@@ -1,4 +1,4 @@
-/** For tests: exporting and deleting accounts and people, with what stands in the way. */
+/** For tests: exports and deletes accounts and persons, and causes every error that prevents a deletion. */
 import { totp } from "../../../accounts/testing/totp.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars, pico } from "../../../base/money.ts";

@@ -4,9 +4,9 @@ import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";
 
 export interface EventReader {
-  /** The response before the first event. */
+  /** The response's status and headers, before the first event. */
   answer: Answer;
-  /** The JSON of the first event of that name. */
+  /** The parsed data of the first event with this name. */
   event(name: string): Promise<unknown>;
   close(): void;
 }
@@ -36,7 +36,7 @@ export async function openEvents(app: FastifyInstance, browser: Browser, url: st
       }),
     close() {
       stream.destroy();
-      // Simulates a disconnecting browser: the injected socket does not close by itself.
+      // Simulates a disconnected browser, because the fake socket does not close by itself.
       response.raw.res.emit("close");
     },
   };

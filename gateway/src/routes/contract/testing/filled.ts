@@ -1,4 +1,4 @@
-/** For tests: an account that has as many secrets as it may, and an end to that. */
+/** For tests: gives an account the maximum number of secrets, and deletes them again. */
 import type pg from "pg";
 import type { Uuid } from "../../../base/ids.ts";
 import { OPEN_MAX } from "../../../keys/keys.ts";

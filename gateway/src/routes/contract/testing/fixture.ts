@@ -1,4 +1,4 @@
-/** Test helper: a platform with one person of every kind, resources that belong to two of them, and snapshots of its database. */
+/** Test helper: a platform with one person of every kind, objects of two accounts, and snapshots of its database. */
 
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import { systemClock } from "../../../base/clock.ts";
@@ -32,13 +32,13 @@ export const PEOPLE = [
 ] as const;
 export type Who = (typeof PEOPLE)[number];
 
-/** Invited members of the builder's and the host's account. */
+/** The invited members of the builder's account and of the host's account. */
 export const TEAMS = {
   builder: ["member", "billing", "viewer"],
   host: ["host member", "host billing", "host viewer"],
 } as const satisfies Record<string, readonly Who[]>;
 
-/** The kinds of things that a path's `{id}` names. */
+/** The kinds of objects that a path's `{id}` can name. */
 export type Thing =
   | "account"
   | "session"
@@ -58,16 +58,19 @@ export interface Fixture {
   platform: TestPlatform;
   demo: DemoProvider;
   people: Record<Who, Person>;
-  /** A new one of the builder's, of the host's, or of the platform's; its public id. */
+  /** Creates an object of the builder, the host or the platform, and returns its public ID. */
   make(thing: Thing): Promise<string>;
-  /** Text that only its owner and operators may see. */
+  /** Texts that only their owner and operators may see. */
   marks: Record<"builder" | "host", string[]>;
-  /** The database's content, without what reading changes and without these tables. */
+  /** The database's content, except these tables and those that reads may change. */
   snapshot(without?: string[]): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Sessions are prolonged by use; attempts to sign in are counted; a verdict on the ledger is kept. */
+/**
+ * Tables that requests for reading may change: sessions are extended, sign-in attempts are counted, and results of the
+ * ledger check are stored.
+ */
 const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdict"];
 
 export async function openFixture(): Promise<Fixture> {
@@ -134,7 +137,7 @@ export async function openFixture(): Promise<Fixture> {
   };
 }
 
-/** Someone with that role in the account. */
+/** A new person with this role in the account. */
 async function joined(platform: TestPlatform, accountId: Uuid, role: string): Promise<Person> {
   const person = await signedIn(platform);
   const values = [accountId, person.identityId, role];
@@ -218,7 +221,7 @@ async function snapshotOf({ pool }: TestPlatform, without: string[]): Promise<st
       `select '${name}', count(*), md5(coalesce(string_agg(t::text, e'\\n' order by t::text), '')) from "${name}" t`,
   );
   const { rows } = await pool.query({ text: digests.join(" union all "), rowMode: "array" });
-  // A union returns its parts in any order.
+  // Sorted, because a union of queries returns rows in any order.
   return rows
     .map((row: unknown[]) => row.join(" "))
     .sort()

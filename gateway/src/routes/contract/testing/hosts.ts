@@ -1,4 +1,4 @@
-/** For tests: all console operations of hosts, with their own refusals. */
+/** For tests: calls all console operations of hosts, and causes their errors. */
 import assert from "node:assert/strict";
 import { totp } from "../../../accounts/testing/totp.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
@@ -21,7 +21,7 @@ export async function callTokens({ platform, people }: Fixture, { ask }: Coverag
   await emptySecrets(platform.pool, "host_token");
 }
 
-/** Nodes in every state, so that no answer is left out. */
+/** Calls the operations on nodes with nodes in every state, so that every answer occurs. */
 export async function callNodes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const [hostId] = accountIds as [Uuid];
@@ -56,7 +56,7 @@ export async function callNodes({ platform, people, make }: Fixture, { ask }: Co
   assert.match(again.text, /This is not possible while the node is retired/);
 }
 
-/** A node's activity: two requests, one failed and unpaid. */
+/** The activity of a node with two requests, one of which failed and is unpaid. */
 export async function callInsight({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
@@ -77,7 +77,7 @@ export async function callInsight({ platform, people, make }: Fixture, { ask }: 
   assert.deepEqual([series.length, series.at(-1)?.requests, earnings.length], [24, 2, 24]);
   for (const range of ["1h", "6h", "7d", "30d", "90d"]) {
     const all = (await ask(browser, 200, "getInsight", { query: `range=${range}` })).body as unknown as InsightBody;
-    // Other nodes of the host worked too.
+    // The host's other nodes have requests too.
     const own = all.nodes.find((each) => each.node === node)?.total;
     assert.partialDeepStrictEqual(own, { requests: 2, earned_micro: "0.000700" });
     assert.equal(
@@ -119,7 +119,7 @@ interface InsightBody {
   nodes: { node: string; total: object }[];
 }
 
-/** Each sum has the field that `by` names and the one that `split` names. */
+/** Each sum has the field for `by` and the field for `split`. */
 export async function callEarnings({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
@@ -180,7 +180,7 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
   assert.deepEqual([receipt.charge_pico, receipt.host_share_pico], ["1000", "0"]);
 }
 
-/** Other nodes' checks of a node's answers; a trap tests its verifier and is not shown. */
+/** Spot checks, in which other nodes verify a node's answers. Traps, which test the verifying node, are not listed. */
 export async function callChecks({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.host;
   const node = await make("node");
@@ -207,7 +207,7 @@ export async function callChecks({ platform, people, make }: Fixture, { ask }: C
   await ask(browser, 400, "listChecks", { id: node, query: "cursor=none" });
 }
 
-/** Where payouts go, and what was paid. */
+/** The payout method and the payouts of a new host. */
 export async function callPayouts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const who = await signedIn(platform, [{ kind: "host" }]);
   const { browser } = who;

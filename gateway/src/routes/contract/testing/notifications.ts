@@ -1,4 +1,4 @@
-/** For tests: everything about notifications, and everything that they are refused for. */
+/** For tests: calls all operations on notifications, and causes their errors. */
 import assert from "node:assert/strict";
 import type { Uuid } from "../../../base/ids.ts";
 import { signedIn } from "../../testing/signed-in.ts";

@@ -1,4 +1,4 @@
-/** For tests: the operations of an API as it declares them, and how each is called. */
+/** For tests: the operations of an API by its declaration, and the method and URL of each. */
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { type Method, methodAndUrl, type Route } from "@tollgate/api/route.ts";
 
@@ -9,13 +9,13 @@ export interface Operation extends Route {
 export const operationsOf = (api: Api): Operation[] =>
   api.tables.flatMap(({ routes }) => Object.entries(routes).map(([id, route]) => ({ ...route, id })));
 
-/** The method and address with this id in its path. */
+/** The method and the URL of an operation, with this ID in the path. */
 export function addressOf(operation: Route, id = "none", query = ""): { method: Method; url: string } {
   const { method, url } = methodAndUrl(operation);
   return { method, url: url.replace(/:\w+/, id) + (query && `?${query}`) };
 }
 
-/** The id's prefix in the declaration's description: `key` for "The key ID, `key_…`." */
+/** The ID's prefix according to the path's description: `key` for "The key ID, `key_…`." */
 export const idPrefixOf = ({ path }: Route): string | undefined => /`(\w+)_…`/.exec(path?.id ?? "")?.[1];
 
 export const isStream = ({ answer }: Route): boolean => answer.events !== undefined;

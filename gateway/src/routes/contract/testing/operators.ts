@@ -1,4 +1,4 @@
-/** For tests: all console operations of operators, with their own refusals. */
+/** For tests: calls all console operations of operators, and causes their errors. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { insertChecked, insertServed } from "../../testing/past.ts";
@@ -123,7 +123,7 @@ export async function callPayouts({ platform, people, make }: Fixture, { ask }: 
   assert.ok((await platform.parts.hostMoney(hostId)).paidOut > 0n);
 }
 
-/** Shares of one node, released one and then the rest; repeating releases nothing. */
+/** Withheld shares of one node: one is released alone, then all others; a repetition releases nothing. */
 export async function callWithheld({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, email } = people.operator;
   const [hostId, builderId] = [people.host.accountIds[0] as Uuid, people.builder.accountIds[0] as Uuid];

@@ -1,4 +1,4 @@
-/** For tests: every way to sign up and in, and every way not to, on consoles that offer different things. */
+/** For tests: every way to sign up and sign in, and every refusal, on consoles with different sign-in options. */
 import assert from "node:assert/strict";
 import { type IdentitiesOptions, openIdentities } from "../../../accounts/identities.ts";
 import { smtpMail } from "../../../accounts/mail.ts";
@@ -73,7 +73,7 @@ export async function callTwoFactor({ platform }: Fixture, { ask }: Coverage): P
   await ask(browser, 200, "disableTwoFactor", { body });
 }
 
-/** A browser at another console of the same platform, which signs people in like this. */
+/** A browser at another console on the same database, with these sign-in options. */
 async function browserAt(platform: TestPlatform, options: Partial<IdentitiesOptions>) {
   const { pool, newId, secret, parts } = platform;
   const shared = { pool, newId, secret, log: parts.log, publicUrl: PUBLIC_URL, passwordHash: cheapHash };
@@ -126,7 +126,7 @@ export async function callProviders({ platform }: Fixture, { ask, send }: Covera
   }
 }
 
-/** Attempts are counted by address, and by identity once someone is signed in. */
+/** Attempts are counted by network address, and by identity once a person is signed in. */
 export async function callTooOften({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "often@example.test", password: PASSWORD, name: "Often", token: "none", code: "123456" };

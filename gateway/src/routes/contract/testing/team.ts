@@ -1,4 +1,4 @@
-/** For tests: all operations on an account's members and invitations, with their refusals. */
+/** For tests: calls all operations on an account's members and invitations, and causes their errors. */
 import assert from "node:assert/strict";
 import { openIdentities } from "../../../accounts/identities.ts";
 import { cheapHash } from "../../../accounts/testing/cheap-hash.ts";
@@ -9,7 +9,7 @@ import { type Person, signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
-/** The token of a link that was not emailed. */
+/** The token in an invitation link that the API returned. */
 const tokenOf = (link: unknown): string => decodeURIComponent(/#token=(\S+)$/.exec(String(link))?.[1] ?? "");
 
 export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<void> {
@@ -68,7 +68,7 @@ export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<voi
   await tooMuch(fixture, { ask } as Coverage);
 }
 
-/** At a console that has addresses confirmed. */
+/** Invitations at a console that requires confirmed email addresses. */
 async function unconfirmed({ platform }: Fixture, { ask }: Coverage, who: Person, token: string): Promise<void> {
   const { pool, newId, secret, parts } = platform;
   const shared = { pool, newId, secret, log: parts.log, publicUrl: "http://console.test", passwordHash: cheapHash };
@@ -88,7 +88,7 @@ async function suspended({ pool }: Fixture["platform"], accountId: Uuid, run: ()
   await pool.query("update account set suspended_at = null where id = $1", [accountId]);
 }
 
-/** People, invitations and attempts have bounds. */
+/** Causes the errors for too many members, invitations and attempts. */
 async function tooMuch({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const owner = await signedIn(platform, [{ kind: "host" }]);
   const [accountId] = owner.accountIds as [Uuid];

@@ -6,7 +6,7 @@ import { idPrefixOf, type Operation } from "./operations.ts";
 
 const FROM_OUR_PAGES = { "sec-fetch-site": "same-origin" };
 
-/** Each must be refused; `id` is of an existing thing. */
+/** Requests with invalid values, each of which must be refused. `id` names an existing object. */
 export function wrongInputs(operation: Operation, id: string | undefined): Sent[] {
   const { body, query } = operation;
   return [
@@ -24,7 +24,7 @@ const WRONG_BODIES: Sent[] = [
   { body: {}, headers: { "content-length": "11000000" } },
 ];
 
-/** Ids of nothing: one that is well formed, and one that is not. */
+/** IDs for which no object exists: one in the valid format, and one in an invalid format. */
 export function unknownIds(operation: Operation): string[] {
   const prefix = idPrefixOf(operation);
   return prefix === undefined ? [] : [publicId("req", NOBODYS).replace("req", prefix), "nonsense"];
