@@ -100,7 +100,7 @@ const answers: [name: string, job: GenerationJob, text: string, deltas: number, 
   ["the output cap ends the answer", scripted({ text: "a b c d" }, { outputTokensMax: 2 }), "a b", 2, "length"],
   ["an answer as long as the cap is complete", scripted({ text: "a b" }, { outputTokensMax: 2 }), "a b", 2, "stop"],
   ["overrun ignores the cap", scripted({ text: "a b c", overrun: true }, { outputTokensMax: 1 }), "a b c", 3, "stop"],
-  ["a stop string ends the answer", scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }), "a b ", 3, "stop"],
+  ["stop strings end the answer", scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }), "a b ", 3, "stop"],
   [
     "ignore_stop continues after a stop string",
     scripted({ text: "a END c", ignore_stop: true }, { sampling: { stop: ["END"] } }),
