@@ -45,8 +45,8 @@ before(async () => {
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
   assert.equal((await chat(platform, { text: "x" })).status, 200);
-  // Removes granted credit, because requests paid from it would earn the host nothing. The host's shares are withheld,
-  // because one person owns both accounts.
+  // Removes granted credit: one person owns both accounts, so requests paid from it would earn the host no share that
+  // could be withheld.
   await query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
   for (let i = 0; i < WITHHELD; i++) assert.equal((await chat(platform, { text: "a b", fail_after: 1 })).status, 502);
 });

@@ -119,7 +119,7 @@ function suite(plane: "hub" | "nats"): void {
     assertBilled(end);
   });
 
-  test("a node that finishes without any token makes the gateway retry on the other node; only that one is billed and paid", async () => {
+  test("a request that a node finishes without any token is retried on the other node, and only the other's output is billed and paid", async () => {
     for (const stream of [false, true]) {
       const before = await failures();
       const end = await ending({ text: "from the other", empty: true, only_attempt: 1 }, { stream });

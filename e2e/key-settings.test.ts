@@ -86,7 +86,7 @@ describe("settings of an API key", () => {
     );
   });
 
-  describe("a key with reasoning_content turned on", () => {
+  describe("the key setting reasoning_content", () => {
     const prompt = script({ reasoning: "I think so.", text: "It is so." });
 
     test("a key without the setting gets no reasoning_content, in plain responses and in streams", async () => {

@@ -116,7 +116,7 @@ describe("two gateways that share their nodes", { skip }, () => {
     assert.equal(said.length, stage.gateways.length, "each gateway says so once");
   });
 
-  test("a quarantined node is barred from both gateways at once, and serves both after its release", async () => {
+  test("a quarantined node is barred from both gateways at once, and serves both after release and resume", async () => {
     const admin = async (...args: string[]): Promise<void> => {
       const run = tollgate(["admin", "node", ...args], stage.shared.env);
       assert.equal(await run.ended, 0, run.output());

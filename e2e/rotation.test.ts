@@ -49,7 +49,7 @@ describe("replacing a platform's secrets", { skip }, () => {
   });
   after(() => stage?.close());
 
-  /** Returns how often the running gateways issued node credentials. */
+  /** Returns how often the running gateways were asked for node credentials. */
   const credentialsGiven = async (): Promise<number> => {
     const pages = [...stage.gateways].map(({ internalPort }) => fetch(`http://127.0.0.1:${internalPort}/metrics`));
     const texts = await Promise.all(pages.map(async (page) => (await page).text()));

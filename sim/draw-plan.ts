@@ -196,7 +196,7 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): PlanItem {
 const denseFault = (chance: Chance, plan: Plan): PlanItem =>
   chance.oneIn(5) ? storeFault(chance, plan) : faultPlan(chance, plan);
 
-/** Shortens most faults, so that the next fault finds requests in flight again. */
+/** Shortens most faults, so that the next fault finds something that it can strike. */
 function briefly(chance: Chance, item: PlanItem): PlanItem {
   if (chance.oneIn(40)) return item;
   const ms = chance.pick([10, 100, 400, 1_000, 2_500]);

@@ -150,8 +150,8 @@ export class InProcessStage extends Stage {
       clock,
       log: this.#log,
       status({ type }) {
-        // The NATS client waits in real time, but reconnects by the test's clock. So the clock is moved when a
-        // connection is lost.
+        // The NATS client waits in real time, but the agent dials again by the test's clock. So the clock is moved
+        // when a connection is lost.
         if (type !== "online" && isManual) clock.soon(() => clock.advance(DIAL_AGAIN_MS));
       },
     });

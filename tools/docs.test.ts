@@ -8,7 +8,7 @@ import { readPage } from "./doc-tests/page.ts";
 import { guidePages, QUICK_STARTS } from "./doc-tests/pages.ts";
 
 const WORDS_MAX = { readme: 700, docs: 39_500, scale: 3_700 };
-/** This page has no word limit: it is mostly tables, which are looked up and not read. */
+/** This page has a word limit of its own: it is mostly tables, which are looked up and not read. */
 const SCALE = "docs/scale.md";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -24,7 +24,7 @@ test("every code fence of every guide has a known language and attributes, and c
   assert.deepEqual(mistakes, []);
 });
 
-test("the README and each guide stay within their word limits", () => {
+test("the README and the guides stay within their word limits", () => {
   const [readme, docs] = [
     wordsIn(["README.md"]),
     wordsIn(PAGES.filter((file) => file !== "README.md" && file !== SCALE)),

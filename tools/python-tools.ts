@@ -64,8 +64,8 @@ export async function installPythonTools(names: PythonTool[]): Promise<string[]>
 }
 
 /**
- * Installs Python packages into the folder. Returns the reason if it fails. Nothing is compiled: if there is no wheel
- * for this machine, the installation fails.
+ * Installs Python packages into the subfolder `tool` of `folder`. Returns the reason if it fails. Nothing is compiled:
+ * if there is no wheel for this machine, the installation fails.
  */
 export function pipInstall(what: string[], folder: string): Promise<string | undefined> {
   const target = join(folder, "tool");

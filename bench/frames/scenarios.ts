@@ -9,7 +9,7 @@ import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
 import { hostileTexts } from "../metering/texts.ts";
 import type { GatewayUnderTest, JobOptions } from "./gateway.ts";
 
-// Frames are built by hand, as a hostile node would, to exceed the protocol's limits too. Layout:
+// Frames are built by hand, as a hostile node would, within the protocol's limits or far beyond them. Layout:
 // protocol/src/codec.ts.
 const KIND = { job: 1, accepted: 16, deltas: 19, vectors: 20, done: 21, failed: 22, state: 23 } as const;
 const JOB_ID_BYTES = 29;

@@ -225,7 +225,7 @@ let requests = 0;
 
 function answer(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   if (request.method === "GET") {
-    // Answers no other GET request, so that no client mistakes the engine for a real one.
+    // Answers no other GET request, so that no client takes it for a particular kind of engine.
     if (request.url?.endsWith("/models")) whole(response, MODEL_LIST);
     else response.writeHead(404).end();
     return;

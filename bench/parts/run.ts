@@ -1,6 +1,6 @@
 /**
  * Measures what one request costs each part of a distributed platform: gateway, PostgreSQL, NATS, Valkey and agent, in
- * processor time, messages and bytes. `bench/scale/README.md` is computed from it.
+ * processor time, messages and bytes. The tables of docs/scale.md are computed from it.
  *
  * Processes are not pinned to processors; a scripted engine answers inside the agent.
  */

@@ -1,4 +1,7 @@
-/** The measured and assumed inputs of bench/scale/README.md. Values under `measured` name the bench that measured them. */
+/**
+ * The measured and assumed inputs of the tables in docs/scale.md. Values in `MEASURED` name the bench that measured
+ * them.
+ */
 
 export const MEASURED = {
   /**

@@ -70,7 +70,7 @@ try {
   ];
   await stage.query("update api_key set spot_checks = false where id = $1", [not.id]);
   const requests = { checked: requestOf(checked.token), "not checked": requestOf(not.token) };
-  // Waits, because the gateway reads the nodes' records again only within a minute.
+  // Waits until the gateway has read the nodes' records again, which takes up to a minute.
   await eventually("somebody serves a key that opted out", () => answers(requests["not checked"]));
   for (const way of WAYS) await send(requests[way], 3);
 

@@ -56,7 +56,7 @@ class LightNode {
     if (frame.kind === "cancel") this.#jobs.delete(frame.job);
     if (frame.kind !== "job") return;
     const { job: id, gateway, output_tokens_max, stream } = frame.header;
-    // Jobs with a small token limit are the platform's own probes, which end after a few words.
+    // The platform's own probes have a small token limit, so they end by themselves.
     const words = Math.min(pace.words, output_tokens_max);
     const job = { id, gateway, seq: 0, words, nextAt: performance.now() + pace.delayMs };
     this.connection.send(gateway, { kind: "accepted", job: id });

@@ -2,8 +2,8 @@
  * Measures one gateway with 1, 2, 4 and 8 workers on one machine: chats and stream events a second, and the processor
  * time of each part of the platform per chat or event.
  *
- * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000] [--pace-ms
- * 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
+ * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000]
+ * [--pace-ms 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
  *
  * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Lightweight nodes
  * and clients run in processes of their own. Processes are not pinned to processors. Linux only: figures come from

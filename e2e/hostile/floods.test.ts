@@ -42,7 +42,7 @@ import {
 const MIB = 1024 * 1024;
 /** The maximum growth of the log per round of an attack, however long the round is. */
 const LOG_BYTES_MAX = 16 * 1024;
-/** Turns off quarantine, because the scripted engine cannot answer canaries, and probation. */
+/** Turns off probation, and quarantine too, because the scripted engine cannot answer canaries. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_DEADLINE_MS: "120000" };
 
 /** The floods with the words for their titles. docs/threats.md refers to these titles. */

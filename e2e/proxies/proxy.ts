@@ -63,7 +63,7 @@ const KINDS: Record<string, ProxyKind> = {
     // Caddy would request a public certificate for a host name, so it gets an IP address.
     place: (given, { port, folder }) => {
       const text = replaceOnce(given, "health_timeout 2s", `health_timeout ${CHECK_S_MAX}s`);
-      // HTTP/3 is off, because it needs the UDP port with the same number, which may be in use.
+      // HTTP/3 is off, because it would need the UDP port that reserves the TCP port for this process.
       return `{\n\tadmin off\n\tservers {\n\t\tprotocols h1 h2\n\t}\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
     },
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],

@@ -368,7 +368,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
     assert.equal(await post("/v1/embeddings", { model: "embed-m3", input }), 200);
   });
 
-  test("requests fail, stall, are canceled by the client, or are declined by the node", async () => {
+  test("requests fail, stall, are cancelled by the client, or are declined by the node", async () => {
     const text = (): string => `${word("output before a fault")} and more words after it`;
     for (const orders of [
       { fail_after: 1 },

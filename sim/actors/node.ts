@@ -40,7 +40,8 @@ export interface JobFacts {
   /** Whether the node caused the failure. */
   isAtFault: boolean;
   /**
-   * Whether the node refused the prompt as too difficult for its engine, which does not count as a failure of the node.
+   * Whether the node reported that its engine cannot take the prompt or its output format, which does not count as a
+   * failure of the node.
    */
   refusedPrompt: boolean;
   /** When the node last accepted the job or sent output for it. */
@@ -161,8 +162,8 @@ export class SimNode {
   }
 
   /**
-   * Marks jobs as failed by the node that ended a moment ago: if their last frames are still in flight, the
-   * connection's end loses them too.
+   * Marks the jobs that ended a moment ago as failed by the node: if their last frames are still in flight, they are
+   * lost with the connection.
    */
   #takeAlong(): void {
     const { scheduler, network } = this.#world;

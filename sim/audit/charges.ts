@@ -21,7 +21,7 @@ interface Case {
   host: string | null;
 }
 
-/** The minimum and maximum number of output tokens that may be billed, and who gets the host's share. */
+/** The minimum and maximum number of output tokens that may be billed, and what becomes of the host's share. */
 interface Bill {
   least: number;
   most: number;
@@ -127,8 +127,8 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   if (sight.end === "answered") {
     const { usage } = sight;
     const toldThought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
-    // A completion does not return its thinking to the client, so only the node's record shows how much thinking there
-    // was.
+    // A completion does not return its thinking to the client, so only the jobs that nodes ran show how much thinking
+    // there was.
     const isHidden = sight.ask.endpoint === "completion";
     const thought = isHidden ? toldThought : countWords(sight.reasoning);
     const read = thought + countWords(sight.text);

@@ -30,7 +30,7 @@ const COUNTED_MS_MAX = 100;
 
 /**
  * How long after an outage of the limits server every gateway has recovered. By then it has reported its requests in
- * flight, and those that ended meanwhile (it retries every second).
+ * flight, and released the slots of those that ended meanwhile (it retries every second).
  */
 const BACK_MS = 5_000;
 /** How long a slow database may take to look up a key. */

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { MUTATIONS } from "./mutations.ts";
 
-/** Every bug must break a rule within this many worlds, the number that CI runs every time. */
+/** Every bug must break a rule within this many worlds, which are those that CI runs every time. */
 const SEEDS_MAX = 250;
 const WORLDS = ["--seeds", `1-${SEEDS_MAX}`, "--minutes", "1", "--once", "--quiet"];
 

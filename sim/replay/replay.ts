@@ -81,8 +81,7 @@ const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
     },
   ],
   [/from ledger_hold_one\(/, ([row]) => [Number(row?.code), Number(row?.code) <= 0 ? String(row?.available) : null]],
-  // Compares only the number of rows: each database creates its own IDs for the lines of a batch, and its own time for
-  // the batch.
+  // Leaves out values that each database creates itself: the IDs of a batch's lines, and the time of the batch.
   [/select p\.id from payout p /, (rows) => rows.length],
   [
     /from payout_batch b /,

@@ -17,8 +17,8 @@ type Receive = (subject: string, payload: Uint8Array) => void;
 interface Subscription {
   receive: Receive;
   /**
-   * Whether the subscription's pattern matches a subject. The pattern is compiled once, because it is matched thousands
-   * of times.
+   * Whether the subscription's pattern matches a subject. Answers are remembered by subject, because each subject is
+   * matched thousands of times.
    */
   covers: (subject: string) => boolean;
 }

@@ -3,7 +3,7 @@
  * microtasks, and a turn of the event loop begins when none are left); only then does time advance.
  */
 
-/** Taken from the real event loop before the guard forbids access to it. */
+/** Taken before the guard forbids it: the simulated world uses nothing else of the real event loop. */
 const { setImmediate: nextTurn } = globalThis;
 
 interface Due {

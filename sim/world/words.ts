@@ -1,6 +1,6 @@
 /**
- * Words that are one token each, alone and in sequence. Simulated nodes send only these words, so that the auditor can
- * count tokens without a tokenizer.
+ * Words that are one token each, alone and in sequence. The output of simulated nodes consists of them, so that the
+ * auditor can count tokens without a tokenizer.
  */
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];
 

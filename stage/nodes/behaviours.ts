@@ -113,7 +113,7 @@ export const refusesPrompt: Behaviour = (job) => {
   job.failed("prompt", "the prompt is too long for the context");
 };
 
-/** Ways to break the protocol after one word of output, by name. */
+/** Ways to break the protocol after some output, by name. */
 export const BREAKS: Record<string, Behaviour> = {
   "a gap in its numbers": (job) => {
     job.accept();

@@ -40,7 +40,8 @@ export async function whyNoNetwork(): Promise<string | undefined> {
 
 export async function openNetwork(): Promise<Network> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new Error("needs root for a network namespace");
-  // Names and addresses contain this process's ID, so that two runs do not collide. Names have at most 15 characters.
+  // Names and addresses derive from this process's ID, so that two runs do not collide. Names have at most 15
+  // characters.
   const [run, nth] = [process.pid % 60_000, made++];
   const [space, near, far] = [`tgchaos${run}x${nth}`, `tgcn${run}x${nth}`, `tgcf${run}x${nth}`];
   const net = `10.${150 + (run % 50)}.${(run >> 6) % 250}`;

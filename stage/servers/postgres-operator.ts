@@ -15,7 +15,10 @@ interface Operator {
   rest(): Promise<void>;
   /** Resolves when all commits are on both disks and every new commit waits for both. */
   inStep(): Promise<void>;
-  /** Whether synchronous replication is on, so that a failover would lose no confirmed commit. */
+  /**
+   * Whether every commit waits for the standby and the standby has all earlier ones, so that a failover would lose no
+   * confirmed commit.
+   */
   safe(): boolean;
   /** Marks a server as stopped or started by a fault, so that the operator does not recreate a stopped one. */
   expect(server: PostgresServer, state: "up" | "down"): void;

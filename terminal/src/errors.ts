@@ -4,7 +4,7 @@
 export class UsageError extends Error {
   override name = "UsageError";
   readonly mistakes: string[];
-  /** The command that the user probably meant, if it could be recognized. */
+  /** The command that was called, as far as it could be recognized. */
   command: string | undefined;
   constructor(mistakes: string | string[]) {
     const all = [mistakes].flat();

@@ -89,7 +89,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if to_jsonb(new) ->> 'role' = 'member' then",
     replace: "if to_jsonb(new) ->> 'role' in ('member', 'billing') then",
     test: `${SRC}keys/session-keys.test.ts`,
-    title: "stop working when their member becomes billing, and continue after a change to the role member",
+    title: "stop working when the user becomes billing, and continue after a change to the role member",
   },
   {
     name: "a hold in doubt is looked up only once",
@@ -122,7 +122,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";',
     replace: 'const onlyDelivered = end === "broken" || end === "stopped";',
     test: `${SRC}inference/serve.test.ts`,
-    title: "bills no thinking that the client did not see when a stream ends as cut",
+    title: "serve bills no thinking that the client did not see when a stream ends as cut",
   },
   {
     name: "required_micro of a 402 is rounded down",
@@ -202,7 +202,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";',
     replace: 'const onlyDelivered = end === "broken" || end === "cut";',
     test: `${SRC}inference/serve.test.ts`,
-    title: "bills no thinking that the client did not see when a stream ends as stopped",
+    title: "serve bills no thinking that the client did not see when a stream ends as stopped",
   },
   {
     name: "the record of a request is read with its start as its end",

@@ -68,7 +68,7 @@ export interface Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-/** The public repository of the sources, which proves a package's provenance. */
+/** The public repository of the sources, against which a package's provenance is checked. */
 export interface Origin {
   repository?: string | undefined;
 }

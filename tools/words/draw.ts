@@ -18,8 +18,8 @@ const SOURCES = ["{api,gateway,host,protocol,terminal}/src/**/*.ts", "console/sr
 const ELSEWHERE =
   /\.test\.tsx?$|\/testing(\/|[-.])|\/fixtures\/|^gateway\/src\/(trust\/(questions|made-up)|metering\/templates|plane\/hub|site\/reference)|^host\/src\/engines\/(\w+-check|script|scripted)\.ts$|samples\.ts$/;
 /**
- * Returns whether users see a text. In the API's declarations only errors are messages; in the console only sentences
- * count, because its other texts are labels.
+ * Returns whether a text counts as a message to users. In the API's declarations only errors are messages; in the
+ * console only sentences count, because its other texts are labels.
  */
 function isShown(file: string, text: string): boolean {
   if (file.startsWith("api/")) return file === "api/src/faults.ts" || /\bmust\b|^Limit reached/.test(text);

@@ -1,6 +1,6 @@
 /**
- * Tells thinking from the answer in a text that contains both (`<think>…</think>`), because stop strings apply only to
- * the answer. No text is removed, because the gateway separates the two. Marks may arrive in pieces.
+ * Distinguishes thinking from the answer in a text that contains both (`<think>…</think>`), because stop strings apply
+ * only to the answer. No text is removed, because the gateway separates the two. Marks may arrive in pieces.
  */
 const OPEN = "<think>";
 const CLOSE = "</think>";

@@ -43,8 +43,8 @@ interface Access {
 }
 
 /**
- * Returns an expression that reads an environment variable in Node. Written in parts, so that the check for files that
- * read the environment does not report this file.
+ * Returns an expression that reads an environment variable in Node. Written in parts, because this file itself reads no
+ * environment.
  */
 const variable = (name: string): string => `${"process"}.env.${name}`;
 

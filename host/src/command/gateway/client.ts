@@ -145,7 +145,7 @@ function requestOf(at: At, sent: unknown): { method: string; path: string; body:
   return {
     method,
     path: given.size === 0 ? filled : `${filled}?${given}`,
-    // The gateway expects a JSON body, so a call without a body sends an empty object.
+    // A call without a body sends an empty object.
     body: method === "GET" ? undefined : (body ?? {}),
   };
 }
