@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chance } from "@tollgate/stage/chance.ts";
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import type { FaultEpisode } from "./audit/audit.ts";
 import { buildReport, markdownTable } from "./report.ts";
 
-const sight = (beganAt: number, endedAt: number, changes: Partial<Sight> = {}): Sight => ({
+const sight = (beganAt: number, endedAt: number, changes: Partial<RequestObservation> = {}): RequestObservation => ({
   ...{ kind: "chat", endpoint: "chat", account: "a", model: "m", stream: false, cap: 1, text: "", received: "" },
   ...{ hangUpAfterMs: null, isPoor: false, requestId: null, status: 200, code: null, usage: null },
   ...{ end: "complete", beganAt, endedAt, ...changes },
 });
-const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity" };
+const REFUSED: Partial<RequestObservation> = { end: "refused", status: 503, code: "no_capacity" };
 const episode = (fault: string, struckAt: number): FaultEpisode => ({
   ...{ fault, struckAt, healedAt: struckAt + 1000, calmAt: struckAt + 5000, mayShow: ["503 no_capacity"] },
   ...{ mayWait: false, mayBar: false, recovered: true, recoversWithinMs: 45_000 },

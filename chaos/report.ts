@@ -1,8 +1,8 @@
 /** Reports a run as a Markdown table and as JSON, with one row per fault. */
 
-import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
-import { explainingFault, type FaultEpisode, NO_FAULT, type Violation } from "./audit/audit.ts";
-import { recoveryMs } from "./run-faults.ts";
+import { describeEnd, type RequestObservation } from "@tollgate/stage/load/observation.ts";
+import { type FaultEpisode, findExplainingFault, NO_FAULT, type Violation } from "./audit/audit.ts";
+import { computeRecoveryMs } from "./run-faults.ts";
 
 interface Row {
   fault: string;
@@ -32,21 +32,26 @@ interface Report {
 }
 
 interface Outcome extends Pick<Report, "seed" | "minutes" | "repeat" | "versions" | "left_out" | "requests_left_out"> {
-  sights: readonly Sight[];
+  sights: readonly RequestObservation[];
   episodes: readonly FaultEpisode[];
   violations: Violation[];
   reported: Violation[];
 }
 
 export function buildReport({ sights, episodes, violations, ...rest }: Outcome): Report {
-  const sightsOf = Map.groupBy(sights, (sight) => explainingFault(sight, episodes));
+  const sightsOf = Map.groupBy(sights, (sight) => findExplainingFault(sight, episodes));
   const names = [NO_FAULT, ...new Set(episodes.map(({ fault }) => fault).sort())];
-  const rowOf = (fault: string, seen: readonly Sight[], during: readonly FaultEpisode[], found: Violation[]): Row => ({
+  const rowOf = (
+    fault: string,
+    seen: readonly RequestObservation[],
+    during: readonly FaultEpisode[],
+    found: Violation[],
+  ): Row => ({
     fault,
     struck: during.length,
     requests: seen.length,
     errors: countErrors(seen),
-    recovered_s: spread(during.map((episode) => recoveryMs(episode, sights))),
+    recovered_s: spread(during.map((episode) => computeRecoveryMs(episode, sights))),
     lost: found.filter(({ rule }) => rule === "lost").length,
     double: found.filter(({ rule }) => rule === "double").length,
     violations: found.length,
@@ -79,8 +84,8 @@ const errorsText = (errors: Record<string, number>): string =>
     .map(([answer, count]) => `${answer} × ${count}`)
     .join(", ") || "no error";
 
-function countErrors(sights: readonly Sight[]): Record<string, number> {
-  const failed = sights.map(answerOf).filter((answer) => answer !== "ok");
+function countErrors(sights: readonly RequestObservation[]): Record<string, number> {
+  const failed = sights.map(describeEnd).filter((answer) => answer !== "ok");
   const counts = [...Map.groupBy(failed, (answer) => answer)].map(([answer, list]) => [answer, list.length] as const);
   return Object.fromEntries(counts.sort(([, a], [, b]) => b - a));
 }

@@ -4,8 +4,8 @@
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
-import { KINDS } from "@tollgate/stage/load/kinds.ts";
-import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
+import { REQUEST_KINDS } from "@tollgate/stage/load/kinds.ts";
+import { describeEnd, type RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import type { FaultEpisode } from "./audit/audit.ts";
 import type { Fault } from "./faults.ts";
@@ -25,7 +25,7 @@ const LOOK_EVERY_MS = 200;
 
 interface RunOptions<On extends Platform> {
   stage: On;
-  sights: readonly Sight[];
+  sights: readonly RequestObservation[];
   faults: readonly Fault<On>[];
   /** A fault that occurs once, before the others. */
   first: Fault<On> | undefined;
@@ -91,28 +91,28 @@ async function strikeOnce<On extends Platform>(
  * Returns whether every kind of request has succeeded since the last failure, and that failure was at least CALM_MS
  * ago.
  */
-function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: number): boolean {
+function servedAsBefore(sights: readonly RequestObservation[], healedAt: number, nowMs: number): boolean {
   const since = endedSince(sights, healedAt);
-  const failures = since.filter((sight) => answerOf(sight) !== "ok");
+  const failures = since.filter((sight) => describeEnd(sight) !== "ok");
   const lastFailureAt = Math.max(healedAt, ...failures.map(({ beganAt }) => beganAt));
   if (failures.some(({ endedAt }) => endedAt > nowMs - CALM_MS)) return false;
   const served = new Set(since.filter(({ beganAt }) => beganAt >= lastFailureAt).map(({ kind }) => kind));
-  return KINDS.every(({ name, isLong = false }) => isLong || served.has(name));
+  return REQUEST_KINDS.every(({ name, isLong = false }) => isLong || served.has(name));
 }
 
 /**
  * Returns the time from the end of the fault until the start of the last request that failed because of it; zero if
  * none failed.
  */
-export function recoveryMs({ healedAt, calmAt }: FaultEpisode, sights: readonly Sight[]): number {
+export function computeRecoveryMs({ healedAt, calmAt }: FaultEpisode, sights: readonly RequestObservation[]): number {
   const failures = sights.filter(
-    (sight) => sight.beganAt >= healedAt && sight.endedAt < calmAt && answerOf(sight) !== "ok",
+    (sight) => sight.beganAt >= healedAt && sight.endedAt < calmAt && describeEnd(sight) !== "ok",
   );
   return Math.max(0, ...failures.map(({ beganAt }) => beganAt - healedAt));
 }
 
 /** Returns the requests that ended after `at`. `sights` must be sorted by the end of the requests. */
-function endedSince(sights: readonly Sight[], at: number): Sight[] {
+function endedSince(sights: readonly RequestObservation[], at: number): RequestObservation[] {
   const first = sights.findLastIndex(({ endedAt }) => endedAt < at) + 1;
   return sights.slice(first);
 }

@@ -10,7 +10,7 @@ import { startLoad } from "@tollgate/stage/load/load.ts";
 import { whyNoClock } from "@tollgate/stage/servers/clock.ts";
 import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
-import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
+import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { findServer } from "../gateway/src/limits/testing.ts";
 import { natsBuilder, natsReleases } from "../tools/nats-servers.ts";
 import { ensureServers } from "../tools/servers.ts";
@@ -104,7 +104,7 @@ async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   for (const line of lines) console.log(line);
   if (findServer() === undefined) return "neither valkey-server nor redis-server is installed";
   if (natsReleases().length === 0) return "nats-server is not installed";
-  return await whyNoPostgres(postgres);
+  return await whyPostgresUnavailable(postgres);
 }
 
 /**

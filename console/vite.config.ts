@@ -10,14 +10,14 @@ import { compressFiles } from "./tools/compress.ts";
 import { earlyScript } from "./tools/early-script.ts";
 import { lucideIcons } from "./tools/lucide.ts";
 import { shellWorker } from "./tools/shell-worker.ts";
-import { checkSizes } from "./tools/sizes.ts";
+import { checkPageSize } from "./tools/sizes.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: at("."),
   base: "/console/",
-  plugins: [lucideIcons(), react(), tailwind(), earlyScript(), shellWorker(), checkSizes(), compressFiles()],
+  plugins: [lucideIcons(), react(), tailwind(), earlyScript(), shellWorker(), checkPageSize(), compressFiles()],
   resolve: {
     // Radix locks scrolling with a <style> element created at run time, which the Content-Security-Policy forbids.
     alias: { "react-remove-scroll": at("src/ui/scroll-lock.tsx") },

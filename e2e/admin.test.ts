@@ -12,18 +12,18 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { isAlive, newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { runCommand } from "@tollgate/terminal/perform.ts";
+import { runCommand } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
-import { lookForPostmaster } from "../gateway/src/db/embedded/postmaster.ts";
+import { findPostmaster } from "../gateway/src/db/embedded/postmaster.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
 
@@ -717,9 +717,9 @@ describe("admin commands on a stopped platform", () => {
   test("an admin command starts the private database and stops it again", async () => {
     assert.match(await good("account", "list"), /Local builder/);
     assert.match(await good("grant", builder, "--usd", "1", "--reason", "while it slept"), /builder/);
-    const check = tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
+    const check = runTollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
-    assert.deepEqual(await lookForPostmaster(join(dataDir, "postgres", "cluster")), { kind: "none" });
+    assert.deepEqual(await findPostmaster(join(dataDir, "postgres", "cluster")), { kind: "none" });
   });
 
   describe("an admin command uses the private database if it already runs", () => {

@@ -8,12 +8,12 @@ import { after, before, describe, test } from "node:test";
 import { CREDIT, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
 import { PEPPER } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir } from "@tollgate/stage/dev.ts";
-import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
+import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { freePort, type Process } from "@tollgate/stage/process.ts";
-import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
-import { HONEST_NODES } from "@tollgate/stage/surroundings.ts";
+import { HONEST_NODES } from "@tollgate/stage/shared-servers.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
@@ -32,7 +32,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     postgres = await startPostgres();
     const ports = { PORT: String(await freePort()), INTERNAL_PORT: String(await freePort()) };
     const env = { DATABASE_URL: postgres.url, KEY_PEPPER: PEPPER, ...ports, ...HONEST_NODES };
-    gateway = await serve(dataDir, env);
+    gateway = await startGatewayProcess(dataDir, env);
     const host = await openHost(postgres.query);
     const account = await openBuilder(postgres.query, CREDIT);
     key = (await makeKey(postgres.query, account, NO_LIMITS)).token;
@@ -64,7 +64,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     assert.equal((await chat({ tokens: 5 })).status, 200);
     await isScraped();
     await nothingFires();
-    const rest = await begun(await chat({ tokens: 100, delta_ms: 20 }, { stream: true }));
+    const rest = await waitForFirstOutput(await chat({ tokens: 100, delta_ms: 20 }, { stream: true }));
     await postgres.cutFront("refusing");
     await rest();
     await fire("TollgateDependencyAway", "TollgateNotReady", "TollgateSettlementsSpooled", "TollgateSettlementsStuck");

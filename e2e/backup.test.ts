@@ -14,9 +14,9 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { LOSSY, PEPPER } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
-import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
+import { PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
+import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
@@ -26,10 +26,10 @@ import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { pico } from "../gateway/src/base/money.ts";
-import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
+import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { openLedger } from "../gateway/src/ledger/ledger.ts";
-import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
+import { formatSettlementLine } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
@@ -42,7 +42,7 @@ interface Report {
   results: { check: string; good: boolean; words: string }[];
 }
 
-const skip = (await whyNoPostgres(MAJOR)) ?? false;
+const skip = (await whyPostgresUnavailable(MAJOR)) ?? false;
 
 describe("backup and restore", { skip }, () => {
   let serverUrl: string;
@@ -91,13 +91,13 @@ describe("backup and restore", { skip }, () => {
     env = {
       DATABASE_URL: urlOf("live"),
       KEY_PEPPER: PEPPER,
-      ...LOSSY,
+      ...WITHOUT_DURABLE_COMMITS,
       PORT: String(await freePort()),
       PLANE_PORT: String(await freePort()),
       AUTO_QUARANTINE: "false",
       PROBATION_ANSWERS: "0",
     };
-    gateway = await serve(dataDir, env, "first");
+    gateway = await startGatewayProcess(dataDir, env, "first");
     builder = await openBuilder(query, 100_000_000_000_000n);
     key = (await makeKey(query, builder)).token;
     const opened = await openHost(query);
@@ -139,12 +139,12 @@ describe("backup and restore", { skip }, () => {
       completionTokens: Number(told.completion_tokens),
     };
     const machine = hostname().replaceAll(/[^A-Za-z0-9.-]/g, "_");
-    await writeFile(join(dataDir, "spool", `${machine}~${pid}~dead~1.spool`), lineOf(settlement));
+    await writeFile(join(dataDir, "spool", `${machine}~${pid}~dead~1.spool`), formatSettlementLine(settlement));
   }
 
   test("restores lost data: a restore drill on a copy succeeds, then the gateway, its keys and its node work again", async () => {
     const take = async (to: string): Promise<{ code: number | null; said: string }> => {
-      const taken = tollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
+      const taken = runTollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
       return { code: await taken.ended, said: taken.output() };
     };
     const hot = await take(join(place, "hot"));
@@ -200,7 +200,7 @@ describe("backup and restore", { skip }, () => {
     await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });
     env = { ...env, DATABASE_URL: urlOf("restored") };
     live = openLooks("restored");
-    gateway = await serve(dataDir, env, "second");
+    gateway = await startGatewayProcess(dataDir, env, "second");
     const { baseUrl } = gateway;
     await eventually("the node is back", async () => (await ask(baseUrl, key, CHAT)).status === 200);
     await eventually("what the dead gateway had answered is settled", async () => {
@@ -208,7 +208,7 @@ describe("backup and restore", { skip }, () => {
       const holds = await query("select id from hold where gateway = 'dead'");
       return left.every((name) => !name.includes("~dead~")) && holds.length === 0;
     });
-    const check = tollgate(["admin", "ledger", "check"], { ...env, DATA_DIR: dataDir });
+    const check = runTollgate(["admin", "ledger", "check"], { ...env, DATA_DIR: dataDir });
     assert.equal(await check.ended, 0, check.output());
   });
 });

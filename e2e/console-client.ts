@@ -1,8 +1,8 @@
 /** A test client for the console's API that keeps cookies and sends an Origin header, as a browser does. */
 import assert from "node:assert/strict";
-import type { Ready } from "@tollgate/stage/dev.ts";
+import type { ReadyFile } from "@tollgate/stage/dev.ts";
 
-export interface Answer {
+export interface ConsoleResponse {
   status: number;
   text: string;
   /** The answer's JSON; empty if it is not JSON. */
@@ -14,10 +14,13 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export class ConsoleClient {
   readonly #origin: string;
   /** Called with every answer. */
-  readonly #onAnswer: (answer: Answer) => void;
+  readonly #onAnswer: (answer: ConsoleResponse) => void;
   readonly cookies = new Map<string, string>();
 
-  constructor(platform: { ready: Pick<Ready, "gateway_url"> }, onAnswer: (answer: Answer) => void = () => {}) {
+  constructor(
+    platform: { ready: Pick<ReadyFile, "gateway_url"> },
+    onAnswer: (answer: ConsoleResponse) => void = () => {},
+  ) {
     this.#origin = platform.ready.gateway_url;
     this.#onAnswer = onAnswer;
   }
@@ -36,7 +39,7 @@ export class ConsoleClient {
   }
 
   /** Sends a request to a path below `/console/api/`. */
-  async ask(method: Method, path: string, body?: unknown): Promise<Answer> {
+  async ask(method: Method, path: string, body?: unknown): Promise<ConsoleResponse> {
     const response = await fetch(`${this.#origin}/console/api/${path}`, {
       method,
       headers: { "sec-fetch-site": "same-origin", cookie: this.cookie, "content-type": "application/json" },

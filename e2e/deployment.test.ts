@@ -5,8 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
-import { serve } from "@tollgate/stage/gateway-process.ts";
+import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
+import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -49,14 +49,14 @@ describe("a copied deployment", { skip }, () => {
 
   /** Starts a gateway that must fail, and returns its error. */
   const refusal = async (env: Env | undefined): Promise<string> => {
-    const run = tollgate(["serve"], { ...env, PORT: "0", DATA_DIR: dataDir });
+    const run = runTollgate(["serve"], { ...env, PORT: "0", DATA_DIR: dataDir });
     assert.equal(await run.ended, 1, run.output());
     const lines = run.output().match(/^error:.*$/gm) ?? [];
     assert.equal(lines.length, 1, run.output());
     return lines[0] as string;
   };
   const admin = async (args: string[], env: Env | undefined): Promise<{ code: number | null; said: string }> => {
-    const run = tollgate(["admin", "deployment", ...args], env);
+    const run = runTollgate(["admin", "deployment", ...args], env);
     const code = await run.ended;
     return { code, said: run.output() };
   };
@@ -83,7 +83,7 @@ describe("a copied deployment", { skip }, () => {
     // Has a data directory of its own: one that the original's gateway used would make this start fail.
     const drillDir = await newDataDir();
     t.after(() => removeDataDir(drillDir));
-    const drill = await serve(drillDir, atOwn, "drill");
+    const drill = await startGatewayProcess(drillDir, atOwn, "drill");
     const now = await shown(atOwn);
     assert.deepEqual([now.id, now.forked_from, now.plane.state], [forked.id, forked.forked_from, "own"]);
     assert.equal(await drill.stop(), 0);

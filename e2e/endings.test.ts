@@ -9,7 +9,7 @@ import { type Builder, CREDIT, type Host } from "@tollgate/stage/accounts.ts";
 import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { events, textOf } from "@tollgate/stage/raw-http.ts";
+import { events, readText } from "@tollgate/stage/raw-http.ts";
 import { ask, script } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -56,7 +56,7 @@ function suite(plane: "hub" | "nats"): void {
   const ending = async (orders: object, more: object = {}) => {
     const payer = await stage.builder();
     const response = await ask(stage, payer.key, { model: "tiny-3b", prompt: script(orders), ...more });
-    const text = await textOf(response);
+    const text = await readText(response);
     const record = await stage.record(response);
     assert.ok(record);
     const paid = CREDIT - (await stage.balance(payer.account));
@@ -312,7 +312,7 @@ function suite(plane: "hub" | "nats"): void {
       const [whole, streamed] = await Promise.all([post(orders), post(orders, { stream: true })]);
       assert.equal(whole.status, 200);
       assert.equal(JSON.parse(await whole.text()).usage.completion_tokens, 8);
-      assert.equal(events(await textOf(streamed)).at(-1), "[DONE]");
+      assert.equal(events(await readText(streamed)).at(-1), "[DONE]");
     });
 
     test("a request that every node declines until the dispatch deadline gets a 503 and is free", async () => {
@@ -389,7 +389,7 @@ function jobTimeout(): void {
     const prompt = script({ tokens: 1_000, delta_ms: 300 });
     const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });
     assert.equal(response.status, 502);
-    assert.match(await textOf(response), /upstream_stall/);
+    assert.match(await readText(response), /upstream_stall/);
     const record = await stage.record(response);
     assert.ok(record);
     assert.deepEqual([record.outcome, record.attempts], ["upstream_stall", 1]);

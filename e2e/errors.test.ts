@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { events, type Got, requestUuid, type Sent, send } from "@tollgate/stage/raw-http.ts";
+import { events, type RawRequest, type RawResponse, requestUuid, send } from "@tollgate/stage/raw-http.ts";
 import { keepBusy, script } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
@@ -60,7 +60,7 @@ describe("responses compared with golden files", () => {
     await stage?.close();
   });
 
-  const ask = async (sent: Sent, key: string | null = keys.plain): Promise<Got> => {
+  const ask = async (sent: RawRequest, key: string | null = keys.plain): Promise<RawResponse> => {
     const got = await send(stage.baseUrl, {
       ...sent,
       headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
@@ -74,12 +74,13 @@ describe("responses compared with golden files", () => {
     );
     return got;
   };
-  const post = (fields: object, key?: string): Promise<Got> =>
+  const post = (fields: object, key?: string): Promise<RawResponse> =>
     ask({ path: CHAT, body: JSON.stringify({ model: "tiny-3b", messages: says("hi"), ...fields }) }, key);
-  const told = (orders: object, more: object = {}): Promise<Got> => post({ messages: says(script(orders)), ...more });
+  const told = (orders: object, more: object = {}): Promise<RawResponse> =>
+    post({ messages: says(script(orders)), ...more });
 
   describe("errors", { concurrency: 8 }, () => {
-    const errors: [string, () => Promise<Got>][] = [
+    const errors: [string, () => Promise<RawResponse>][] = [
       ["400-not-json", () => ask({ path: CHAT, body: '{"model":' })],
       ["400-not-an-object", () => ask({ path: CHAT, body: "[]" })],
       ["400-nested-too-deep", () => ask({ path: CHAT, body: "[".repeat(1025) })],
@@ -269,13 +270,13 @@ describe("responses compared with golden files", () => {
   describe("successful responses", { concurrency: 8 }, () => {
     const whole = "The quick brown fox jumps over the lazy dog.";
     const thinking = { reasoning: "I think about it.", text: "It is so." };
-    const completion = (more: object): Promise<Got> =>
+    const completion = (more: object): Promise<RawResponse> =>
       ask({
         path: "/v1/completions",
         body: JSON.stringify({ model: "tiny-3b", prompt: [script({ text: "four five" })], ...more }),
       });
 
-    const answers: [string, () => Promise<Got>][] = [
+    const answers: [string, () => Promise<RawResponse>][] = [
       ["chat", () => told({ text: whole })],
       ["chat-length", () => told({ text: whole }, { max_tokens: 3 })],
       ["chat-reasoning", () => told(thinking, { model: "reason-32b" })],
@@ -307,7 +308,7 @@ describe("responses compared with golden files", () => {
     });
 
     const usage = { stream: true, stream_options: { include_usage: true } };
-    const streams: [string, () => Promise<Got>][] = [
+    const streams: [string, () => Promise<RawResponse>][] = [
       ["chat", () => told({ text: whole }, { stream: true })],
       ["chat-usage", () => told({ text: "one two three" }, usage)],
       ["chat-length", () => told({ text: whole }, { stream: true, max_tokens: 3 })],

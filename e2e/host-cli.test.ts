@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Builder, Host } from "@tollgate/stage/accounts.ts";
 import { assertBalanced, lastRecord } from "@tollgate/stage/ledger-check.ts";
-import { clearOfMidnight } from "@tollgate/stage/periods.ts";
-import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { waitPastMidnight } from "@tollgate/stage/periods.ts";
+import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { run as runCommand } from "../host/src/cli.ts";
+import { runTollgateHost as runCommand } from "../host/src/cli.ts";
 import { loginFile } from "../host/src/command/login-file.ts";
 
 interface Said {
@@ -39,7 +39,7 @@ describe("the commands of tollgate-host", () => {
   const served = (): string => textOf(upTerminal.lines);
 
   before(async () => {
-    await clearOfMidnight();
+    await waitPastMidnight();
     stage = await openStage({ as: "in-process", clock: "running" });
     [builder, host] = [await stage.builder(), await stage.host()];
   });
@@ -175,7 +175,7 @@ describe("the commands of tollgate-host", () => {
   });
 
   test("up finishes its running request before it stops", async () => {
-    const rest = await begun(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
+    const rest = await waitForFirstOutput(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
     ctrlC.resolve();
     const text = await rest();
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), `the stream came to its own end: ${text.slice(-600)}`);

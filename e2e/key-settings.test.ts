@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { events, textOf } from "@tollgate/stage/raw-http.ts";
+import { events, readText } from "@tollgate/stage/raw-http.ts";
 import { ask, script } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 
@@ -125,7 +125,7 @@ describe("settings of an API key", () => {
       const orders = script({ reasoning: "one two three four", text: "x", garbage_after: 2 });
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const response = await ask(stage, key, { model: THINKS, prompt: orders, stream: true });
-      assert.match(await textOf(response), /"code":"upstream_failed"/);
+      assert.match(await readText(response), /"code":"upstream_failed"/);
       const record = await stage.record(response);
       assert.deepEqual([record?.outcome, record?.attempts], ["upstream_failed", 1]);
       assert.ok(Number(record?.reasoning_tokens) > 0, "thinking was delivered");

@@ -2,8 +2,15 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
-import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import {
+  newDataDir,
+  type Platform,
+  raiseLimits,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev.ts";
+import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -58,7 +65,7 @@ describe("gateways that are killed during requests", () => {
       await Promise.all(ended);
     }
     const last = await start();
-    await eventually("every hold has ended", async () => (await builder(last)).held === 0n);
+    await eventually("every hold has ended", async () => (await readBuilderAccount(last)).held === 0n);
     assert.equal((await last.query("select id from hold")).length, 0);
     await assertBalanced(last);
     // No request has two charges; requests that were lost with their gateway have none.
@@ -74,7 +81,7 @@ describe("gateways that are killed during requests", () => {
       await last.query("select id from request where outcome = 'gateway_lost' and charge_pico <> 0"),
       [],
     );
-    const proof = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    const proof = runTollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await proof.ended, 0, proof.output());
     await last.stop();
   });

@@ -9,10 +9,10 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { databaseOf, openDatabase, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
-import { ROOT, serve } from "@tollgate/stage/gateway-process.ts";
-import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { findDatabase, openDatabase, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { isAlive, newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
+import { ROOT, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -47,20 +47,20 @@ describe("starting, stopping and restarting a platform", () => {
     assert.equal(base_url, `${gateway_url}/v1`);
     assert.ok(first.output().includes(`Base URL  ${base_url}\n`), first.output());
     assert.equal((await chat(first, { text: "hello" })).status, 200);
-    const { balance } = await builder(first);
+    const { balance } = await readBuilderAccount(first);
     assert.ok(balance < 5_000_000_000_000n);
     assert.equal(await first.stop(), 0);
     await allGone(processes(first));
 
     const second = await start();
     assert.equal(second.ready.api_key, first.ready.api_key);
-    assert.equal((await builder(second)).balance, balance);
+    assert.equal((await readBuilderAccount(second)).balance, balance);
     assert.equal((await chat(second, { text: "again" })).status, 200);
     await assertBalanced(second);
   });
 
   test("a second platform on the same data directory is refused with one line, and the first keeps running", async () => {
-    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
+    const second = runTollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
     assert.equal(await second.ended, 1);
     assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
     assert.equal((await chat(platform, { text: "still here" })).status, 200);
@@ -71,7 +71,7 @@ describe("starting, stopping and restarting a platform", () => {
     const stream = await chat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
     const reader = stream.body?.getReader();
     await reader?.read();
-    assert.ok((await builder(first)).held > 0n);
+    assert.ok((await readBuilderAccount(first)).held > 0n);
     await first.kill();
     await assert.rejects(async () => {
       while (!(await reader?.read())?.done);
@@ -90,7 +90,7 @@ describe("starting, stopping and restarting a platform", () => {
     // because the first sweep may extend leases if none has run for a while.
     await eventually("the dead gateway's hold is given back", async () => {
       await second.query("update hold set expires_at = now() - interval '1 second'");
-      return (await builder(second)).held === 0n;
+      return (await readBuilderAccount(second)).held === 0n;
     });
     const lost = await second.query("select charge_pico from request where outcome = 'gateway_lost'");
     assert.deepEqual(lost, [{ charge_pico: "0" }]);
@@ -117,7 +117,7 @@ describe("the start of a platform", () => {
     await openDatabase(dataDir);
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");
-    const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--no-node", "--ready-file", readyFile]);
+    const started = runTollgate(["dev", "--port", "0", "--data", dataDir, "--no-node", "--ready-file", readyFile]);
     const said = eventually("the screen says so", () => /Ctrl-C stops everything/.test(started.output()));
     const failure = await said.then(
       () => undefined,
@@ -160,7 +160,7 @@ describe("the start of a platform", () => {
     assert.match(second.output(), /Tollgate is ready/);
     assert.equal(second.ready.pids.nodes.length, 2);
     assert.equal((await chat(second, { text: "by the other one" })).status, 200);
-    const barring = tollgate(["admin", "node", "quarantine", two, "--reason", "smoke", "--data", dataDir]);
+    const barring = runTollgate(["admin", "node", "quarantine", two, "--reason", "smoke", "--data", dataDir]);
     assert.equal(await barring.ended, 0, barring.output());
     assert.equal(await second.stop(), 0);
 
@@ -182,7 +182,7 @@ describe("a platform that has no operator yet", () => {
   after(() => removeDataDir(dataDir));
 
   test("tollgate serve prints how to create the first operator, until one exists", async () => {
-    const first = await serve(dataDir, {}, "first");
+    const first = await startGatewayProcess(dataDir, {}, "first");
     const told =
       /"consoleUrl":"([^"]*)","msg":"No operator exists yet\. .*(tollgate admin operator create .*) --password -/;
     await eventually("the log says how", async () => told.test(await first.log()));
@@ -191,7 +191,7 @@ describe("a platform that has no operator yet", () => {
     // Runs the command that was printed, with the settings of the running gateway, as an operator would.
     const [, ...args] = command.split(" ");
     const made = spawnSync(process.execPath, [join(ROOT, "gateway/bin/tollgate.mjs"), ...args, "--password", "-"], {
-      env: { ...process.env, ...databaseOf(dataDir) },
+      env: { ...process.env, ...findDatabase(dataDir) },
       input: "a long password\n",
       encoding: "utf8",
     });
@@ -199,7 +199,7 @@ describe("a platform that has no operator yet", () => {
     assert.match(made.stdout, /you@example\.com is now an operator/);
     assert.equal(await first.stop(), 0);
 
-    const second = await serve(dataDir, {}, "second");
+    const second = await startGatewayProcess(dataDir, {}, "second");
     assert.equal(await second.stop(), 0);
     assert.doesNotMatch(await second.log(), /No operator/);
   });
@@ -213,7 +213,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for invali
   afterEach(() => removeDataDir(dataDir));
 
   const refused = async (args: string[], env: Record<string, string> = {}, code = 1): Promise<string> => {
-    const run = tollgate(args, env);
+    const run = runTollgate(args, env);
     assert.equal(await run.ended, code, run.output());
     return complaint(run.output());
   };

@@ -5,12 +5,12 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type KeyTraits, type MadeKey, makeKey } from "@tollgate/stage/accounts.ts";
+import { type CreatedKey, type KeyTraits, makeKey } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { clearOfMidnight } from "@tollgate/stage/periods.ts";
+import { waitPastMidnight } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { events, send, textOf } from "@tollgate/stage/raw-http.ts";
+import { events, readText, send } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -36,7 +36,7 @@ interface Told {
 
 const header = (response: Response, name: string): string | null => response.headers.get(name);
 const codeOf = (text: string): string => (JSON.parse(text) as { error: { code: string } }).error.code;
-const told = async (response: Response): Promise<Told> => ({ response, text: await textOf(response) });
+const told = async (response: Response): Promise<Told> => ({ response, text: await readText(response) });
 const statuses = (answers: Told[]): number[] => answers.map(({ response }) => response.status);
 const remaining = (answers: Told[], of: "requests" | "tokens"): (string | null)[] =>
   answers.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));
@@ -69,7 +69,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
   before(async () => {
     // Avoids midnight (UTC): budgets count per day, by the database's clock and by the stage's, which does not move by
     // itself.
-    await clearOfMidnight();
+    await waitPastMidnight();
     const env = async (folder: string) => ({
       CATALOGUE_FILE: await writeCatalogue(folder, { [CAPPED]: { admission_max: 2 } }),
       STATUS_SAMPLE_S: "1",
@@ -81,7 +81,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
   });
   after(() => stage?.close());
 
-  const newKey = (traits: KeyTraits = {}): Promise<MadeKey> => makeKey(stage.query, account, traits);
+  const newKey = (traits: KeyTraits = {}): Promise<CreatedKey> => makeKey(stage.query, account, traits);
   const newToken = async (traits: KeyTraits = {}): Promise<string> => (await newKey(traits)).token;
   /** Returns gateway n, so that requests alternate between the gateways. */
   const at = (n: number) => stage.gateways[n % GATEWAYS] as InProcessStage["gateway"];

@@ -14,13 +14,16 @@ import { newAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
 import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { partsOf, textOf } from "@tollgate/stage/raw-http.ts";
-import { ask, codeIn } from "@tollgate/stage/requests.ts";
+import { readParts, readText } from "@tollgate/stage/raw-http.ts";
+import { ask, findErrorCode } from "@tollgate/stage/requests.ts";
 import { type Network, openNetwork, whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { type Builder, HONEST_NODES, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { type BreakableConnection, openBreakableConnection } from "../gateway/src/plane/nats/testing-cable.ts";
+import {
+  type BreakableConnection,
+  openBreakableConnection,
+} from "../gateway/src/plane/nats/testing-breakable-connection.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 /** An answer with more words than any test reads. */
@@ -43,7 +46,7 @@ class Client {
 
   async serves(model: string): Promise<boolean> {
     const response = await this.chat({ text: "x" }, { model });
-    await textOf(response);
+    await readText(response);
     return response.status === 200;
   }
 
@@ -67,7 +70,7 @@ class Flow {
 
   constructor(response: Response) {
     this.response = response;
-    this.#parts = partsOf(response);
+    this.#parts = readParts(response);
   }
 
   get words(): number {
@@ -93,7 +96,7 @@ const chargeOf = (record: RecordRow | undefined): bigint =>
   BigInt(record?.prompt_tokens ?? 0) * PRICE.in + BigInt(record?.completion_tokens ?? 0) * PRICE.out;
 
 const assertStalled = (text: string): void => {
-  assert.equal(codeIn(text), "upstream_stall", text.slice(-300));
+  assert.equal(findErrorCode(text), "upstream_stall", text.slice(-300));
   assert.doesNotMatch(text, /\[DONE\]/);
 };
 
@@ -204,7 +207,7 @@ for (const plane of ["hub", "nats"] as const) {
         ...(await Promise.all([1, 2, 3].map(() => client.chat({ text: "alone" })))),
       ]);
       const refused = await client.chat({ text: "x" }, { model: "mid-14b" });
-      assert.deepEqual([refused.status, codeIn(await textOf(refused))], [503, "no_capacity"]);
+      assert.deepEqual([refused.status, findErrorCode(await readText(refused))], [503, "no_capacity"]);
       assert.equal(stage.clock.now(), killedAt, "no time has passed");
     });
   });
@@ -259,7 +262,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
       return body.data[0]?.state !== "online";
     });
     const refused = await client.chat({ text: "x" });
-    assert.deepEqual([refused.status, codeIn(await textOf(refused))], [503, "no_capacity"]);
+    assert.deepEqual([refused.status, findErrorCode(await readText(refused))], [503, "no_capacity"]);
     network.heal();
     await eventually("it serves again", () => client.serves("tiny-3b"));
     await stage.noHolds();
@@ -346,7 +349,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
       cable.cut();
       const response = await clockRuns(() => answer);
       assert.equal(response.status, 200);
-      assert.match(await clockRuns(() => textOf(response)), "stream" in more ? /\[DONE\]/ : /"finish_reason":"stop"/);
+      assert.match(await clockRuns(() => readText(response)), "stream" in more ? /\[DONE\]/ : /"finish_reason":"stop"/);
       const record = await stage.record(response);
       assert.equal(record?.outcome, "ok");
       assert.equal(before - (await client.balance()), chargeOf(record));
@@ -372,7 +375,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)].map(async (asked) => {
       const response = await asked;
-      return { response, text: await textOf(response) };
+      return { response, text: await readText(response) };
     });
     await runs(2);
     cable.unplug();
@@ -382,7 +385,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
       Array.from({ length: 24 }, (_, i) => client.chat({ text: "x" }, { stream: i % 2 === 0, user: "at the door" })),
     );
     for (const response of refused) {
-      assert.deepEqual([response.status, codeIn(await textOf(response))], [503, "no_capacity"]);
+      assert.deepEqual([response.status, findErrorCode(await readText(response))], [503, "no_capacity"]);
       assert.ok(Number(response.headers.get("retry-after")) >= 1);
       assert.equal(response.headers.get("x-should-retry"), "true");
     }
@@ -390,7 +393,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     const ended = await Promise.all(running);
     assert.equal(ended[0]?.response.status, 503);
     for (const { response, text } of ended) {
-      assert.equal(codeIn(text), "no_capacity");
+      assert.equal(findErrorCode(text), "no_capacity");
       const record = await stage.record(response);
       assert.deepEqual([record?.outcome, record?.http_status, record?.charge_pico], ["plane_lost", 503, "0"]);
     }

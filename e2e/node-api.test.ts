@@ -8,8 +8,8 @@ import { after, before, describe, test } from "node:test";
 import type { Builder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
-import { clearOfMidnight } from "@tollgate/stage/periods.ts";
-import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { waitPastMidnight } from "@tollgate/stage/periods.ts";
+import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -28,7 +28,7 @@ describe("the node API", () => {
   let builder: Builder;
   let node: StageNode;
   before(async () => {
-    await clearOfMidnight();
+    await waitPastMidnight();
     stage = await openStage({ as: "in-process", clock: "running" });
     builder = await stage.builder();
     node = await stage.node({ models: [MODEL, "embed-m3"] });
@@ -85,7 +85,7 @@ describe("the node API", () => {
   test("a paused node finishes its running request, gets no other, and serves again after resume", async () => {
     const { id } = node;
     assert.equal((await seen()).state, "online");
-    const rest = await begun(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
+    const rest = await waitForFirstOutput(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
     assert.equal((await call<NodeObject>("POST", `/nodes/${id}/pause`)).body.state, "paused");
     assert.equal((await chat({ text: "x" })).status, 503);
     assert.match(await rest(), /\[DONE\]/);

@@ -9,9 +9,9 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { skipWithout } from "../tools/peers.ts";
+import { skipWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
+import { OPENID_CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
 import { Visitor } from "./outside/visitor.ts";
 
 interface Refusal {
@@ -46,7 +46,7 @@ before(async () => {
     );
     peers.stranger = peers.dex;
   }
-  const providers = Object.entries(peers).map(([id, { issuer }]) => ({ id, name: id, issuer, ...CLIENT }));
+  const providers = Object.entries(peers).map(([id, { issuer }]) => ({ id, name: id, issuer, ...OPENID_CLIENT }));
   const withMistake = providers.map((it) => (it.id === "stranger" ? { ...it, client_secret: "not the secret" } : it));
   const env = { PUBLIC_URL: origin, OIDC_PROVIDERS: JSON.stringify(withMistake) };
   platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], env);
@@ -175,7 +175,7 @@ describe("Dex", { skip: skipWithoutDex }, () => {
 
 test("no provider's secret or code is in the log", async () => {
   assert.ok((await refusals()).length > 0);
-  for (const secret of [CLIENT.client_secret, "not the secret", "code=", "eyJ"]) {
+  for (const secret of [OPENID_CLIENT.client_secret, "not the secret", "code=", "eyJ"]) {
     assert.ok(!`${await log()}${platform.output()}`.includes(secret), secret);
   }
 });

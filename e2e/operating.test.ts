@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { admin } from "@tollgate/stage/admin.ts";
-import { tollgate } from "@tollgate/stage/dev.ts";
+import { runTollgate } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { inOne } from "@tollgate/stage/periods.ts";
+import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { type Builder, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -106,9 +106,9 @@ describe("operator actions on a platform", () => {
     const keys = await write("keys.json", await (await get("/.well-known/tollgate-receipts")).text());
     const file = await write("receipt.json", JSON.stringify(receipt, null, 2));
     const forged = await write("forged.json", JSON.stringify({ ...receipt, charge_pico: "1" }));
-    const [good, bad] = [file, forged].map((path) => tollgate(["receipt", "verify", path, "--keys", keys])) as [
-      ReturnType<typeof tollgate>,
-      ReturnType<typeof tollgate>,
+    const [good, bad] = [file, forged].map((path) => runTollgate(["receipt", "verify", path, "--keys", keys])) as [
+      ReturnType<typeof runTollgate>,
+      ReturnType<typeof runTollgate>,
     ];
     assert.equal(await good.ended, 0, good.output());
     assert.equal(await bad.ended, 1);
@@ -130,7 +130,7 @@ describe("operator actions on a platform", () => {
   });
 
   test("a new key works at once, and its request is in history, totals and statement, exact to the picodollar", async () => {
-    const { client, keyId, response, keys } = await inOne(
+    const { client, keyId, response, keys } = await runWithinOnePeriod(
       "day",
       async () => {
         const { key, ...made } = await newBuilder();

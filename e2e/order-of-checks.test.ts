@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { events, type Got, requestUuid, type Sent, send } from "@tollgate/stage/raw-http.ts";
+import { events, type RawRequest, type RawResponse, requestUuid, send } from "@tollgate/stage/raw-http.ts";
 import { ask as askChat, script } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 
@@ -196,7 +196,7 @@ describe("the order in which a request is checked", () => {
     lastMade = made;
     return made;
   };
-  const ask = async (draft: Draft, stream: boolean): Promise<Got> => {
+  const ask = async (draft: Draft, stream: boolean): Promise<RawResponse> => {
     const { path, method, claimsBytes, padding, close, model, text, fields, orders } = draft;
     const content = text === "" ? `#script ${JSON.stringify(orders)}` : text;
     const asked = {
@@ -208,7 +208,7 @@ describe("the order in which a request is checked", () => {
       tools: [],
     };
     const body = { model, ...asked, ...fields };
-    const sent: Sent = {
+    const sent: RawRequest = {
       path,
       method,
       headers: { authorization: `Bearer ${await keyOf(draft)}` },
@@ -219,7 +219,7 @@ describe("the order in which a request is checked", () => {
     return await send(stage.baseUrl, sent);
   };
   /** Returns the error code. For an error without a code: its type with the field, or with "JSON". */
-  const answerOf = ({ text }: Got): string => {
+  const answerOf = ({ text }: RawResponse): string => {
     const last = text.startsWith("data: ") ? (events(text).at(-1) as string) : text;
     const { error } = JSON.parse(last) as {
       error: { code?: string; type: string; param?: string; message: string };
@@ -276,7 +276,7 @@ describe("the order in which a request is checked", () => {
     const { token } = await makeKey(stage.query, accounts.broke, { inFlight: 1 });
     const headers = { authorization: `Bearer ${token}` };
     const sent = { path: sound().path, headers, claimsBytes: 1_000_000 };
-    const answers: Got[] = [];
+    const answers: RawResponse[] = [];
     for (let i = 0; i < 3; i++) answers.push(await send(stage.baseUrl, sent));
     for (const got of answers) assert.deepEqual([got.status, answerOf(got)], [402, "insufficient_credits"]);
     assert.deepEqual(

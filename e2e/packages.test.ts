@@ -12,13 +12,13 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { connect, openDatabase, readIfThere } from "@tollgate/stage/database.ts";
-import { newDataDir, type Ready, removeDataDir } from "@tollgate/stage/dev.ts";
+import { connect, openDatabase, readIfExists } from "@tollgate/stage/database.ts";
+import { newDataDir, type ReadyFile, removeDataDir } from "@tollgate/stage/dev.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { packPackage } from "../tools/release/build.ts";
 import { PACKAGES } from "../tools/release/packages.ts";
-import { versionOf } from "../tools/release/versions.ts";
+import { readCommonVersion } from "../tools/release/versions.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -43,7 +43,7 @@ suite("npm packages", () => {
   before(async () => {
     place = await mkdtemp(join(tmpdir(), "tollgate-packages-"));
     dataDir = await newDataDir();
-    const version = versionOf(root);
+    const version = readCommonVersion(root);
     const install = async (name: string, source: string): Promise<void> => {
       const folder = join(place, name);
       await mkdir(folder);
@@ -152,10 +152,10 @@ suite("npm packages", () => {
       ["dev", "--no-node", "--payments", "demo", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
       settings,
     );
-    const text = await eventually("the gateway is ready", () => readIfThere(readyFile)).catch((cause) => {
+    const text = await eventually("the gateway is ready", () => readIfExists(readyFile)).catch((cause) => {
       throw new Error(said(), { cause });
     });
-    const ready: Ready & { payments_url: string } = JSON.parse(text);
+    const ready: ReadyFile & { payments_url: string } = JSON.parse(text);
     const env = { XDG_CONFIG_HOME: join(place, "config"), HOME: place };
     for (const step of [
       ["login", "--gateway", ready.gateway_url, "--token", ready.host_token],

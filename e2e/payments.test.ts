@@ -12,8 +12,8 @@ import { after, before, describe, test } from "node:test";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { connect } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
-import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";
@@ -100,7 +100,10 @@ async function press(pageUrl: string, label: string, fields: Record<string, stri
 }
 
 const balanceIs = (platform: Platform, dollars: bigint): Promise<unknown> =>
-  eventually(`the balance is $${dollars}`, async () => (await builder(platform)).balance === dollars * DOLLAR);
+  eventually(
+    `the balance is $${dollars}`,
+    async () => (await readBuilderAccount(platform)).balance === dollars * DOLLAR,
+  );
 
 describe("npm start -- --payments demo", () => {
   let dataDir: string;
@@ -162,7 +165,7 @@ describe("npm start -- --payments demo", () => {
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
     await press(paymentsUrl, "Refund", { cents: "1000" });
     await balanceIs(platform, START + 80n);
-    const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    const check = runTollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
   });
 
@@ -243,7 +246,7 @@ describe("a gateway that is killed during a payment", () => {
       );
       return waiting.length > 0;
     });
-    assert.equal((await builder(platform)).balance, START * DOLLAR);
+    assert.equal((await readBuilderAccount(platform)).balance, START * DOLLAR);
     process.kill(platform.ready.pids.gateway, "SIGKILL");
     await platform.ended;
     await platform.query("rollback");
@@ -266,7 +269,7 @@ describe("a gateway that is killed during a payment", () => {
       demo.deliveries.to(receiver());
       const buyer = await new Customer(platform).signIn(platform.ready.builder);
       await buyer.saveCard("4242");
-      const before = (await builder(platform)).balance / DOLLAR;
+      const before = (await readBuilderAccount(platform)).balance / DOLLAR;
       const intents = () => demo.shop.sales.filter(({ mode }) => mode === "intent").length;
       const made = intents();
       // Sends events elsewhere, because they would also credit the purchase: here only the provider's response may.
@@ -374,7 +377,7 @@ test("without Stripe's secrets no credit can be bought, and a start with only on
     await platform.stop();
     await removeDataDir(dataDir);
   }
-  const half = tollgate(["dev", "--data", dataDir], { STRIPE_SECRET_KEY: "sk_test_1" });
+  const half = runTollgate(["dev", "--data", dataDir], { STRIPE_SECRET_KEY: "sk_test_1" });
   assert.notEqual(await half.ended, 0);
   assert.match(half.output(), /STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together/);
 });

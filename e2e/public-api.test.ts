@@ -3,7 +3,13 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { assertBalanced, builder, host, lastRecord, platformAccount } from "@tollgate/stage/ledger-check.ts";
+import {
+  assertBalanced,
+  lastRecord,
+  readBuilderAccount,
+  readHostAccount,
+  readPlatformAccount,
+} from "@tollgate/stage/ledger-check.ts";
 import { events, requestUuid } from "@tollgate/stage/raw-http.ts";
 import { script as scripted } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
@@ -33,9 +39,9 @@ describe("the public API", () => {
 
   test("a chat is charged exactly tokens × price; the host gets 70 % and the platform 30 %", async () => {
     const [builderBefore, hostBefore, feesBefore] = [
-      await builder(stage),
-      await host(stage),
-      await platformAccount(stage),
+      await readBuilderAccount(stage),
+      await readHostAccount(stage),
+      await readPlatformAccount(stage),
     ];
     const answer = await client.chat.completions.create({
       model: "tiny-3b",
@@ -56,10 +62,10 @@ describe("the public API", () => {
 
     const charge = BigInt(usage.prompt_tokens) * 20_000n + BigInt(usage.completion_tokens) * 40_000n;
     const share = hostShareOf(charge);
-    assert.equal(builderBefore.balance - (await builder(stage)).balance, charge);
-    assert.equal((await builder(stage)).held, 0n);
-    assert.equal((await host(stage)).balance - hostBefore.balance, share);
-    assert.equal((await platformAccount(stage)).balance - feesBefore.balance, charge - share);
+    assert.equal(builderBefore.balance - (await readBuilderAccount(stage)).balance, charge);
+    assert.equal((await readBuilderAccount(stage)).held, 0n);
+    assert.equal((await readHostAccount(stage)).balance - hostBefore.balance, share);
+    assert.equal((await readPlatformAccount(stage)).balance - feesBefore.balance, charge - share);
 
     const record = await lastRecord(stage);
     assert.equal(record.outcome, "ok");
@@ -336,7 +342,7 @@ describe("the public API", () => {
   });
 
   test("output ends before a stop string even if the engine continues, and nothing after it is delivered or billed", async () => {
-    const [payer, server] = [await builder(stage), await host(stage)];
+    const [payer, server] = [await readBuilderAccount(stage), await readHostAccount(stage)];
     const ask = { model: "tiny-3b", messages: script({ text: "one two END three four", ignore_stop: true }) };
     const answer = await client.chat.completions.create({ ...ask, stop: ["nothing", "END"] });
     assert.equal(answer.choices[0]?.message.content, "one two ");
@@ -345,8 +351,8 @@ describe("the public API", () => {
     const { charge_pico, finish_reason, prompt_tokens } = await lastRecord(stage);
     const charge = BigInt(prompt_tokens) * 20_000n + 3n * 40_000n;
     assert.deepEqual([BigInt(charge_pico), finish_reason], [charge, "stop"]);
-    assert.equal(payer.balance - (await builder(stage)).balance, charge);
-    assert.equal((await host(stage)).balance - server.balance, hostShareOf(charge));
+    assert.equal(payer.balance - (await readBuilderAccount(stage)).balance, charge);
+    assert.equal((await readHostAccount(stage)).balance - server.balance, hostShareOf(charge));
 
     const parts: string[] = [];
     for await (const chunk of await client.chat.completions.create({ ...ask, stop: "two END", stream: true })) {

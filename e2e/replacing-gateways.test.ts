@@ -13,8 +13,8 @@ import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { ask as askPath, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
-import { partsOf, textOf } from "@tollgate/stage/raw-http.ts";
-import { ask, codeIn, said } from "@tollgate/stage/requests.ts";
+import { readParts, readText } from "@tollgate/stage/raw-http.ts";
+import { ask, findErrorCode, readAnswerText } from "@tollgate/stage/requests.ts";
 import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
@@ -129,14 +129,14 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
     const stream = await chat(gateway, MODEL, ENDLESS, { stream: true });
     let text = "";
     const streamed = (async () => {
-      for await (const piece of partsOf(stream)) text += piece;
+      for await (const piece of readParts(stream)) text += piece;
     })();
     const whole = chat(gateway, MODEL, ENDLESS);
     await holds(2);
     // Both slots are in use, so this request and the next wait for a node.
     const waiting = chat(gateway, MODEL, "#script {}");
     const waitingStream = await chat(gateway, MODEL, "#script {}", { stream: true });
-    const waitingText = textOf(waitingStream);
+    const waitingText = readText(waitingStream);
     await holds(4);
     assert.equal(await told(gateway, "/readyz"), "200 ready");
     await eventually("words have come", () => text.split('"content":').length > 15);
@@ -160,16 +160,16 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
     assert.ok(refused >= 0 && looks.slice(refused + 1).every(({ ready }) => ready !== "200 ready"));
 
     await streamed;
-    assert.equal(codeIn(text), "upstream_stall");
+    assert.equal(findErrorCode(text), "upstream_stall");
     assert.doesNotMatch(text, /\[DONE\]/);
-    const words = (await said(new Response(text, { headers: stream.headers }))).trim().split(/\s+/).length;
+    const words = (await readAnswerText(new Response(text, { headers: stream.headers }))).trim().split(/\s+/).length;
     assert.ok(words > 10, text);
     for (const answer of [await whole, await waiting]) {
-      assert.deepEqual([answer.status, codeIn(await answer.text())], [503, "no_capacity"]);
+      assert.deepEqual([answer.status, findErrorCode(await answer.text())], [503, "no_capacity"]);
       const { headers } = answer;
       assert.deepEqual([headers.get("x-should-retry"), headers.get("connection")], ["true", "close"]);
     }
-    assert.equal(codeIn(await waitingText), "no_capacity");
+    assert.equal(findErrorCode(await waitingText), "no_capacity");
     assert.equal(await stopped, 0);
     stage.gateways.delete(gateway);
 

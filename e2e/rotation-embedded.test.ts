@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { freePort } from "@tollgate/stage/process.ts";
-import { ask, codeIn } from "@tollgate/stage/requests.ts";
+import { ask, findErrorCode } from "@tollgate/stage/requests.ts";
 import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
@@ -59,7 +59,7 @@ describe("replacing the signing key of the embedded dispatch plane", () => {
     await eventually("the agent is back", async () => {
       const response = await chat("Hello");
       const answer = await response.text();
-      if (response.status !== 200) assert.equal(codeIn(answer), "no_capacity");
+      if (response.status !== 200) assert.equal(findErrorCode(answer), "no_capacity");
       return response.status === 200;
     });
     assert.ok(stage.nodes[0]?.running());

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { CREDIT, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
 import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
-import { tollgate } from "@tollgate/stage/dev.ts";
+import { runTollgate } from "@tollgate/stage/dev.ts";
 import { ask, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
@@ -85,7 +85,7 @@ describe("replacing the passwords of PostgreSQL and Valkey", { skip }, () => {
     await load.more(50);
     await load.endsWell();
     const doctor = async (env: Record<string, string>): Promise<string> => {
-      const run = tollgate(["doctor", "--json"], { ...stage.env, ...env });
+      const run = runTollgate(["doctor", "--json"], { ...stage.env, ...env });
       await run.ended;
       return run.output();
     };
@@ -100,7 +100,7 @@ describe("replacing the passwords of PostgreSQL and Valkey", { skip }, () => {
       `select count(*)::int as owned from pg_class where relowner = '${ROLE}'::regrole`,
     );
     assert.deepEqual(others, { owned: 0 }, "the role that owns the tables stays");
-    const check = tollgate(["admin", "ledger", "check"], { ...stage.env, ...settings });
+    const check = runTollgate(["admin", "ledger", "check"], { ...stage.env, ...settings });
     assert.equal(await check.ended, 0, check.output());
   });
 });

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
 import { PEPPER } from "@tollgate/stage/database.ts";
-import { tollgate } from "@tollgate/stage/dev.ts";
+import { runTollgate } from "@tollgate/stage/dev.ts";
 import { ask, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
@@ -56,7 +56,7 @@ describe("replacing a platform's secrets", { skip }, () => {
     const given = texts.join("").matchAll(/^tollgate_http_answers_total\{.*nodes\/:id\/credentials".*\} (\d+)$/gm);
     return [...given].reduce((sum, [, count]) => sum + Number(count), 0);
   };
-  const command = (...args: string[]) => tollgate(["admin", ...args], { ...stage.env, ...told });
+  const command = (...args: string[]) => runTollgate(["admin", ...args], { ...stage.env, ...told });
   async function secrets(): Promise<Told & { code: number | null }> {
     const asked = command("secrets", "--json");
     const code = await asked.ended;
@@ -112,7 +112,7 @@ describe("replacing a platform's secrets", { skip }, () => {
     await person.signIn(PERSON);
     /** Receipts are signed with one key at a time, so an operator announces a new key with a command. */
     const receipts = async (what: "set" | "finish"): Promise<void> => {
-      const run = tollgate(["admin", "deployment", what, "receipts"], {
+      const run = runTollgate(["admin", "deployment", what, "receipts"], {
         ...stage.env,
         ...told,
         RECEIPT_SEED: RECEIPT_SEEDS[1],

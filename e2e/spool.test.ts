@@ -9,8 +9,15 @@ import { createServer, connect as dial, type Server, type Socket } from "node:ne
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connect, openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
-import { assertBalanced, builder, type RecordRow } from "@tollgate/stage/ledger-check.ts";
+import {
+  newDataDir,
+  type Platform,
+  raiseLimits,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev.ts";
+import { assertBalanced, type RecordRow, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -145,16 +152,16 @@ describe("answers that were given while the database was unreachable", () => {
       sum += BigInt(record.charge_pico);
     }
     assert.ok(sum > 0n);
-    assert.equal(before - (await builder(platform)).balance, sum);
+    assert.equal(before - (await readBuilderAccount(platform)).balance, sum);
     await assertBalanced(platform);
     await eventually("the disk is empty", async () => (await spooled()) === 0);
-    const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    const check = runTollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
   };
 
   test("are charged once if the gateway is killed and another one starts on its disk", async () => {
     await start();
-    const { balance } = await builder(platform);
+    const { balance } = await readBuilderAccount(platform);
     const requests = await answers();
     assert.equal(await spooled(), REQUESTS, "each is on the disk before its client has the answer");
     await platform.kill();
@@ -165,7 +172,7 @@ describe("answers that were given while the database was unreachable", () => {
   });
 
   test("are charged once by a gateway that keeps running, even if the database comes back after the lease", async () => {
-    const { balance } = await builder(platform);
+    const { balance } = await readBuilderAccount(platform);
     const requests = await answers();
     // Simulates an outage longer than the lease, during which the gateway could not renew its holds.
     const ago = `now() - interval '${LEASE_S + 2} seconds'`;
@@ -180,7 +187,7 @@ describe("answers that were given while the database was unreachable", () => {
   });
 
   test("are charged once if the gateway restarts after their holds have expired", async () => {
-    const { balance } = await builder(platform);
+    const { balance } = await readBuilderAccount(platform);
     const requests = await answers();
     await platform.kill();
     await platform.ended;

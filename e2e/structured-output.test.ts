@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, builder, lastRecord, untilSettled } from "@tollgate/stage/ledger-check.ts";
-import { formsKept, untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
+import { assertBalanced, lastRecord, readBuilderAccount, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { readFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { honest } from "@tollgate/stage/nodes/behaviours.ts";
 import { HandMadeNode, type Job } from "@tollgate/stage/nodes/hand-made.ts";
 import { events } from "@tollgate/stage/raw-http.ts";
@@ -81,7 +81,7 @@ describe("structured output", () => {
         },
       },
     );
-    await untilFormsAreKept(platform, "tiny-3b");
+    await waitForFormatSupport(platform, "tiny-3b");
   });
   after(async () => {
     await older?.leave();
@@ -121,11 +121,11 @@ describe("structured output", () => {
   test("the schema costs nothing: prompt tokens, hold and charge are the same as without it", async () => {
     const seen: [number, string][] = [];
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
-      const before = (await builder(platform)).balance;
+      const before = (await readBuilderAccount(platform)).balance;
       const { usage } = await whole({ response_format });
       await untilSettled(platform);
       const charge = BigInt(usage.prompt_tokens) * PRICE.in + BigInt(usage.completion_tokens) * PRICE.out;
-      assert.equal(before - (await builder(platform)).balance, charge);
+      assert.equal(before - (await readBuilderAccount(platform)).balance, charge);
       const record = await lastRecord(platform);
       assert.deepEqual([record.outcome, BigInt(record.charge_pico)], ["ok", charge]);
       seen.push([usage.prompt_tokens, record.hold_pico]);
@@ -137,7 +137,7 @@ describe("structured output", () => {
   });
 
   test("an answer cut off by the output cap has finish_reason length, and its output is billed", async () => {
-    const before = (await builder(platform)).balance;
+    const before = (await readBuilderAccount(platform)).balance;
     const overrun = [{ role: "user", content: '#script {"overrun":true}' }];
     const order = { messages: overrun, response_format: { type: "json_object" }, max_tokens: 5 };
     const { choices, usage } = await whole(order);
@@ -145,7 +145,10 @@ describe("structured output", () => {
     assert.throws(() => JSON.parse(choices[0]?.message?.content ?? ""), SyntaxError);
     assert.equal(usage.completion_tokens, 5);
     await untilSettled(platform);
-    assert.equal(before - (await builder(platform)).balance, BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out);
+    assert.equal(
+      before - (await readBuilderAccount(platform)).balance,
+      BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out,
+    );
   });
 
   test("an invalid schema is refused before dispatch, and the error names the mistake", async () => {
@@ -169,7 +172,7 @@ describe("structured output", () => {
   });
 
   test("a schema keyword that no connected node enforces gets a 400 with its name and place, and nothing is held", async () => {
-    const before = await builder(platform);
+    const before = await readBuilderAccount(platform);
     const unkept = { ...schema, properties: { ...schema.properties, name: { type: "string", pattern: "^[A-Z]" } } };
     const format = { type: "json_schema", json_schema: { name: "x", schema: unkept } };
     for (const stream of [false, true]) {
@@ -178,15 +181,15 @@ describe("structured output", () => {
       assert.deepEqual([response.status, error.param], [400, "response_format.json_schema.schema"]);
       assert.match(error.message, /keyword "pattern" at #\/properties\/name/);
     }
-    assert.deepEqual(await builder(platform), before);
+    assert.deepEqual(await readBuilderAccount(platform), before);
     // If no node of the model supports formats at all, the request gets a 503.
     assert.equal((await post({ model: UNFORMED, response_format: format })).status, 503);
   });
 
   test("without a node that supports formats, a request gets a 503 and is not billed, while plain requests are served", async () => {
-    const kept = await formsKept(platform);
+    const kept = await readFormatSupport(platform);
     assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
-    const before = await builder(platform);
+    const before = await readBuilderAccount(platform);
     const whole503 = await post({ model: UNFORMED, response_format: river });
     assert.deepEqual([whole503.status, whole503.headers.get("x-should-retry")], [503, "true"]);
     assert.ok(Number(whole503.headers.get("retry-after")) >= 1);
@@ -199,7 +202,7 @@ describe("structured output", () => {
     const told = events(await stream.text());
     assert.equal(JSON.parse(told.at(-1) ?? "").error.code, "no_capacity");
     await untilSettled(platform);
-    assert.deepEqual(await builder(platform), before);
+    assert.deepEqual(await readBuilderAccount(platform), before);
 
     assert.equal((await post({ model: UNFORMED })).status, 200);
     await untilSettled(platform);

@@ -8,7 +8,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
 import { newAgent } from "@tollgate/stage/nodes/agent.ts";
 import { credentialsOf, enrol } from "@tollgate/stage/nodes/hand-made.ts";
 import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
@@ -182,7 +182,7 @@ describe("TLS of the API and of the embedded hub", () => {
       [{ TLS_CERT: join(dataDir, "none.pem"), TLS_KEY: key }, /TLS_CERT: .*none\.pem cannot be read \(ENOENT\)/],
       [{ PLANE_TLS_CERT: key, PLANE_TLS_KEY: key }, /PLANE_TLS_CERT: .*key\.pem is not a PEM certificate/],
     ] as [Record<string, string>, RegExp][]) {
-      const run = tollgate(["serve"], { DATA_DIR: dataDir, PORT: "0", ...env });
+      const run = runTollgate(["serve"], { DATA_DIR: dataDir, PORT: "0", ...env });
       assert.equal(await run.ended, 1, run.output());
       assert.match(run.output(), words);
     }

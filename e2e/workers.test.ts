@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { STEADY_MODELS } from "@tollgate/stage/balanced.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { ask as askPath, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
-import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Builder, HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -71,7 +71,7 @@ describe("a gateway with two workers", () => {
           stream: true,
           max_tokens: 5_000,
         });
-        const rest = await begun(response);
+        const rest = await waitForFirstOutput(response);
         const end = rest().then(
           (text) => (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"') ? "whole" : "broken"),
           () => "broken" as const,

@@ -11,14 +11,14 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { makeKey, NO_LIMITS } from "@tollgate/stage/accounts.ts";
-import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
+import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
 import { newGateway, ROOT } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { inOne } from "@tollgate/stage/periods.ts";
+import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { requestUuid } from "@tollgate/stage/raw-http.ts";
-import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { openClock, whyNoClock } from "@tollgate/stage/servers/clock.ts";
 import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -143,7 +143,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
     const chat = (by: string): Promise<Response> =>
       ask(stage, by, { model: MODEL, prompt: script({ tokens: 5 }), max_tokens: 20 });
     const first = await stage.record(await chat(key));
-    const seen = await inOne("day", async () => {
+    const seen = await runWithinOnePeriod("day", async () => {
       await clock.jump(0);
       const budgetDay = BigInt(first?.hold_pico ?? 0);
       const { token } = await makeKey(stage.query, account, { ...NO_LIMITS, budgetDay });
@@ -211,7 +211,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
         ask(stage, key, { model: MODEL, prompt: script({ tokens: 80, delta_ms: 100 }), stream: true }),
       ),
     );
-    const rests = await Promise.all(streams.map(begun));
+    const rests = await Promise.all(streams.map(waitForFirstOutput));
     await proxy.refuse();
     for (const rest of rests) assert.match(await rest(), /\[DONE\]/);
     await eventually(
@@ -232,7 +232,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
       stage.query("select id from request where id = any ($1) and charge_pico > 0", [ids]);
     assert.equal((await charged()).length, 0);
     for (const entered of [3, 0]) {
-      const command = tollgate(["admin", "spool", "enter", join(stage.dataDir, "spool"), "--json"], stage.env);
+      const command = runTollgate(["admin", "spool", "enter", join(stage.dataDir, "spool"), "--json"], stage.env);
       assert.equal(await command.ended, 0, command.output());
       assert.equal((JSON.parse(command.output()) as { entered: number }).entered, entered);
     }

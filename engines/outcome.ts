@@ -6,12 +6,12 @@ export const unsupported = (reason: string): Outcome => ({ verdict: "no", reason
 export const failed = (reason: string): Outcome => ({ verdict: "FAILED", reason });
 
 /** An engine's behavior differs from the documented one. Any other thrown error counts as a failure too. */
-export class NotAsPromised extends Error {
+export class BehaviorMismatch extends Error {
   override name = "NotAsPromised";
 }
 
 export function expect(condition: boolean, otherwise: string): asserts condition {
-  if (!condition) throw new NotAsPromised(otherwise);
+  if (!condition) throw new BehaviorMismatch(otherwise);
 }
 
 export function expectSame<T>(what: string, found: T, promised: T): void {

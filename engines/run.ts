@@ -11,7 +11,7 @@ import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureModel, type TinyModel } from "./model/model.ts";
 import { failed, failureOf, type Outcome } from "./outcome.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
-import { type Column, columnsIn, hasFailed, tableOf, updateColumns, withTable } from "./table.ts";
+import { type Column, hasFailed, parseColumns, replaceTable, tableOf, updateColumns } from "./table.ts";
 
 let flags: Flags;
 try {
@@ -31,7 +31,7 @@ for (const engine of flags.engines) columns.push(await columnOf(engine, flags.be
 console.log(`\n${tableOf(columns)}`);
 if (flags.markdown !== undefined) {
   const document = await readFile(flags.markdown, "utf8");
-  await writeFile(flags.markdown, withTable(document, tableOf(updateColumns(columnsIn(document), columns))));
+  await writeFile(flags.markdown, replaceTable(document, tableOf(updateColumns(parseColumns(document), columns))));
 }
 process.exit(hasFailed(columns) ? 1 : 0);
 

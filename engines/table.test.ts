@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
-import { type Column, columnsIn, hasFailed, MARKERS, tableOf, updateColumns, withTable } from "./table.ts";
+import { type Column, hasFailed, parseColumns, replaceTable, TABLE_MARKERS, tableOf, updateColumns } from "./table.ts";
 
 const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: string): Column => ({
   title,
@@ -41,8 +41,8 @@ describe("the results table of the engine suite", () => {
   test("a second run replaces only the cells of the behaviors that it tried", () => {
     const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
     const second = column("second", { chat: unsupported("it cannot: (never)") });
-    const document = `${MARKERS[0]}\n\n${tableOf([first, second])}\n\n${MARKERS[1]}`;
-    assert.deepEqual(columnsIn(document), [first, second]);
+    const document = `${TABLE_MARKERS[0]}\n\n${tableOf([first, second])}\n\n${TABLE_MARKERS[1]}`;
+    assert.deepEqual(parseColumns(document), [first, second]);
     const again = column("first", { seed: ok() });
     assert.deepEqual(updateColumns([first, second], [again]), [
       column("first", { chat: ok(), stop: ok("2 slots"), seed: ok() }),
@@ -50,15 +50,15 @@ describe("the results table of the engine suite", () => {
     ]);
     const newer = { ...again, version: "2.0" };
     assert.deepEqual(updateColumns([first, second], [newer]), [second, newer]);
-    assert.deepEqual(columnsIn(`${MARKERS[0]}\n\n${MARKERS[1]}`), []);
+    assert.deepEqual(parseColumns(`${TABLE_MARKERS[0]}\n\n${TABLE_MARKERS[1]}`), []);
   });
 
   test("writing into a document replaces the former table and nothing else", () => {
-    const [begin, end] = MARKERS;
+    const [begin, end] = TABLE_MARKERS;
     const document = `# Head\n\n${begin}\n\nold\n\n${end}\n\nfoot\n`;
-    const renewed = withTable(document, "new");
+    const renewed = replaceTable(document, "new");
     assert.equal(renewed, `# Head\n\n${begin}\n\nnew\n\n${end}\n\nfoot\n`);
-    assert.equal(withTable(renewed, "new"), renewed);
-    assert.throws(() => withTable("# Head\n", "new"), /lacks the lines/);
+    assert.equal(replaceTable(renewed, "new"), renewed);
+    assert.throws(() => replaceTable("# Head\n", "new"), /lacks the lines/);
   });
 });

@@ -10,7 +10,7 @@ export interface Column {
   leftOut?: string;
 }
 
-export const MARKERS = ["<!-- engines:begin -->", "<!-- engines:end -->"] as const;
+export const TABLE_MARKERS = ["<!-- engines:begin -->", "<!-- engines:end -->"] as const;
 
 export function tableOf(columns: readonly Column[]): string {
   const tried = columns.filter(({ leftOut }) => leftOut === undefined);
@@ -42,8 +42,8 @@ export function tableOf(columns: readonly Column[]): string {
 }
 
 /** Reads the columns of the engines that were tried from a document with a table that `tableOf` wrote. */
-export function columnsIn(document: string): Column[] {
-  const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
+export function parseColumns(document: string): Column[] {
+  const [begin, end] = TABLE_MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
   const lines = document.slice(begin, end).split("\n");
   const notes = lines.flatMap((line) => /^\d+\. FAILED: (.*)$/.exec(line)?.[1] ?? []);
   const [[, ...titles] = [], , [, ...versions] = [], ...rows] = lines
@@ -78,10 +78,10 @@ export function updateColumns(before: readonly Column[], now: readonly Column[])
 }
 
 /** Returns the document with this table between the markers. */
-export function withTable(document: string, table: string): string {
-  const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
-  if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${MARKERS.join(" and ")}`);
-  return `${document.slice(0, begin + MARKERS[0].length)}\n\n${table}\n\n${document.slice(end)}`;
+export function replaceTable(document: string, table: string): string {
+  const [begin, end] = TABLE_MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
+  if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${TABLE_MARKERS.join(" and ")}`);
+  return `${document.slice(0, begin + TABLE_MARKERS[0].length)}\n\n${table}\n\n${document.slice(end)}`;
 }
 
 export function hasFailed(columns: readonly Column[]): boolean {

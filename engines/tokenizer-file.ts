@@ -3,12 +3,18 @@
  * FILE`.
  */
 import { writeFileSync } from "node:fs";
-import { likelihoodOf } from "./model/likelihood.ts";
+import { computeLikelihood } from "./model/likelihood.ts";
 import { fetchTokenizer } from "./model/tokenizer.ts";
 
 const [file = ""] = process.argv.slice(2);
 const { tokens, merges, specialFrom, chatTemplate } = fetchTokenizer();
-const { scores, moved, smileyStart } = likelihoodOf({ tokens, merges, specialFrom, chatTemplate, files: {} as never });
+const { scores, moved, smileyStart } = computeLikelihood({
+  tokens,
+  merges,
+  specialFrom,
+  chatTemplate,
+  files: {} as never,
+});
 // Makes smileys unlikely, so that answers consist of words: the number of spaces is then the number of tokens.
 scores[smileyStart] = -30;
 moved.delete(smileyStart);

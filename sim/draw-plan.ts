@@ -4,10 +4,10 @@
  */
 
 import { Chance } from "@tollgate/stage/chance.ts";
+import { addDatabaseFaults, drawDatabaseFault } from "./database-faults.ts";
 import { addMoneyActions } from "./money-actions.ts";
 import { type AccountPlan, NODE_KINDS, type NodePlan, type Plan, type PlanItem, type RequestPlan } from "./plan.ts";
 import { addScenes } from "./scenes.ts";
-import { addStoreFaults, storeFault } from "./store-faults.ts";
 
 export interface PlanOptions {
   minutes: number;
@@ -73,7 +73,7 @@ export function drawPlan(seed: number, options: PlanOptions): Plan {
   addMoneyActions(new Chance(`people ${seed}`), plan);
   addCompletions(new Chance(`completions ${seed}`), plan);
   if (!isCalm) addScenes(new Chance(`scenes ${seed}`), plan);
-  if (!isDense) addStoreFaults(new Chance(`store ${seed}`), plan);
+  if (!isDense) addDatabaseFaults(new Chance(`store ${seed}`), plan);
   plan.items.sort((a, b) => a.atMs - b.atMs);
   return plan;
 }
@@ -194,7 +194,7 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): PlanItem {
 }
 
 const denseFault = (chance: Chance, plan: Plan): PlanItem =>
-  chance.oneIn(5) ? storeFault(chance, plan) : faultPlan(chance, plan);
+  chance.oneIn(5) ? drawDatabaseFault(chance, plan) : faultPlan(chance, plan);
 
 /** Shortens most faults, so that the next fault finds something that it can strike. */
 function briefly(chance: Chance, item: PlanItem): PlanItem {

@@ -11,7 +11,7 @@ import { auditNodes } from "./audit/nodes.ts";
 import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
 import { performItem } from "./stage/perform-item.ts";
-import { Stage } from "./stage/stage.ts";
+import { WorldParticipants } from "./stage/stage.ts";
 import type { TokenCounting } from "./tokens.ts";
 import type { FaultCounts } from "./world/faults.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
@@ -64,7 +64,7 @@ export async function simulate(
     world.fail("no promise is left to fail alone", (error as Error)?.stack ?? String(error));
   process.on("unhandledRejection", onRejection);
   try {
-    const stage = new Stage(world, plan, tokens.meter);
+    const stage = new WorldParticipants(world, plan, tokens.meter);
     begun?.(world);
     await live(stage, plan, tokens);
     if (guard.attempts.length > 0)
@@ -76,7 +76,7 @@ export async function simulate(
   }
 }
 
-async function live(stage: Stage, plan: Plan, tokens: TokenCounting): Promise<void> {
+async function live(stage: WorldParticipants, plan: Plan, tokens: TokenCounting): Promise<void> {
   const { world } = stage;
   const { scheduler, ledgerModel } = world;
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
@@ -119,7 +119,7 @@ async function live(stage: Stage, plan: Plan, tokens: TokenCounting): Promise<vo
   auditNodes(stage, { storeWasWell });
 }
 
-function outcomeOf({ world, sights, machines, operations }: Stage): WorldOutcome {
+function outcomeOf({ world, sights, machines, operations }: WorldParticipants): WorldOutcome {
   const { trace, scheduler, violation, ledgerModel, faults } = world;
   faults["write refused"] = machines.reduce((sum, { disk }) => sum + disk.refused, 0);
   const outcomes: Record<string, number> = {};

@@ -20,7 +20,7 @@ const KINDS = {
 } as const;
 type Kind = (typeof KINDS)[keyof typeof KINDS];
 
-export interface Platform {
+export interface TrafficScenario {
   gateways: number;
   nodes: number;
   requestsPerSecond: number;
@@ -38,7 +38,7 @@ const LEAD_S = 3;
 const CREDIT = "5000000000000000";
 const NO_LIMITS = { inFlight: 10_000, requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000 };
 
-export async function planeTraffic(platform: Platform, tokens: TokenCounting): Promise<PlaneTraffic> {
+export async function planeTraffic(platform: TrafficScenario, tokens: TokenCounting): Promise<PlaneTraffic> {
   const counts: Map<string, number[]>[] = [];
   const { violation, outcomes } = await simulate(planOf(platform), tokens, {
     begun({ scheduler, network }) {
@@ -62,7 +62,7 @@ export async function planeTraffic(platform: Platform, tokens: TokenCounting): P
   ) as PlaneTraffic;
 }
 
-function planOf({ gateways, nodes, requestsPerSecond }: Platform): Plan {
+function planOf({ gateways, nodes, requestsPerSecond }: TrafficScenario): Plan {
   const plan = drawPlan(1, { minutes: 1, faults: 0, gateways, nodes });
   for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: SLOTS, models: ["tiny-3b"] });
   plan.accounts = [{ credit: CREDIT, ...NO_LIMITS, budgetDay: null }];
@@ -73,7 +73,7 @@ function planOf({ gateways, nodes, requestsPerSecond }: Platform): Plan {
   return { ...plan, items: asks, livesOn: false };
 }
 
-const ROWS: Platform[] = [
+const ROWS: TrafficScenario[] = [
   { gateways: 1, nodes: 8, requestsPerSecond: 8 },
   { gateways: 2, nodes: 8, requestsPerSecond: 8 },
   { gateways: 4, nodes: 8, requestsPerSecond: 8 },

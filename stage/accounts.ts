@@ -63,13 +63,13 @@ export interface KeyTraits {
   expiresInS?: number;
 }
 
-export interface MadeKey {
+export interface CreatedKey {
   id: string;
   token: string;
 }
 
 /** Creates a key for the account. If limits are given, sets them as an operator would. */
-export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<MadeKey> {
+export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<CreatedKey> {
   const reference = randomBytes(6).toString("hex");
   const token = `tsk_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
   const hash = createHmac("sha256", PEPPER).update(token).digest();

@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { manualClock } from "../gateway/src/base/testing.ts";
-import { type Balancer, LOOK_EVERY_MS, startBalancer } from "./balancer.ts";
+import { type Balancer, READINESS_CHECK_EVERY_MS, startBalancer } from "./balancer.ts";
 import { eventually } from "./wait.ts";
 
 async function listening(answer: RequestListener): Promise<Server> {
@@ -131,7 +131,7 @@ describe("load balancer", () => {
     });
     const look = async (): Promise<void> => {
       const looks = gateway.looks;
-      clock.advance(LOOK_EVERY_MS);
+      clock.advance(READINESS_CHECK_EVERY_MS);
       await eventually("the gateway is asked", () => gateway.looks > looks);
     };
     const late = async (): Promise<void> => {

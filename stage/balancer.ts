@@ -21,7 +21,7 @@ import {
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type Clock, systemClock } from "../gateway/src/base/clock.ts";
 
-export const LOOK_EVERY_MS = 200;
+export const READINESS_CHECK_EVERY_MS = 200;
 const LATE_MAX = 1;
 /** How long an idle connection is kept. Longer than clients keep theirs, so that the clients close them. */
 const KEEP_ALIVE_MS = 72_000;
@@ -75,7 +75,7 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
   });
   Object.assign(server, { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
   await looks.look();
-  const stopLooking = clock.every(LOOK_EVERY_MS, () => void looks.look());
+  const stopLooking = clock.every(READINESS_CHECK_EVERY_MS, () => void looks.look());
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const { port: own } = server.address() as AddressInfo;

@@ -14,10 +14,10 @@ import {
   openHost,
 } from "./accounts.ts";
 import type { Query } from "./database.ts";
-import { tollgate } from "./dev.ts";
+import { runTollgate } from "./dev.ts";
 import { type RecordRow, untilSettled } from "./ledger-check.ts";
 import { requestUuid } from "./raw-http.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { SharedServers } from "./shared-servers.ts";
 
 export interface NodeTraits {
   models: string[];
@@ -36,9 +36,9 @@ export interface StageNode {
 }
 
 export abstract class Stage {
-  readonly shared: Surroundings;
+  readonly shared: SharedServers;
 
-  constructor(shared: Surroundings) {
+  constructor(shared: SharedServers) {
     this.shared = shared;
   }
 
@@ -87,7 +87,7 @@ export abstract class Stage {
    * 0.
    */
   async admin(...args: string[]): Promise<string> {
-    const run = tollgate(["admin", ...args], this.env);
+    const run = runTollgate(["admin", ...args], this.env);
     assert.equal(await run.ended, 0, run.output());
     return run.output();
   }

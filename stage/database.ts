@@ -23,7 +23,7 @@ export type Query = <Row extends object>(sql: string, values?: unknown[]) => Pro
 const databases = new Map<string, TestDatabase>();
 
 /** Makes the gateway accept a database without durable commits: the test run's server does not flush them to disk. */
-export const LOSSY = { DATABASE_DURABILITY: "assumed" };
+export const WITHOUT_DURABLE_COMMITS = { DATABASE_DURABILITY: "assumed" };
 
 type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string; DATABASE_DURABILITY: string };
 
@@ -38,7 +38,7 @@ export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {
 }
 
 /** Returns the same variables if the data directory already has a database; otherwise undefined. */
-export function databaseOf(dataDir: string | undefined): DatabaseSettings | undefined {
+export function findDatabase(dataDir: string | undefined): DatabaseSettings | undefined {
   const database = databases.get(dataDir ?? "");
   return database && settings(database);
 }
@@ -51,7 +51,7 @@ export async function dropDatabase(dataDir: string): Promise<void> {
 
 /** Connects to the database of the platform on this data directory. */
 export async function connect(dataDir: string): Promise<pg.Client> {
-  const url = databaseOf(dataDir)?.DATABASE_URL;
+  const url = findDatabase(dataDir)?.DATABASE_URL;
   const client = new pg.Client({
     ...(url === undefined ? await privateDatabase(dataDir) : { connectionString: url }),
     options: sessionOptions(),
@@ -62,13 +62,13 @@ export async function connect(dataDir: string): Promise<pg.Client> {
 
 /** Returns the connection settings of a private database, read from the files that its server keeps. */
 export async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
-  const note = await readIfThere(join(dataDir, "postgres-location.txt"));
+  const note = await readIfExists(join(dataDir, "postgres-location.txt"));
   const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
   const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");
   return { host: pidFile[4] as string, port: Number(pidFile[3]), user: "tollgate", database: "tollgate" };
 }
 
-export async function readIfThere(file: string): Promise<string | undefined> {
+export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -80,5 +80,5 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 const settings = ({ connection }: TestDatabase): DatabaseSettings => ({
   DATABASE_URL: urlOf(connection),
   KEY_PEPPER: PEPPER,
-  ...LOSSY,
+  ...WITHOUT_DURABLE_COMMITS,
 });

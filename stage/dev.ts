@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
-import { connect, databaseOf, dropDatabase, openDatabase, type Query, readIfThere } from "./database.ts";
+import { connect, dropDatabase, findDatabase, openDatabase, type Query, readIfExists } from "./database.ts";
 import { eventually } from "./wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 /** The last line that `tollgate dev` prints when the platform is ready. */
 const LAST_WORDS = /Ctrl-C stops everything/;
 
-export interface Ready {
+export interface ReadyFile {
   /** The OpenAI API's base URL, with `/v1`. */
   base_url: string;
   gateway_url: string;
@@ -29,7 +29,7 @@ export interface Ready {
 }
 
 export interface Platform {
-  ready: Ready;
+  ready: ReadyFile;
   dataDir: string;
   /** Returns everything that the process has printed. */
   output: () => string;
@@ -64,7 +64,7 @@ interface Started {
 /**
  * Runs `tollgate …` and collects its output. If the command has `--data`, it uses the database of that data directory.
  */
-export function tollgate(args: string[], env: Record<string, string> = {}): Started {
+export function runTollgate(args: string[], env: Record<string, string> = {}): Started {
   const dataDir = args[args.indexOf("--data") + 1];
   const child = spawn(process.execPath, [TOLLGATE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -78,7 +78,7 @@ export function tollgate(args: string[], env: Record<string, string> = {}): Star
       // Stops without a delay, because no balancer needs time to notice it.
       DRAIN_DELAY_S: "0",
       PAYOUT_HOLD_DAYS: "0",
-      ...databaseOf(dataDir),
+      ...findDatabase(dataDir),
       ...env,
     },
   });
@@ -100,7 +100,7 @@ export async function startPlatform(
   const readyFile = join(dataDir, "ready.json");
   await rm(readyFile, { force: true });
   if (env.DATABASE_URL === undefined) await openDatabase(dataDir);
-  const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...flags], env);
+  const started = runTollgate(["dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...flags], env);
   const ready = await untilReady(started, readyFile);
   let client: pg.Client | undefined;
   const query: Query = async (sql, values = []) => {
@@ -123,13 +123,13 @@ export async function startPlatform(
   return { ...started, ready, dataDir, query, kill, stop };
 }
 
-async function untilReady(started: Started, readyFile: string): Promise<Ready> {
+async function untilReady(started: Started, readyFile: string): Promise<ReadyFile> {
   let over = false;
   void started.ended.then(() => {
     over = true;
   });
   const written = async (): Promise<string | undefined> => {
-    const text = await readIfThere(readyFile);
+    const text = await readIfExists(readyFile);
     // The ready file is written after the last line of output, but that line may still be in a pipe, so both are
     // awaited.
     if (text !== undefined && LAST_WORDS.test(started.output())) return text;

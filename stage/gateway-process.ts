@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { databaseOf, openDatabase, PEPPER } from "./database.ts";
+import { findDatabase, openDatabase, PEPPER } from "./database.ts";
 import { bareEnvironment, newProcess, type Process } from "./process.ts";
 
 /** The root directory of these sources. */
@@ -47,7 +47,7 @@ export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], re
  * Starts `tollgate serve` on free ports and waits until it accepts requests. Its log goes to a file, as an operator's
  * would.
  */
-export async function serve(
+export async function startGatewayProcess(
   dataDir: string,
   env: Record<string, string>,
   name = "gateway",
@@ -75,7 +75,7 @@ export async function serve(
       // Stops without a delay, because no balancer needs time to notice it.
       DRAIN_DELAY_S: "0",
       KEY_PEPPER: PEPPER,
-      ...databaseOf(dataDir),
+      ...findDatabase(dataDir),
       ...env,
     },
     async ready() {

@@ -6,8 +6,8 @@ import { type Pico, pico } from "../gateway/src/base/money.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
 import { skipWithoutNats } from "./plane.ts";
-import { partsOf } from "./raw-http.ts";
-import { ask, said } from "./requests.ts";
+import { readParts } from "./raw-http.ts";
+import { ask, readAnswerText } from "./requests.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
 
@@ -37,7 +37,7 @@ async function* chat(key: string, script: object): AsyncGenerator<Chunk> {
   });
   assert.equal(response.status, 200, response.status === 200 ? "" : await response.text());
   let text = "";
-  for await (const piece of partsOf(response)) {
+  for await (const piece of readParts(response)) {
     text += piece;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const data = text.slice("data: ".length, end);
@@ -117,7 +117,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     for (const [i, gateway] of pair.gateways.entries()) {
       const text = `from gateway ${i}`;
       const response = await ask(gateway, key, { model: MODEL, prompt: `#script ${JSON.stringify({ text })}` });
-      assert.equal(await said(response), text);
+      assert.equal(await readAnswerText(response), text);
       assert.equal((await pair.record(response))?.outcome, "ok");
     }
     const balances = await Promise.all(pair.gateways.map(({ ledger }) => ledger.balance(account as Uuid)));
@@ -134,7 +134,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     const { key } = await pair.builder();
     for (const gateway of pair.gateways) {
       const response = await ask(gateway, key, { model: "small-8b", prompt: '#script {"text":"later"}' });
-      assert.equal(await said(response), "later");
+      assert.equal(await readAnswerText(response), "later");
     }
     assert.equal(pair.clock.now(), began);
   });

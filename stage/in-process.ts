@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { smtpMail } from "../gateway/src/accounts/mail.ts";
 import { cheapHash } from "../gateway/src/accounts/testing/cheap-hash.ts";
-import type { Stop } from "../gateway/src/assemble/context.ts";
+import type { CloseFunction } from "../gateway/src/assemble/context.ts";
 import type { Listener, Ports, Store } from "../gateway/src/assemble/ports.ts";
 import { testStore } from "../gateway/src/assemble/testing.ts";
 import { assemble, type ServedGateway } from "../gateway/src/assemble.ts";
@@ -23,15 +23,15 @@ import { openBroadcast } from "../gateway/src/db/broadcast.ts";
 import { openPool } from "../gateway/src/db/pool.ts";
 import { PATIENCE_MS, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { serverSecrets } from "../gateway/src/server-secrets.ts";
-import { AnswerBook } from "../gateway/src/trust/testing.ts";
+import { RecordedCanaries } from "../gateway/src/trust/testing.ts";
 import { Agent } from "../host/src/agent/agent.ts";
-import { dialNats } from "../host/src/agent/nats.ts";
+import { connectToNats } from "../host/src/agent/nats.ts";
 import type { Engine } from "../host/src/engines/engine.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
 import { WireFaults } from "../host/src/engines/wire-faults.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
 import { credentialsOf, enrol } from "./nodes/hand-made.ts";
-import { HONEST_NODES, openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
+import { HONEST_NODES, openSharedServers, type SharedOptions, type SharedServers } from "./shared-servers.ts";
 
 /**
  * How far to advance the clock when a connection is lost: more than the delay before an agent reconnects. In
@@ -66,7 +66,7 @@ export class InProcessStage extends Stage {
   /** The parsed log lines of gateways and agents, only warnings and errors. */
   readonly logged: Record<string, unknown>[] = [];
   /** The answers to the canaries that gateways generate, because hand-made nodes have no model. */
-  readonly answers = new AnswerBook();
+  readonly answers = new RecordedCanaries();
   /** The environment of every gateway. */
   readonly env: Record<string, string>;
   /** The files of gateways and tests; removed when the stage closes. */
@@ -77,7 +77,7 @@ export class InProcessStage extends Stage {
   #stopClock: () => void = () => {};
 
   private constructor(
-    shared: Surroundings,
+    shared: SharedServers,
     { env, folder, isManual }: Pick<InProcessStage, "env" | "folder"> & { isManual: boolean },
   ) {
     super(shared);
@@ -93,7 +93,7 @@ export class InProcessStage extends Stage {
     const { gateways = 1, nodes = [], clock = "manual" } = options;
     const folder = await mkdtemp(join(tmpdir(), "tollgate-stage-"));
     const env = typeof options.env === "function" ? await options.env(folder) : options.env;
-    const shared = await openSurroundings(options);
+    const shared = await openSharedServers(options);
     const isManual = clock === "manual";
     const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
     // The clock runs during the start: on NATS, a starting gateway waits for messages of the others.
@@ -146,7 +146,7 @@ export class InProcessStage extends Stage {
       engine: wrapped(scriptedEngine({ models, clock, faults, slots })),
       models,
       credentials: () => credentialsOf(this, its, id),
-      dial: faults.decorate(dialNats),
+      dial: faults.decorate(connectToNats),
       clock,
       log: this.#log,
       status({ type }) {
@@ -223,8 +223,8 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
   const random = systemRandom();
   const newId = newIds(clock, random);
   const gatewayId = suffixOf(newId());
-  const stops: Stop[] = [];
-  const onClose = (stop: Stop): void => void stops.push(stop);
+  const stops: CloseFunction[] = [];
+  const onClose = (stop: CloseFunction): void => void stops.push(stop);
   const progress = (): void => {};
   const onLost = (error: Error): void => log.error({ err: error }, "the gateway cannot go on");
   const context: BuildContext = { config, log, clock, random, newId, gatewayId, onClose, progress, onLost };

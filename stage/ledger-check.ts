@@ -23,9 +23,9 @@ async function account(platform: Queryable, where: string): Promise<Account> {
   return { id: row.id, balance: BigInt(row.balance), held: BigInt(row.held) };
 }
 
-export const builder = (platform: Queryable): Promise<Account> => account(platform, "kind = 'builder'");
-export const host = (platform: Queryable): Promise<Account> => account(platform, "kind = 'host'");
-export const platformAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'platform'");
+export const readBuilderAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'builder'");
+export const readHostAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'host'");
+export const readPlatformAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'platform'");
 
 export interface RecordRow {
   id: string;

@@ -7,7 +7,7 @@ const PERIOD_MS = { minute: 60_000, day: 24 * 60 * 60 * 1000 };
  * Repeats `observe` until a call began and ended within one calendar minute or day (UTC): limits restart each minute,
  * budgets each day. `observe` must use a new key and assert nothing; its result is checked afterwards.
  */
-export async function inOne<T>(
+export async function runWithinOnePeriod<T>(
   period: keyof typeof PERIOD_MS,
   observe: () => Promise<T>,
   nowMs: () => number = Date.now,
@@ -25,7 +25,7 @@ export async function inOne<T>(
 const BEFORE_MIDNIGHT_MS = 4 * 60 * 1000;
 
 /** Waits for the new day if midnight UTC is near, for suites that check the usage "since midnight UTC". */
-export async function clearOfMidnight(): Promise<void> {
+export async function waitPastMidnight(): Promise<void> {
   const leftMs = (): number => PERIOD_MS.day - (Date.now() % PERIOD_MS.day);
   await eventually("the day has begun", () => leftMs() > BEFORE_MIDNIGHT_MS);
 }

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { type NatsProcess, runNatsServer, skipWithoutNats as skip } from "../gateway/src/plane/nats/testing.ts";
-import { tollgate } from "./dev.ts";
+import { runTollgate } from "./dev.ts";
 import { freePort } from "./process.ts";
 
 export const skipWithoutNats = skip;
@@ -34,7 +34,16 @@ interface NatsTraits {
 export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promise<NatsPlane> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-plane-"));
   const port = await freePort();
-  const init = tollgate(["admin", "plane", "init", "--dir", place, "--url", `${scheme}://127.0.0.1:${port}`, "--json"]);
+  const init = runTollgate([
+    "admin",
+    "plane",
+    "init",
+    "--dir",
+    place,
+    "--url",
+    `${scheme}://127.0.0.1:${port}`,
+    "--json",
+  ]);
   assert.equal(await init.ended, 0, init.output());
   if (tls !== undefined) {
     const file = join(place, "nats-server.conf");

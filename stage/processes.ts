@@ -8,11 +8,11 @@ import { type Balancer, startBalancer } from "./balancer.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
 import { RECEIPT_SEED } from "./database.ts";
 import { newDataDir, removeDataDir } from "./dev.ts";
-import { type GatewayProcess, serve } from "./gateway-process.ts";
+import { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
 import { startNode } from "./nodes/agent.ts";
 import { nodeApi } from "./nodes/hand-made.ts";
 import type { Process } from "./process.ts";
-import { openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
+import { openSharedServers, type SharedOptions, type SharedServers } from "./shared-servers.ts";
 import { eventually } from "./wait.ts";
 
 const SLOTS = 16;
@@ -46,7 +46,7 @@ export class ProcessStage extends Stage {
   #ended: Promise<number | null> | undefined;
 
   private constructor(
-    shared: Surroundings,
+    shared: SharedServers,
     { env, dataDir, gateways, balancer }: Pick<ProcessStage, "env" | "dataDir" | "gateways" | "balancer">,
   ) {
     super(shared);
@@ -59,7 +59,7 @@ export class ProcessStage extends Stage {
   static async open(options: ProcessOptions): Promise<ProcessStage> {
     const { gateways: count = 1, nodes = [] } = options;
     const dataDir = await newDataDir();
-    const shared = await openSurroundings(options, dataDir);
+    const shared = await openSharedServers(options, dataDir);
     const more = typeof options.env === "function" ? await options.env(dataDir) : options.env;
     const gateways = new Set<GatewayProcess>();
     const balancer = count === 1 ? undefined : await startBalancer({ gateways: () => [...gateways].map(portsOf) });
@@ -99,7 +99,7 @@ export class ProcessStage extends Stage {
     const isFirst = this.#dataDirs.length === 0;
     const dataDir = isFirst ? this.dataDir : await newDataDir();
     this.#dataDirs.push(dataDir);
-    const gateway = await serve(dataDir, { ...this.env, ...settings }, "gateway", root);
+    const gateway = await startGatewayProcess(dataDir, { ...this.env, ...settings }, "gateway", root);
     if (isFirst) this.#first = gateway;
     this.gateways.add(gateway);
     return gateway;

@@ -3,7 +3,7 @@
  */
 import { Agent, request } from "node:http";
 
-export interface Sent {
+export interface RawRequest {
   method?: string;
   path: string;
   headers?: Record<string, string>;
@@ -14,7 +14,7 @@ export interface Sent {
   chunked?: boolean;
 }
 
-export interface Got {
+export interface RawResponse {
   status: number;
   /** The headers by lower-case name. */
   headers: Record<string, string>;
@@ -25,7 +25,7 @@ export interface Got {
 
 const CHUNK_CHARS = 256 * 1024;
 
-export function send(baseUrl: string, sent: Sent): Promise<Got> {
+export function send(baseUrl: string, sent: RawRequest): Promise<RawResponse> {
   const { method = "POST", path, headers = {}, body = "", claimsBytes, chunked = false } = sent;
   return new Promise((resolve, reject) => {
     // The URL is joined as text, because a URL object would normalise the path.
@@ -82,7 +82,7 @@ function flat(headers: Record<string, string | string[] | undefined>): Record<st
  * Yields the text of an answer as it arrives. The body is read eagerly, because `fetch` discards unread data if the
  * body breaks off, as that of a failed stream does after its error event.
  */
-export function partsOf(response: Response): AsyncGenerator<string, void> {
+export function readParts(response: Response): AsyncGenerator<string, void> {
   const parts: string[] = [];
   let more = Promise.withResolvers<void>();
   const over = (async (): Promise<{ error?: unknown }> => {
@@ -109,8 +109,8 @@ export function partsOf(response: Response): AsyncGenerator<string, void> {
   })();
 }
 
-export const textOf = async (response: Response): Promise<string> =>
-  (await Array.fromAsync(partsOf(response))).join("");
+export const readText = async (response: Response): Promise<string> =>
+  (await Array.fromAsync(readParts(response))).join("");
 
 /** Splits a stream's text into events. */
 export function events(text: string): string[] {

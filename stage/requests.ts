@@ -1,11 +1,11 @@
 /** Sends builders' requests as plain HTTP, and reads their answers. */
 
 import type { Stage } from "./common.ts";
-import type { Ready } from "./dev.ts";
-import { partsOf, textOf } from "./raw-http.ts";
+import type { ReadyFile } from "./dev.ts";
+import { readParts, readText } from "./raw-http.ts";
 
 /** The gateway to which a builder sends requests, and the builder's key. */
-type Client = { ready: Pick<Ready, "gateway_url" | "api_key"> };
+type Client = { ready: Pick<ReadyFile, "gateway_url" | "api_key"> };
 
 /** Returns a prompt with instructions for the scripted engine (`host/src/engines/script.ts`). */
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
@@ -45,13 +45,13 @@ export async function keepBusy(platform: Client, model: string): Promise<() => P
   };
 }
 
-export type Generation = { model: string; prompt: string } & Record<string, unknown>;
+export type GenerationRequest = { model: string; prompt: string } & Record<string, unknown>;
 
 /** Sends a chat of one user message. */
 export function ask(
   stage: Pick<Stage, "baseUrl">,
   key: string,
-  { model, prompt, ...more }: Generation,
+  { model, prompt, ...more }: GenerationRequest,
   signal: AbortSignal | null = null,
 ): Promise<Response> {
   return fetch(`${stage.baseUrl}/v1/chat/completions`, {
@@ -63,8 +63,8 @@ export function ask(
 }
 
 /** Returns the text of an answer, streamed or not. */
-export async function said(response: Response): Promise<string> {
-  const text = await textOf(response);
+export async function readAnswerText(response: Response): Promise<string> {
+  const text = await readText(response);
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
     const { choices } = JSON.parse(text) as { choices?: { message: { content: string } }[] };
     return choices?.[0]?.message.content ?? "";
@@ -73,14 +73,14 @@ export async function said(response: Response): Promise<string> {
 }
 
 /** Returns the error code in an error body or in a stream's last event. */
-export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];
+export const findErrorCode = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];
 
 /**
  * Reads a stream until the node's first output arrives. Resolves with a function that reads the rest and returns the
  * whole text.
  */
-export async function begun(response: Response): Promise<() => Promise<string>> {
-  const parts = partsOf(response);
+export async function waitForFirstOutput(response: Response): Promise<() => Promise<string>> {
+  const parts = readParts(response);
   let text = "";
   const more = async (): Promise<boolean> => {
     const { done, value } = await parts.next();

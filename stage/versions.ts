@@ -25,9 +25,9 @@ const INSTALL = [
   "--workspace=host",
 ];
 
-export type Found = { commit: string } | { why: string };
+export type CommitLookup = { commit: string } | { why: string };
 
-export function findCommit(revision: string): Found {
+export function findCommit(revision: string): CommitLookup {
   const commit = git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`);
   return commit === "" ? { why: `there is no ${revision} in the history of this checkout` } : { commit };
 }

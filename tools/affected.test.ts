@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { affectedTests, graphOf, isTestFile, needsNoServer } from "./affected.ts";
+import { affectedTests, buildImportGraph, isTestFile, needsNoServer } from "./affected.ts";
 
 const sources = new Map([
   ["gateway/src/base/money.ts", "export const x = 1;"],
@@ -16,7 +16,7 @@ const sources = new Map([
   ["host/src/agent.test.ts", 'import {\n  agent,\n} from "./agent.ts";'],
   ["protocol/src/frames.ts", ""],
 ]);
-const graph = graphOf(sources);
+const graph = buildImportGraph(sources);
 
 test("finds the tests that import a changed file, those with the shortest chain of imports first", () => {
   assert.deepEqual(affectedTests(graph, ["gateway/src/base/money.ts"]), [

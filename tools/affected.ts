@@ -11,7 +11,7 @@ type Graph = Map<string, Set<string>>;
 const LOADED =
   /(?:^|\n)\s*(?:import|export)\b[^"'`;]*?\bfrom\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
 
-export function graphOf(sources: Map<string, string>): Graph {
+export function buildImportGraph(sources: Map<string, string>): Graph {
   return new Map(
     [...sources].map(([file, source]) => {
       const specifiers = [...source.matchAll(LOADED)].map((match) =>

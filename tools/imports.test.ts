@@ -189,11 +189,16 @@ test("tests, suites and tools import only what their rows of the table allow", (
     [
       "gateway/src/keys/a.test.ts",
       ["@tollgate/stage/wait.ts", "../ledger/b.ts", "../../../tools/nats-servers.ts"],
-      ["@tollgate/stage/balancer.ts", "../../../host/src/b.ts", "../../../e2e/b.ts", "../../../tools/peers.ts"],
+      [
+        "@tollgate/stage/balancer.ts",
+        "../../../host/src/b.ts",
+        "../../../e2e/b.ts",
+        "../../../tools/third-party-programs.ts",
+      ],
     ],
     ["host/src/a.test.ts", ["@tollgate/stage/wait.ts"], ["@tollgate/stage/b.ts", "../../gateway/src/b.ts"]],
     ["console/src/a.test.ts", ["@tollgate/stage/wait.ts"], ["@tollgate/stage/b.ts", "@tollgate/api/route.ts"]],
-    ["gateway/tools/a.ts", ["../src/db/testing.ts"], ["@tollgate/api/route.ts", "../../tools/peers.ts"]],
+    ["gateway/tools/a.ts", ["../src/db/testing.ts"], ["@tollgate/api/route.ts", "../../tools/third-party-programs.ts"]],
     ["console/vite.config.ts", ["./tools/a.ts", "./src/b.ts"], ["../gateway/src/b.ts"]],
     ["console/src/a.ts", ["./b.ts"], ["../tools/sizes.ts", "../vite.config.ts"]],
     ["examples/typescript/a.ts", ["./b.ts"], ["@tollgate/api/route.ts", "../../e2e/b.ts"]],
@@ -210,7 +215,13 @@ test("tests, suites and tools import only what their rows of the table allow", (
     ],
     [
       "stage/a.ts",
-      ["./b.ts", "../gateway/src/http/b.ts", "../host/src/testing/b.ts", "@tollgate/api/route.ts", "../tools/peers.ts"],
+      [
+        "./b.ts",
+        "../gateway/src/http/b.ts",
+        "../host/src/testing/b.ts",
+        "@tollgate/api/route.ts",
+        "../tools/third-party-programs.ts",
+      ],
       ["../e2e/b.ts", "../chaos/b.ts", "../sim/b.ts", "../console/src/b.ts", "../tools/dashboards/run.ts"],
     ],
     [

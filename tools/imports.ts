@@ -85,7 +85,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
         "payments/testing.ts",
         // The visual suites serve a gateway's pages without the other parts of the gateway.
         "http/server.ts",
-        "routes/testing/door.ts",
+        "routes/testing/http-options.ts",
         "site",
       ),
       // A suite checks that the gateway exports every metric that the dashboards read.

@@ -1,9 +1,9 @@
 /** Reads the links, anchors and file names of Markdown files, and finds those whose target does not exist. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { type Block, type Inline, markdownReader, type Words } from "../console/src/ui/markdown/read.ts";
+import { type Block, type BlockText, type Inline, markdownReader } from "../console/src/ui/markdown/read.ts";
 import { anchorMaker } from "./guide/anchors.ts";
-import { textOf } from "./guide/render.ts";
+import { plainTextOf } from "./guide/render.ts";
 
 const reader = markdownReader((address) => address);
 
@@ -23,7 +23,7 @@ export function readLinks(text: string): Read {
       if ("inside" in node) follow(node.inside);
     }
   };
-  const words = ({ source, nodes }: Words): Inline[] => {
+  const words = ({ source, nodes }: BlockText): Inline[] => {
     follow(nodes);
     // Finds a picture inside a link, and a picture with a width.
     for (const [, inLink, sized] of source.matchAll(/\[!\[[^\]]*\]\(([^)]*)\)\]|<img src="([^"]*)"/g)) {
@@ -33,7 +33,7 @@ export function readLinks(text: string): Read {
   };
   const walk = (blocks: Block[]): void => {
     for (const block of blocks) {
-      if (block.kind === "heading") anchors.add(anchor(textOf(words(block.words))));
+      if (block.kind === "heading") anchors.add(anchor(plainTextOf(words(block.words))));
       else if (block.kind === "paragraph") words(block.words);
       else if (block.kind === "table") for (const cell of [block.head, ...block.rows].flat()) words(cell);
       else if (block.kind === "quote") walk(block.blocks);

@@ -7,7 +7,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { retiredIn } from "./words/retired.ts";
+import { findReplacements } from "./words/retired.ts";
 
 const SOURCES = [
   "{api,gateway,host,protocol}/src/**/*.ts",
@@ -47,7 +47,7 @@ export function findingsIn(file: string, source: string): Finding[] {
     const text = (double ?? single ?? template ?? "").replace(FILLED_IN, "…");
     if (!SEVERAL_WORDS.test(text) || QUERY.test(text) || ALLOWED[text] !== undefined) return [];
     const line = source.slice(0, index).split("\n").length;
-    return retiredIn("messages", text).map((instead) => ({ file, line, text, instead }));
+    return findReplacements("messages", text).map((instead) => ({ file, line, text, instead }));
   });
 }
 

@@ -21,7 +21,7 @@ const SLOW = [
   "e2e/console/visual/operator.test.ts",
   "e2e/killed-gateways.test.ts",
   "e2e/payments.test.ts",
-  "e2e/console/trouble.test.ts",
+  "e2e/console/failures.test.ts",
   "e2e/console/builder.test.ts",
   "e2e/hostile/floods.test.ts",
   "e2e/examples/examples.test.ts",
@@ -57,7 +57,7 @@ const SLOW = [
   "gateway/src/routes/console/sign-in.test.ts",
   "gateway/src/routes/console/sign-in-two-factor.test.ts",
   "gateway/src/routes/console/sign-in-openid.test.ts",
-  "gateway/src/routes/console/bounds.test.ts",
+  "gateway/src/routes/console/limits.test.ts",
 ];
 const FALLBACK: Durations = Object.fromEntries(SLOW.map((file, i) => [file, 1000 - i]));
 
@@ -88,7 +88,7 @@ export function slowestFirst(files: string[], known: Durations): string[] {
   return files.toSorted((a, b) => secondsOf(b, known) - secondsOf(a, known));
 }
 
-export function table(took: Durations): string {
+export function formatDurations(took: Durations): string {
   const slowest = Object.entries(took).sort(([, a], [, b]) => b - a);
   const total = slowest.reduce((sum, [, seconds]) => sum + seconds, 0);
   const lines = slowest.slice(0, SHOWN).map(([file, seconds]) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);

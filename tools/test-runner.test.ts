@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { newestAndOldest } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
-import { slowestFirst, table } from "./test-durations.ts";
+import { formatDurations, slowestFirst } from "./test-durations.ts";
 
 test("test files that do not change their process share one, each as a suite with its own hooks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-batches-"));
@@ -51,7 +51,7 @@ test("test files that do not change their process share one, each as a suite wit
 test("slow files run first, and files without a recorded time before quick ones", () => {
   assert.deepEqual(slowestFirst(["quick", "new", "slow"], { quick: 0.1, slow: 9 }), ["slow", "new", "quick"]);
   const took = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file-${i}`, i]));
-  const [head, ...lines] = table(took).split("\n");
+  const [head, ...lines] = formatDurations(took).split("\n");
   assert.equal(head, "30 files, 435 s one after the other; the slowest:");
   assert.equal(lines.length, 20);
   assert.match(lines[0] ?? "", / 29\.0 s {2}file-29$/);

@@ -18,15 +18,22 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
+import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
-import { affectedTests, changedFiles, graphOf, isTestFile, needsNoServer } from "./affected.ts";
+import { affectedTests, buildImportGraph, changedFiles, isTestFile, needsNoServer } from "./affected.ts";
 import { natsBuilder, natsReleases } from "./nats-servers.ts";
-import { buildPeers } from "./peers.ts";
 import { ensureServers } from "./servers.ts";
 import { readSources } from "./sources.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
-import { type Durations, readDurations, secondsOf, slowestFirst, table, writeDurations } from "./test-durations.ts";
+import {
+  type Durations,
+  formatDurations,
+  readDurations,
+  secondsOf,
+  slowestFirst,
+  writeDurations,
+} from "./test-durations.ts";
+import { buildThirdPartyPrograms } from "./third-party-programs.ts";
 import { GROUPS, type Group, NPM_TEST } from "./tiers.ts";
 
 /** Tests that also run on servers of the oldest supported versions, if these are installed. */
@@ -72,7 +79,7 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   const groups = chosenGroups(names);
   // Programs of other projects are built while other tests run.
   const needsPeers = (group: Group): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
-  const buildingPeers = groups.some(needsPeers) ? buildPeers() : Promise.resolve([]);
+  const buildingPeers = groups.some(needsPeers) ? buildThirdPartyPrograms() : Promise.resolve([]);
   let passed = true;
   for (const group of groups) {
     if (needsPeers(group)) await buildingPeers;
@@ -86,7 +93,7 @@ async function runAll(names: readonly string[]): Promise<boolean> {
 /** Runs tests that need no server, and of the tests that depend on changed files those nearest to the change. */
 async function runQuick(): Promise<boolean> {
   const sources = readSources(root);
-  const graph = graphOf(sources);
+  const graph = buildImportGraph(sources);
   const known = readDurations();
   const seconds = (file: string): number => secondsOf(file, known);
   const alone = [...graph.keys()]
@@ -138,7 +145,7 @@ function filesOf({ patterns, exclude = [] }: Group): string[] {
 async function runOnOldest(): Promise<boolean> {
   const patterns: string[] = [];
   const versions: string[] = [];
-  if ((await whyNoPostgres(OLDEST_POSTGRES)) === undefined) {
+  if ((await whyPostgresUnavailable(OLDEST_POSTGRES)) === undefined) {
     Object.assign(process.env, await startTestServer(OLDEST_POSTGRES), { TEST_POSTGRES: String(OLDEST_POSTGRES) });
     patterns.push(...ON_OLDEST.postgres);
     versions.push(`PostgreSQL ${OLDEST_POSTGRES}`);
@@ -178,6 +185,6 @@ async function runGroup(group: Group): Promise<boolean> {
   });
   for await (const text of events.compose(spec)) process.stdout.write(text);
   writeDurations(took);
-  console.log(table(took));
+  console.log(formatDurations(took));
   return passed;
 }

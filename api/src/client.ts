@@ -122,17 +122,21 @@ type ByPlace<Table> = { [Id in keyof Table as Table[Id] extends Route ? Table[Id
 export type ConsoleCalls = ByPlace<ConsoleTables>;
 export type NodeCalls = ByPlace<typeof nodeRoutes>;
 type Calls = ConsoleCalls & NodeCalls;
-export type Place = keyof Calls & string;
+export type RouteAt = keyof Calls & string;
 
 /** The type of a request to a route: only those of path, query and body that the route has. */
-export type Sent<At extends Place> = Calls[At] extends infer R extends Route
+export type RouteRequest<At extends RouteAt> = Calls[At] extends infer R extends Route
   ? PathPart<ParamsOf<At>> & QueryPart<QuerySent<R>, QueryOf<R>> & BodyPart<BodySent<R>>
   : never;
 /** The request as the last parameter of a function: none, optional or required. */
-export type SentAs<At extends Place> =
-  unknown extends Sent<At> ? [] : Record<never, never> extends Sent<At> ? [sent?: Sent<At>] : [sent: Sent<At>];
+export type RouteRequestArgs<At extends RouteAt> =
+  unknown extends RouteRequest<At>
+    ? []
+    : Record<never, never> extends RouteRequest<At>
+      ? [sent?: RouteRequest<At>]
+      : [sent: RouteRequest<At>];
 /** The type of the JSON in a route's answer. */
-export type Got<At extends Place> = Calls[At] extends infer R extends Route ? JsonOf<R> : never;
+export type RouteAnswer<At extends RouteAt> = Calls[At] extends infer R extends Route ? JsonOf<R> : never;
 
 /** The type of an object in answers, by its name in the API document. */
 export type Schema<Name extends keyof Answers> = z.input<Answers[Name]>;

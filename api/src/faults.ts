@@ -260,26 +260,27 @@ export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Co
 export const NO_SUCH_REQUEST = refusal("not_found", "No request in your history has this ID.");
 
 /** A 400 error that names a field, parameter or header, and the rule that its value breaks. */
-export function wrongField(param: string | null, message: string): Refusal<undefined> {
+export function invalidFieldError(param: string | null, message: string): Refusal<undefined> {
   const extra = param === null ? {} : { param };
   return { status: 400, retry: "never", type: "invalid_request_error", code: undefined, message, extra };
 }
 
 /** A 400 error in the form `"from" must be …`. The field's name is quoted, because some names are English words. */
-export const brokenRule = (field: string, rule: string): Refusal<undefined> => wrongField(field, `"${field}" ${rule}`);
+export const brokenRuleError = (field: string, rule: string): Refusal<undefined> =>
+  invalidFieldError(field, `"${field}" ${rule}`);
 
 /** A 404 error for a path or feature that does not exist for any caller. */
-export function noSuchPath(message: string): Refusal<undefined> {
+export function unknownPathError(message: string): Refusal<undefined> {
   return { status: 404, retry: "never", type: "not_found_error", code: undefined, message, extra: {} };
 }
 
-export function compressedBody(encoding: string, header = "content-encoding"): Refusal<undefined> {
+export function compressedBodyError(encoding: string, header = "content-encoding"): Refusal<undefined> {
   const message = `The body must not be compressed (${header}: ${encoding.slice(0, 40)}). Send it without compression.`;
   return { status: 415, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
 }
 
 /** A 408 error: the request body stopped arriving, or arrived too slowly. */
-export function slowBody(): Refusal<undefined> {
+export function slowBodyError(): Refusal<undefined> {
   const message = "The request took too long to arrive.";
   return { status: 408, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
 }

@@ -3,7 +3,7 @@
  * are ignored unless the schema is strict. An error names the field and the rule: `"messages[2].content" must be …`.
  */
 import { z } from "zod";
-import { brokenRule, type Refusal, wrongField } from "./faults.ts";
+import { brokenRuleError, invalidFieldError, type Refusal } from "./faults.ts";
 
 /** The maximum length of a list. The longest model context has this many tokens, so no list needs more elements. */
 export const ELEMENTS_MAX = 32_768;
@@ -15,12 +15,13 @@ type Checked<T> = { fields: T } | { wrong: Refusal };
 
 export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Checked<z.output<T>> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return { wrong: wrongField(null, "The body must be a JSON object.") };
+    return { wrong: invalidFieldError(null, "The body must be a JSON object.") };
   }
   const unknown = isStrict(schema)
     ? Object.entries(body).find(([field, value]) => !isKnown(schema, field) && value !== null)
     : undefined;
-  if (unknown !== undefined) return { wrong: brokenRule(unknown[0].slice(0, NAME_CHARS_MAX), "is an unknown field") };
+  if (unknown !== undefined)
+    return { wrong: brokenRuleError(unknown[0].slice(0, NAME_CHARS_MAX), "is an unknown field") };
   const given = Object.fromEntries(
     Object.entries(body).filter(
       ([field, value]) => isKnown(schema, field) && (value !== null || isNullable(schema, field)),
@@ -33,7 +34,7 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
   const { path, message } = deepest(result.error.issues[0] as z.core.$ZodIssue);
   const field = fieldName(path);
   const rule = path.length > 0 && missing(given, path) ? `is required and ${message}` : message;
-  return { wrong: brokenRule(field, rule) };
+  return { wrong: brokenRuleError(field, rule) };
 }
 
 const isStrict = (schema: z.ZodType): boolean =>
@@ -62,7 +63,7 @@ function endlessList(body: object): Refusal | undefined {
   return undefined;
 }
 
-const tooMany = (field: string): Refusal => brokenRule(field, `must have at most ${ELEMENTS_MAX} elements`);
+const tooMany = (field: string): Refusal => brokenRuleError(field, `must have at most ${ELEMENTS_MAX} elements`);
 
 /**
  * Finds the most useful error. If no alternative of a union matches, it is the error of the alternative that matched

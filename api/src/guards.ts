@@ -1,6 +1,6 @@
 /** Guards decide who may call a route. Each has its error responses, in the order of the checks. */
-import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
-import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
+import { codes, invalidFieldError, type Refusal, refusal } from "./faults.ts";
+import { describeRequiredRole, type Permission, permissionOf, ROLES, rolesFor } from "./roles.ts";
 
 /** The header that names the account to act for, `acc_…`. Required for people with several accounts of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
@@ -28,7 +28,7 @@ const actingFor = (...others: Refusal[]): Access => ({
   parameters: ["account"],
   faults: [
     ...codes("not_authenticated", "no_account", "account_suspended"),
-    wrongField(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`),
+    invalidFieldError(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`),
     ...others,
   ],
 });
@@ -67,9 +67,9 @@ const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 export const ACTING_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
 /** The access rules of a route. If a console route changes something, requests from other sites are refused first. */
-export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Access {
+export function accessOf(route: { at: string; guard: Guard; needs?: Permission }): Access {
   const { at, guard } = route;
-  const access: Access = ACTING_GUARDS.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
+  const access: Access = ACTING_GUARDS.includes(guard) ? forRole(GUARDS[guard], permissionOf(route)) : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
 }
@@ -78,12 +78,12 @@ export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Acc
  * The errors for script sessions. They cannot change how a person signs in, and need write access to change anything
  * else.
  */
-function forScripts(route: { at: string; guard: Guard; needs?: Need }): Refusal[] {
+function forScripts(route: { at: string; guard: Guard; needs?: Permission }): Refusal[] {
   if (route.guard === "signedIn") return codes("browser_required");
-  return ACTING_GUARDS.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];
+  return ACTING_GUARDS.includes(route.guard) && permissionOf(route) !== "read" ? codes("session_read_only") : [];
 }
 
-function forRole(access: Access, need: Need): Access {
+function forRole(access: Access, need: Permission): Access {
   if (rolesFor(need).length === ROLES.length) return access;
-  return { ...access, faults: [...access.faults, refusal("role_required", roleNeeded(need))] };
+  return { ...access, faults: [...access.faults, refusal("role_required", describeRequiredRole(need))] };
 }

@@ -8,24 +8,24 @@ export type Role = (typeof ROLES)[number];
  * Permissions. `read`: view everything. `work`: manage keys, host tokens and nodes. `pay`: buy credit. `own`: manage
  * the account's members.
  */
-export const NEEDS = ["read", "work", "pay", "own"] as const;
-export type Need = (typeof NEEDS)[number];
+export const PERMISSIONS = ["read", "work", "pay", "own"] as const;
+export type Permission = (typeof PERMISSIONS)[number];
 
-const GRANTED: Record<Role, readonly Need[]> = {
-  owner: NEEDS,
+const GRANTED: Record<Role, readonly Permission[]> = {
+  owner: PERMISSIONS,
   member: ["read", "work"],
   billing: ["read", "pay"],
   viewer: ["read"],
 };
 
-export const grantsOf = (role: Role): readonly Need[] => GRANTED[role];
-export const mayDo = (role: Role, need: Need): boolean => GRANTED[role].includes(need);
-export const rolesFor = (need: Need): Role[] => ROLES.filter((role) => mayDo(role, need));
+export const permissionsOf = (role: Role): readonly Permission[] => GRANTED[role];
+export const roleHasPermission = (role: Role, need: Permission): boolean => GRANTED[role].includes(need);
+export const rolesFor = (need: Permission): Role[] => ROLES.filter((role) => roleHasPermission(role, need));
 
-export const roleNeeded = (need: Need): string =>
+export const describeRequiredRole = (need: Permission): string =>
   `This action needs the role ${rolesFor(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
 
 /** The permission that a route needs. If a route that changes something declares none, only owners may call it. */
-export function needOf({ at, needs }: { at: string; needs?: Need }): Need {
+export function permissionOf({ at, needs }: { at: string; needs?: Permission }): Permission {
   return needs ?? (at.startsWith("GET ") ? "read" : "own");
 }

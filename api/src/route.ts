@@ -6,7 +6,7 @@ import type { z } from "zod";
 import type { FaultCode, Refusal } from "./faults.ts";
 import type { Guard } from "./guards.ts";
 import type { Example } from "./openapi/openapi.ts";
-import type { Need } from "./roles.ts";
+import type { Permission } from "./roles.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -15,7 +15,7 @@ export interface Route {
   at: `${Method} /${string}`;
   guard: Guard;
   /** The required permission, if the guard acts for an account. The default for GET is `read`. */
-  needs?: Need;
+  needs?: Permission;
   /** The tag in the API document, if it differs from the table's. */
   tag?: string;
   summary: string;
@@ -25,19 +25,19 @@ export interface Route {
   query?: z.ZodObject;
   /** Descriptions of query parameters that only some lists have. */
   words?: Record<string, string>;
-  body?: { fields: z.ZodType } & Shown;
+  body?: { fields: z.ZodType } & Examples;
   answer: Answer;
   /** The route's own errors, besides those of its guard and of its fields. */
   faults?: readonly Refusal[];
 }
 
 /** One example, or several examples by name. */
-export interface Shown {
+export interface Examples {
   example?: unknown;
   examples?: Record<string, Example>;
 }
 
-interface Answer extends Shown {
+interface Answer extends Examples {
   /** The HTTP status. Default: 200. */
   status?: 200 | 201 | 302;
   description: string;
@@ -57,7 +57,7 @@ interface Answer extends Shown {
 }
 
 /** An answer that is a stream of server-sent events. */
-export interface Events extends Shown {
+export interface Events extends Examples {
   description: string;
   /** The events by name, each with the schema of its JSON. */
   named?: Record<string, z.ZodType>;

@@ -11,7 +11,9 @@ import { MODEL } from "../gateway/engine.ts";
 const [checkout = "", engineUrl = ""] = process.argv.slice(2);
 const source = (path: string): string => pathToFileURL(join(checkout, "host/src", path)).href;
 const { Agent } = (await import(source("agent/agent.ts"))) as typeof import("../../host/src/agent/agent.ts");
-const { dialNats } = (await import(source("agent/nats.ts"))) as typeof import("../../host/src/agent/nats.ts");
+const { connectToNats: dialNats } = (await import(
+  source("agent/nats.ts")
+)) as typeof import("../../host/src/agent/nats.ts");
 const { systemClock } = (await import(source("clock.ts"))) as typeof import("../../host/src/clock.ts");
 const { openAiEngine } = (await import(
   source("engines/openai.ts")

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
-import { gatewayInbox, toNode } from "@tollgate/protocol/subjects.ts";
+import { gatewayInbox, nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
@@ -113,7 +113,7 @@ function run(node: string, { stream, pace }: Scenario): Promise<void> {
       if (end === "done") resolve();
       else reject(new Error(`a job ended as ${end}; see ${outDir}`));
     });
-    for (const frame of cutJob(whole, body)) hub.publish(toNode(node), encode(frame));
+    for (const frame of cutJob(whole, body)) hub.publish(nodeSubject(node), encode(frame));
   });
 }
 

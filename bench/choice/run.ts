@@ -18,7 +18,7 @@ import { manualClock } from "../../gateway/src/base/testing.ts";
 import type { RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
 import { encode } from "../../protocol/src/codec.ts";
-import { nodeState } from "../../protocol/src/subjects.ts";
+import { nodeStateSubject } from "../../protocol/src/subjects.ts";
 
 const COUNTS = [10, 100, 1_000, 10_000];
 const SLOTS = 8;
@@ -77,7 +77,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
     const told = { models: MODELS, slots: SLOTS, busy: 0, draining: false, json_schema: formats };
     return { id: `n${i}`, frame: encode({ kind: "state", state: { agent: "bench", protocol: "1.2", ...told } }) };
   });
-  const report = ({ id, frame }: (typeof reports)[number]): void => plane.publish(nodeState(id), frame);
+  const report = ({ id, frame }: (typeof reports)[number]): void => plane.publish(nodeStateSubject(id), frame);
   for (const each of reports) {
     report(each);
     for (const model of MODELS) {

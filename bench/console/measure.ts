@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
-import { PERSON } from "../../e2e/console/lifelike/cast.ts";
+import { DEMO_USER } from "../../e2e/console/lifelike/accounts.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
 import {
   firstIdleMoment,
@@ -130,8 +130,8 @@ export async function measureSignIn(platform: Platform): Promise<JourneyTimes> {
   try {
     await page.goto("/console/sign-in", { waitUntil: "commit" });
     await expectOn(page, SIGN_IN_PAGE.wanted);
-    await page.getByLabel("E-mail").fill(PERSON.email);
-    await page.getByLabel("Password", { exact: true }).fill(PERSON.password);
+    await page.getByLabel("E-mail").fill(DEMO_USER.email);
+    await page.getByLabel("Password", { exact: true }).fill(DEMO_USER.password);
     const act = () => page.keyboard.press("Enter");
     return journeyOf(await expectAfter(page, { event: "submit", act, wanted: OVERVIEW_PAGE.wanted }));
   } finally {

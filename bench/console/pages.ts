@@ -88,7 +88,7 @@ interface PastIds {
 }
 
 /** The pages behind the sign-in, for accounts with a long history. */
-export function pagesOfThePast({ builder, node }: PastIds): MeasuredPage[] {
+export function longHistoryPages({ builder, node }: PastIds): MeasuredPage[] {
   const page = (who: Page["who"], path: string, ...wanted: WantedElements[]): MeasuredPage =>
     cold({ name: path.replace(/_\w{8,}/, "_…"), path, who, wanted: [{ css: "h1" }, ...wanted] });
   const table = { css: "main table tbody tr" };

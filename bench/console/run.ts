@@ -6,8 +6,8 @@
  */
 import { cpus, loadavg } from "node:os";
 import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
-import { PERSON } from "../../e2e/console/lifelike/cast.ts";
-import { openStage } from "../../e2e/console/lifelike/stage.ts";
+import { DEMO_USER } from "../../e2e/console/lifelike/accounts.ts";
+import { openLifelikePlatform } from "../../e2e/console/lifelike/stage.ts";
 import type { PageFigures } from "./figures.ts";
 import {
   type JourneyTimes,
@@ -35,11 +35,11 @@ function journeysTable(rounds: Map<string, JourneyTimes[]>): string {
 if (CHROMIUM === undefined) throw new Error("Chromium is not installed (Debian: apt-get install chromium)");
 buildConsole();
 console.log("Making a platform with a month of use …");
-const { platform, close } = await openStage();
+const { platform, close } = await openLifelikePlatform();
 try {
   const sessions: Sessions = {
     nobody: undefined,
-    builder: await signInSession(platform, PERSON),
+    builder: await signInSession(platform, DEMO_USER),
     operator: await signInSession(platform, platform.ready.operator),
   };
   const pages = new Map<string, PageFigures[]>();

@@ -2,7 +2,7 @@
  * Assembles the parts of a gateway between the dispatch plane and the client's reply, with the real roster, dispatcher,
  * relay and meter, and one fake node.
  */
-import { nodeState, toGateway } from "@tollgate/protocol/subjects.ts";
+import { gatewaySubject, nodeStateSubject } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
@@ -88,11 +88,11 @@ export class GatewayUnderTest {
 
   /** Publishes a frame as the node, and measures how long the gateway takes to process it. */
   hear(bytes: Uint8Array): void {
-    this.timed(() => this.#plane.publish(toGateway(GATEWAY, NODE), bytes));
+    this.timed(() => this.#plane.publish(gatewaySubject(GATEWAY, NODE), bytes));
   }
 
   hearState(bytes: Uint8Array): void {
-    this.timed(() => this.#plane.publish(nodeState(NODE), bytes));
+    this.timed(() => this.#plane.publish(nodeStateSubject(NODE), bytes));
   }
 
   timed(work: () => void): void {

@@ -94,7 +94,7 @@ export function residentMemoryMib(watched: WatchedProcess): number {
  * Returns the processes' own memory and their part of shared memory, in MiB: PostgreSQL's backends share most of
  * theirs.
  */
-export function proportionalMib(watched: WatchedProcess): number {
+export function proportionalMemoryMib(watched: WatchedProcess): number {
   let kib = 0;
   for (const pid of processesOf(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
   return kib / KIB_PER_MIB;

@@ -11,14 +11,21 @@ import { openHistory } from "../../gateway/src/history/history.ts";
 import { openPerformance, type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement } from "../../gateway/src/ledger/statement.ts";
-import { daysAgo, type FarCursor, type HistoryQuery, PAGE_ROWS, type QueryContext, RANGES } from "./history-query.ts";
+import {
+  type DeepPageCursor,
+  daysAgo,
+  type HistoryQuery,
+  PAGE_ROWS,
+  type QueryContext,
+  RANGES,
+} from "./history-query.ts";
 import { hostQueries, operatorQueries } from "./host-and-operator-queries.ts";
 import type { SeededAccounts } from "./seed.ts";
 import { MODELS, RARE_OUTCOME } from "./seed-requests.ts";
 
 const FAR = 999 * 50;
 
-export async function farCursor(pool: pg.Pool, { builder, host }: SeededAccounts): Promise<FarCursor> {
+export async function findDeepPageCursor(pool: pg.Pool, { builder, host }: SeededAccounts): Promise<DeepPageCursor> {
   const at = async (owner: string, id: string): Promise<Uuid> => {
     const { rows } = await pool.query(
       `select id from (select id from request where ${owner} = $1 order by id desc limit $2) newest order by id limit 1`,

@@ -15,7 +15,7 @@ export interface HistoryQuery {
 }
 
 /** The position where the 1,000th page of 50 rows begins; in a shorter history, the oldest row. */
-export interface FarCursor {
+export interface DeepPageCursor {
   /** The request's ID, which is also the key of its line in the statement. */
   request: Uuid;
   earning: Uuid;
@@ -23,7 +23,7 @@ export interface FarCursor {
 
 export interface QueryContext {
   cast: SeededAccounts;
-  far: FarCursor;
+  far: DeepPageCursor;
   days: number;
 }
 

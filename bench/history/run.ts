@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type pg from "pg";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
-import { consoleQueries, farCursor } from "./builder-queries.ts";
+import { consoleQueries, findDeepPageCursor } from "./builder-queries.ts";
 import { compareSample } from "./compare-sample.ts";
 import { measureAll } from "./measure.ts";
 import { closeDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed.ts";
@@ -47,7 +47,7 @@ async function fill(dataDir: string): Promise<void> {
 
 async function ask(pool: pg.Pool, server: Parameters<typeof measureAll>[0]): Promise<void> {
   const cast = await readSeededAccounts(pool);
-  const questions = consoleQueries({ cast, far: await farCursor(pool, cast), days });
+  const questions = consoleQueries({ cast, far: await findDeepPageCursor(pool, cast), days });
   await measureAll(
     server,
     questions.filter(({ name }) => name.includes(values.only ?? "")),

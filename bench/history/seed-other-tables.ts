@@ -3,7 +3,7 @@ import type pg from "pg";
 import {
   type HistoryPeriod,
   HOST_COUNT,
-  idOfName,
+  idFromNameSql,
   KEYS,
   MODELS,
   NODES_OF_HOST,
@@ -18,13 +18,13 @@ const MODEL_NAMES = MODELS.map((model) => `'${model}'`).join(", ");
 export async function seedOtherTables(pool: pg.Pool, { fromMs, toMs }: HistoryPeriod): Promise<void> {
   await pool.query(
     `insert into api_key (id, account_id, name, reference, secret_hash)
-     select ${idOfName("'key ' || i || ' ' || k")}, ${idOfName("'builder ' || i")}, (array[${KEYS.map((key) => `'${key}'`).join(", ")}])[k],
+     select ${idFromNameSql("'key ' || i || ' ' || k")}, ${idFromNameSql("'builder ' || i")}, (array[${KEYS.map((key) => `'${key}'`).join(", ")}])[k],
             left(md5('reference ' || i || ' ' || k), 12), sha256(convert_to('key ' || i || ' ' || k, 'UTF8'))
        from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k`,
   );
   await pool.query(
     `insert into node (id, account_id, name, state, honest_answers)
-     select ${idOfName("'node ' || i || ' ' || n")}, ${idOfName("'host ' || i")}, 'node ' || n, 'ready', 1000
+     select ${idFromNameSql("'node ' || i || ' ' || n")}, ${idFromNameSql("'host ' || i")}, 'node ' || n, 'ready', 1000
        from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n`,
   );
   await pool.query(

@@ -43,7 +43,7 @@ interface Month {
 }
 
 /** Derives an ID from a name, so that every run has the same IDs. */
-export const idOfName = (what: string): string => `md5(${what})::uuid`;
+export const idFromNameSql = (what: string): string => `md5(${what})::uuid`;
 
 /** Runs each part on the next free connection, with at most two at a time. */
 export async function runOnFreeConnections<Part>(
@@ -122,7 +122,7 @@ async function fill(client: pg.PoolClient, month: Month, past: HistoryPeriod): P
  * Inserts the requests from number `first` to before `end` as if they had just been settled: they wait for the rollup
  * job.
  */
-export const settleText = (part: Month, past: HistoryPeriod): string => `
+export const settledRequestsSql = (part: Month, past: HistoryPeriod): string => `
   with made as (${fillText(part, past)} returning id, outcome)
   insert into unrolled (request_id, outcome) select id, outcome from made where outcome not like 'rate_limit%'`;
 
@@ -145,11 +145,11 @@ const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPerio
            20 + floor(random() * 480)::int as output
       from generate_series(${first}, ${end} - 1) i
   ), ids as materialized (
-    select array(select ${idOfName("'builder ' || i")} from generate_series(0, ${OTHER_BUILDERS}) i) as builders,
-           array(select ${idOfName("'key ' || i || ' ' || k")} from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k
+    select array(select ${idFromNameSql("'builder ' || i")} from generate_series(0, ${OTHER_BUILDERS}) i) as builders,
+           array(select ${idFromNameSql("'key ' || i || ' ' || k")} from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k
                   order by i, k) as keys,
-           array(select ${idOfName("'host ' || i")} from generate_series(0, ${HOST_COUNT - 1}) i) as hosts,
-           array(select ${idOfName("'node ' || i || ' ' || n")} from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n
+           array(select ${idFromNameSql("'host ' || i")} from generate_series(0, ${HOST_COUNT - 1}) i) as hosts,
+           array(select ${idFromNameSql("'node ' || i || ' ' || n")} from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n
                   order by i, n) as nodes
   ), chosen as (
     select c.*, md5(c.i::text) as hex,

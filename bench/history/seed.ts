@@ -6,12 +6,12 @@
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { keepClosing } from "../../gateway/src/history/closing-days.ts";
+import { startDayClosing } from "../../gateway/src/history/closing-days.ts";
 import { seedOtherTables } from "./seed-other-tables.ts";
 import {
   type HistoryPeriod,
   HOST_COUNT,
-  idOfName,
+  idFromNameSql,
   KEYS,
   NODES_OF_HOST,
   OTHER_BUILDERS,
@@ -74,8 +74,8 @@ export async function openAccounts(pool: pg.Pool): Promise<void> {
   await pool.query(
     `with opened as (
        insert into account (id, kind, name)
-       select ${idOfName("'builder ' || i")}, 'builder', 'Builder ' || i from generate_series(0, ${OTHER_BUILDERS}) i
-       union all select ${idOfName("'host ' || i")}, 'host', 'Host ' || i from generate_series(0, ${HOST_COUNT - 1}) i
+       select ${idFromNameSql("'builder ' || i")}, 'builder', 'Builder ' || i from generate_series(0, ${OTHER_BUILDERS}) i
+       union all select ${idFromNameSql("'host ' || i")}, 'host', 'Host ' || i from generate_series(0, ${HOST_COUNT - 1}) i
        returning id, kind)
      insert into ledger_account (id, kind) select id, kind from opened`,
   );
@@ -103,7 +103,7 @@ async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<voi
 
 /** Closes past days with the gateway's own job, also in a history that an earlier version of the bench created. */
 export async function closeDays(pool: pg.Pool): Promise<void> {
-  const closing = keepClosing({ pool, clock: systemClock, log: createLog("silent") });
+  const closing = startDayClosing({ pool, clock: systemClock, log: createLog("silent") });
   const closed = await closing.run();
   await closing.stop();
   if (closed > 0) await vacuum(pool, SUMS);
@@ -140,9 +140,9 @@ async function withoutHurry(pool: pg.Pool, texts: string[]): Promise<void> {
 
 export async function readSeededAccounts(pool: pg.Pool): Promise<SeededAccounts> {
   const { rows } = await pool.query(
-    `select ${idOfName("'builder 0'")} as builder, ${idOfName("'builder 1'")} as "smallBuilder", ${idOfName("'host 0'")} as host,
-            array(select ${idOfName("'key 0 ' || i")} from generate_series(1, ${KEYS.length}) i) as keys,
-            array(select ${idOfName("'node 0 ' || i")} from generate_series(1, ${NODES_OF_HOST}) i) as nodes`,
+    `select ${idFromNameSql("'builder 0'")} as builder, ${idFromNameSql("'builder 1'")} as "smallBuilder", ${idFromNameSql("'host 0'")} as host,
+            array(select ${idFromNameSql("'key 0 ' || i")} from generate_series(1, ${KEYS.length}) i) as keys,
+            array(select ${idFromNameSql("'node 0 ' || i")} from generate_series(1, ${NODES_OF_HOST}) i) as nodes`,
   );
   return rows[0];
 }

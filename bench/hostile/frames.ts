@@ -2,9 +2,9 @@
  * Sends the frames of `npm run fuzz:plane` (invalid messages of nodes) and measures for how long each read from a node
  * occupies the gateway's event loop.
  */
-import { ask, type Known } from "../../e2e/fuzz/plane/clients.ts";
+import { ask, type KnownText } from "../../e2e/fuzz/plane/clients.ts";
 import { openPlanePlatform } from "../../e2e/fuzz/plane/plane-platform.ts";
-import { judged, runCampaign } from "../../e2e/fuzz/plane/whole-run.ts";
+import { findViolations, runCampaign } from "../../e2e/fuzz/plane/whole-run.ts";
 import { LoopMeter, type LoopUse, TIME_READS_URL } from "./loop-meter.ts";
 
 const QUIET_REQUESTS = 300;
@@ -19,7 +19,7 @@ export async function measureFrames(frames: number): Promise<void> {
     const loop = await LoopMeter.install(fuzzed.probe);
     const seen: LoopUse[] = [];
     // Measures quiet traffic first, to compare with.
-    const between = async (known: Known[]): Promise<void> => {
+    const between = async (known: KnownText[]): Promise<void> => {
       if (seen.length === 0) {
         await loop.read();
         await quietTraffic(fuzzed.target, known);
@@ -35,17 +35,17 @@ export async function measureFrames(frames: number): Promise<void> {
         `${name}: ${quiet?.[figure].toFixed(0)} ms quiet, ${worst.toFixed(0)} ms with hostile nodes, aim ${AIM[figure]}`,
       );
     }
-    const wrong = await judged(fuzzed, run);
+    const wrong = await findViolations(fuzzed, run);
     if (wrong.length > 0) throw new Error(wrong.join("\n"));
   } finally {
     await fuzzed.close();
   }
 }
 
-async function quietTraffic(target: Parameters<typeof ask>[0], known: Known[]): Promise<void> {
+async function quietTraffic(target: Parameters<typeof ask>[0], known: KnownText[]): Promise<void> {
   let left = QUIET_REQUESTS;
   const client = async (): Promise<void> => {
-    while (left-- > 0) await ask(target, (known[left % known.length] as Known).body);
+    while (left-- > 0) await ask(target, (known[left % known.length] as KnownText).body);
   };
   await Promise.all(Array.from({ length: 8 }, client));
 }

@@ -19,23 +19,23 @@ import type { Process } from "@tollgate/stage/process.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { INSPECTED, MemoryProbe } from "../../e2e/fuzz/memory.ts";
+import { INSPECTOR_OPTION, MemoryProbe } from "../../e2e/fuzz/memory.ts";
 import {
   brokenOperations,
+  endlessWhiteSpace,
   floodOfThePlane,
   HONEST_MODEL,
   largeBodies,
   unpaidBodies,
   unreadPings,
-  whiteSpaceWithoutEnd,
 } from "../../e2e/hostile/attacks.ts";
 import type { Attack } from "../../e2e/hostile/honest-users.ts";
 import {
   type Flood,
-  gatewayName,
+  findGatewayName,
   malformedFrames,
   malformedStates,
-  outputOfNoJob,
+  outputOfUnknownJobs,
   statesOfManyModels,
 } from "../../e2e/hostile/plane-floods.ts";
 import { cpuCount, cpuSpentUs, peakMemoryMib, resetPeakMemory, residentMemoryMib } from "../gateway/usage.ts";
@@ -48,7 +48,7 @@ const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
   ["malformed frames", malformedFrames],
-  ["output of jobs that are nobody's", outputOfNoJob],
+  ["output of jobs that are nobody's", outputOfUnknownJobs],
 ];
 
 const { values, positionals } = parseArgs({
@@ -73,7 +73,7 @@ interface Measured extends UserFigures {
 
 async function measureAttacks(wanted: string): Promise<void> {
   const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
-  const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS_FLAG}` };
+  const inspected = { NODE_OPTIONS: `${INSPECTOR_OPTION} ${TIME_READS_FLAG}` };
   const stage = await openStage({ as: "processes", store: "private", env: { ...unwatched, ...inspected } });
   let agent: Process | undefined;
   let probe: MemoryProbe | undefined;
@@ -112,10 +112,10 @@ async function measureAttacks(wanted: string): Promise<void> {
 }
 
 async function attacksOn(stage: ProcessStage): Promise<[string, Attack][]> {
-  const [attacker, poor, gateway] = [await stage.builder(), await stage.builder(0n), await gatewayName(stage)];
+  const [attacker, poor, gateway] = [await stage.builder(), await stage.builder(0n), await findGatewayName(stage)];
   return [
-    ["white space before the thinking", whiteSpaceWithoutEnd(stage, attacker, "")],
-    ["white space inside the thinking", whiteSpaceWithoutEnd(stage, attacker, "<think>well")],
+    ["white space before the thinking", endlessWhiteSpace(stage, attacker, "")],
+    ["white space inside the thinking", endlessWhiteSpace(stage, attacker, "<think>well")],
     ...FLOODS.map(([what, flood]): [string, Attack] => [`flood of ${what}`, floodOfThePlane(stage, gateway, flood)]),
     ["unread pings over 32 connections", unreadPings(stage)],
     ["broken operations", brokenOperations(stage)],

@@ -5,7 +5,7 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { textOf } from "@tollgate/stage/raw-http.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
 
 export interface UserOptions {
   baseUrl: string;
@@ -36,7 +36,7 @@ async function use(stream: boolean): Promise<void> {
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model, stream, max_tokens: 20, messages }),
   });
-  const text = await textOf(response);
+  const text = await readText(response);
   tookMs.push(performance.now() - from);
   if (response.status !== 200 || !text.includes(stream ? "data: [DONE]" : ANSWER)) wrong += 1;
 }

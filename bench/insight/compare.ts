@@ -12,8 +12,8 @@ import {
   openPerformance,
   type PerformanceSum,
   type Range,
-  type Slots,
   slotsOf,
+  type TimeSlots,
 } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { moneyQueries } from "./compare-money.ts";
@@ -99,7 +99,7 @@ function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subje
   );
   return RANGES.flatMap((range) =>
     all.map((by) => {
-      const slots: Slots = slotsOf(range, now);
+      const slots: TimeSlots = slotsOf(range, now);
       return {
         name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {

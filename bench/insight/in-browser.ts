@@ -8,7 +8,7 @@ import { type Platform, startPlatform } from "@tollgate/stage/dev.ts";
 import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import { type PageFigures, pageFigures } from "../console/figures.ts";
 import { type SessionCookies, signInSession, visitPage } from "../console/measure.ts";
-import { type MeasuredPage, pagesOfThePast } from "../console/pages.ts";
+import { longHistoryPages, type MeasuredPage } from "../console/pages.ts";
 import { compareWithTarget, markdownTable, medianAndRange } from "../console/report.ts";
 import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
 import type { SeededAccounts } from "../history/seed.ts";
@@ -31,7 +31,7 @@ type Sessions = Record<"builder" | "operator", SessionCookies>;
 
 export async function measureInBrowser(dataDir: string, cast: SeededAccounts, rounds: number): Promise<void> {
   const sessions = await signIn(dataDir, cast);
-  const pages = pagesOfThePast({
+  const pages = longHistoryPages({
     builder: publicId("acc", cast.builder as Uuid),
     node: publicId("node", cast.nodes[0] as Uuid),
   }).filter(({ name }) => ONLY === undefined || name.includes(ONLY));

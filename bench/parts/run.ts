@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { command, findServer, startServer } from "../../gateway/src/limits/testing.ts";
@@ -62,7 +62,7 @@ if (nats === undefined || valkey === undefined) {
 const place = await mkdtemp(join(tmpdir(), "tollgate-parts-"));
 const dataDir = await newDataDir();
 const [port, monitor] = [await freePort(), await freePort()];
-const init = tollgate(["admin", "plane", "init", "--dir", place, "--url", `nats://127.0.0.1:${port}`, "--json"]);
+const init = runTollgate(["admin", "plane", "init", "--dir", place, "--url", `nats://127.0.0.1:${port}`, "--json"]);
 if ((await init.ended) !== 0) throw new Error(init.output());
 await appendFile(join(place, "nats-server.conf"), `\nhttp: "127.0.0.1:${monitor}"\n`);
 const plane = spawn(nats, ["-c", "nats-server.conf"], { cwd: place, stdio: "ignore" });

@@ -27,7 +27,7 @@ import { openRollups } from "../../gateway/src/history/rollups.ts";
 import { durableWriteMs } from "../gateway/usage.ts";
 import { processorTimeNs } from "../history/plans.ts";
 import { openAccounts } from "../history/seed.ts";
-import { settleText } from "../history/seed-requests.ts";
+import { settledRequestsSql } from "../history/seed-requests.ts";
 
 const FEED_EVERY_MS = 250;
 const FEED_MS_MAX = 500;
@@ -68,7 +68,7 @@ async function makePast(): Promise<void> {
     const rows = Math.min(PAST_AT_ONCE, past - first);
     const span = { rows, fromMs: Date.now() - 1_000, toMs: Date.now() };
     await alone.query(
-      settleText({ table: "request", fromMs: span.fromMs, toMs: span.toMs, first: 0, end: rows }, span),
+      settledRequestsSql({ table: "request", fromMs: span.fromMs, toMs: span.toMs, first: 0, end: rows }, span),
     );
     await alone.query("select history_roll_up($1)", [rows]);
   }
@@ -112,7 +112,7 @@ async function measure(): Promise<void> {
       fed += Math.round((rate * Math.min(now - writtenTo, FEED_MS_MAX)) / 1000);
       const past = { rows: fed - first, fromMs: writtenTo, toMs: now };
       await feeding.query(
-        settleText({ table: "request", fromMs: writtenTo, toMs: now, first: 0, end: fed - first }, past),
+        settledRequestsSql({ table: "request", fromMs: writtenTo, toMs: now, first: 0, end: fed - first }, past),
       );
       writtenTo = now;
       rollups.soon();

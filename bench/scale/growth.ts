@@ -13,7 +13,7 @@ interface GrownTable {
 
 const HEAD = "| Table | A row for each |";
 
-export function grownTables(): GrownTable[] {
+export function readTableGrowth(): GrownTable[] {
   const page = readFileSync(new URL("../../docs/scale.md", import.meta.url), "utf8");
   const from = page.indexOf(HEAD);
   if (from < 0) throw new Error(`docs/scale.md has no table that begins with ${HEAD}`);

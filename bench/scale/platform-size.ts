@@ -51,7 +51,7 @@ export const CAPACITY_PER_PART = {
 };
 
 /** Returns how many fully loaded nodes a NATS cluster can have, so that every gateway can process all their reports. */
-export function nodesOfOneRegion(): number {
+export function maxNodesPerCluster(): number {
   const requests = ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest;
   const reports = Math.min(REPORTS_PER_NODE_MAX, 2 * requests);
   return (ASSUMED.reportsFill * MICRO) / MEASURED.reportUs / reports;
@@ -67,7 +67,7 @@ export function platformSizeAt(rate: number): PlatformSize {
     keptTbPerDay: (rate * MEASURED.keptBytes * 86_400) / 1e12,
     rollupJobs: servers(CAPACITY_PER_PART.rollups),
     natsClusters: servers(CAPACITY_PER_PART.natsCluster),
-    regions: Math.ceil(servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) / nodesOfOneRegion()),
+    regions: Math.ceil(servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) / maxNodesPerCluster()),
     valkeys: servers(CAPACITY_PER_PART.valkey),
     nodes: servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest),
   };
@@ -85,7 +85,7 @@ export function bottlenecksInOrder(): { part: string; at: number }[] {
     { part: "one NATS cluster", at: CAPACITY_PER_PART.natsCluster },
     { part: "one PostgreSQL", at: ledgerServerCapacity().carries },
     { part: "one account's row", at: MEASURED.pairsOfOneAccount },
-    { part: "one region, by reports", at: nodesOfOneRegion() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) },
+    { part: "one region, by reports", at: maxNodesPerCluster() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) },
   ];
   return limits.sort((a, b) => a.at - b.at);
 }

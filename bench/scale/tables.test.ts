@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
-import { grownTables } from "./growth.ts";
+import { readTableGrowth } from "./growth.ts";
 import { scaleTables } from "./tables.ts";
 
 test("docs/scale.md contains the tables that `npm run bench -- scale` prints", () => {
@@ -18,7 +18,7 @@ test("docs/scale.md describes for every table of the database why it grows and w
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
         order by relname`,
     );
-    const listed = grownTables().map(({ table }) => table);
+    const listed = readTableGrowth().map(({ table }) => table);
     assert.deepEqual(
       listed.toSorted(),
       rows.map(({ name }) => name),
@@ -29,6 +29,6 @@ test("docs/scale.md describes for every table of the database why it grows and w
 });
 
 test("docs/scale.md has no empty cell in the table about growth", () => {
-  for (const { table, ...cells } of grownTables())
+  for (const { table, ...cells } of readTableGrowth())
     for (const [name, text] of Object.entries(cells)) assert.ok(text.length > 2, `${table}: ${name}`);
 });

@@ -5,7 +5,7 @@ import {
   bottlenecksInOrder,
   CAPACITY_PER_PART,
   ledgerServerCapacity,
-  nodesOfOneRegion,
+  maxNodesPerCluster,
   type PlatformSize,
   platformSizeAt,
 } from "./platform-size.ts";
@@ -58,7 +58,7 @@ function onesOf(): string[][] {
     ["NATS cluster of three", whole(CAPACITY_PER_PART.natsCluster)],
     ["PostgreSQL, by its processors", whole(processors)],
     ["PostgreSQL, by its disk", whole(disk)],
-    ["region, by its nodes' reports", whole(nodesOfOneRegion() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest))],
+    ["region, by its nodes' reports", whole(maxNodesPerCluster() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest))],
   ];
 }
 

@@ -7,7 +7,7 @@ import { openHost } from "@tollgate/stage/accounts.ts";
 import { honest } from "@tollgate/stage/nodes/behaviours.ts";
 import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { agentOf, MODELS, type Platform } from "./platform.ts";
+import { createSoakAgent, MODELS, type Platform } from "./platform.ts";
 
 const STAYS_MS = 60_000;
 const AWAY_MS = 20_000;
@@ -36,7 +36,7 @@ export class Fleet {
 
   async start(): Promise<void> {
     for (const name of ["stays-1", "stays-2"]) {
-      const agent = agentOf(this.#platform, this.#outDir, name);
+      const agent = createSoakAgent(this.#platform, this.#outDir, name);
       this.#agents.push(agent);
       await agent.start();
     }
@@ -66,7 +66,7 @@ export class Fleet {
   }
 
   async #visit(nth: number): Promise<void> {
-    const agent = agentOf(this.#platform, this.#outDir, "comes-and-goes");
+    const agent = createSoakAgent(this.#platform, this.#outDir, "comes-and-goes");
     await agent.start();
     await this.#pause(STAYS_MS);
     if (nth % KILLED_ONE_IN === 0) await agent.kill();

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Host, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
 import { PEPPER, type Query } from "@tollgate/stage/database.ts";
-import type { Ready } from "@tollgate/stage/dev.ts";
+import type { ReadyFile } from "@tollgate/stage/dev.ts";
 import { newAgent } from "@tollgate/stage/nodes/agent.ts";
 import { freePort, type Process } from "@tollgate/stage/process.ts";
 import pg from "pg";
@@ -20,20 +20,20 @@ const CREDIT = dollars(100_000);
 const AGENT_SLOTS = 64;
 const POOR_CREDIT = 1n;
 
-export interface Payer {
+export interface PayingAccount {
   account: string;
   token: string;
 }
 
 export interface Platform {
-  ready: Ready;
+  ready: ReadyFile;
   port: number;
   internalPort: number;
   dataDir: string;
   query: Query;
-  builders: Payer[];
+  builders: PayingAccount[];
   /** An account whose credit pays for no request. */
-  poor: Payer;
+  poor: PayingAccount;
   host: Host;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
   });
   const ready = await gateway.eventually(async () => {
     const text = await readIfExists(readyFile);
-    return text === undefined ? undefined : (JSON.parse(text) as Ready);
+    return text === undefined ? undefined : (JSON.parse(text) as ReadyFile);
   });
   const pool = new pg.Pool({ ...(await findPrivatePostgres({ dataDir })), max: 2, application_name: "soak" });
   const query: Query = async (sql, values = []) => (await pool.query(sql, values)).rows;
@@ -77,7 +77,7 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
 }
 
 /** Returns the account of the person at the console, with more credit and without limits. */
-async function ownPayer(query: Query, { api_key: token }: Ready): Promise<Payer> {
+async function ownPayer(query: Query, { api_key: token }: ReadyFile): Promise<PayingAccount> {
   const [row] = await query<{ account_id: string }>(
     `update api_key set in_flight_max = $1, requests_per_minute_max = $2, tokens_per_minute_max = $3, labels = true
      returning account_id`,
@@ -88,14 +88,14 @@ async function ownPayer(query: Query, { api_key: token }: Ready): Promise<Payer>
   return { account, token };
 }
 
-async function openPayer(query: Query, credit: bigint): Promise<Payer> {
+async function openPayer(query: Query, credit: bigint): Promise<PayingAccount> {
   const account = await openBuilder(query, credit);
   const { token } = await makeKey(query, account, { ...NO_LIMITS, labels: true });
   return { account, token };
 }
 
 /** Creates an agent with the scripted engine, without starting it. */
-export function agentOf({ ready, host }: Platform, outDir: string, name: string): Process {
+export function createSoakAgent({ ready, host }: Platform, outDir: string, name: string): Process {
   return newAgent({
     name,
     gatewayUrl: ready.gateway_url,

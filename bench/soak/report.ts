@@ -5,10 +5,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { grownTables } from "../scale/growth.ts";
+import { readTableGrowth } from "../scale/growth.ts";
 import { type Panel, plotSvg } from "./plot.ts";
 import type { Sample } from "./samples.ts";
-import { type Line, lineOf, type Reduce, trendOf } from "./slope.ts";
+import { type BlockStatistic, classifyTrend, type FittedLine, fitLine } from "./slope.ts";
 
 /** Earlier samples are drawn but not judged, because caches fill and V8 compiles. In seconds. */
 const WARM_UP_S = 900;
@@ -17,7 +17,7 @@ interface Series {
   name: string;
   unit: string;
   of: (sample: Sample, before: Sample | undefined) => number;
-  reduce: Reduce;
+  reduce: BlockStatistic;
   /** A growth per hour up to this amount does not count, in the unit of the series. */
   noise?: number;
   /** The series also depends on the machine's other work: the report shows its slope, but does not judge it. */
@@ -64,7 +64,7 @@ const SERIES: Series[] = [
   { name: "latency p99", unit: "ms", of: (sample) => sample.latenciesMs.p99, reduce: "median", isOfTheMachine: true },
 ];
 
-export async function report(directory: string, pictures = directory): Promise<void> {
+export async function printReport(directory: string, pictures = directory): Promise<void> {
   const samples = readFileSync(join(directory, "samples.jsonl"), "utf8")
     .trimEnd()
     .split("\n")
@@ -90,23 +90,23 @@ export async function report(directory: string, pictures = directory): Promise<v
 const pointsOf = (samples: Sample[], { of }: Series): { at: number; value: number }[] =>
   samples.map((sample, i) => ({ at: sample.at, value: of(sample, samples[i - 1]) }));
 
-const lineFrom = (samples: Sample[], series: Series): Line =>
-  lineOf(
+const lineFrom = (samples: Sample[], series: Series): FittedLine =>
+  fitLine(
     pointsOf(samples, series).filter(({ at }) => at >= WARM_UP_S),
     series.reduce,
   );
 
 const digits = (value: number): string => Number(value.toPrecision(3)).toString();
-const slopeOf = ({ slope, error }: Line): string =>
+const slopeOf = ({ slope, error }: FittedLine): string =>
   `${slope < 0 ? "−" : "+"}${digits(Math.abs(slope))} ± ${digits(error)}`;
 
-function verdictOf(series: Series, line: Line): string {
-  const trend = trendOf(line, series.noise);
+function verdictOf(series: Series, line: FittedLine): string {
+  const trend = classifyTrend(line, series.noise);
   if (trend === "flat" || trend === "too short") return trend;
   return series.isOfTheMachine ? `${trend}, as other work did` : trend;
 }
 
-function rowOf(series: Series, line: Line): string {
+function rowOf(series: Series, line: FittedLine): string {
   return `| ${series.name} | ${digits(line.mean)} | ${slopeOf(line)} | ${series.unit} | ${verdictOf(series, line)} |`;
 }
 
@@ -118,7 +118,7 @@ function tellOfTables(samples: Sample[]): void {
   console.log(
     "\n| table | KiB at the end | more since warm | bytes a request | rows | a row for each |\n|---|---|---|---|---|---|",
   );
-  const listed = grownTables();
+  const listed = readTableGrowth();
   const grown = Object.entries(last.tables)
     .map(([name, size]) => ({ name, size, more: sizeOf(size) - sizeOf(first.tables[name]) }))
     .filter(({ more }) => more > 0)
@@ -177,16 +177,18 @@ function picturesOf(samples: Sample[]): Record<string, Panel[]> {
     const lines = series.map((one) => lineFrom(samples, one));
     const note = series.map(
       (one, i) =>
-        `${names.length > 1 ? `${one.name}: ` : ""}${slopeOf(lines[i] as Line)} an hour, ${verdictOf(one, lines[i] as Line)}`,
+        `${names.length > 1 ? `${one.name}: ` : ""}${slopeOf(lines[i] as FittedLine)} an hour, ${verdictOf(one, lines[i] as FittedLine)}`,
     );
     return {
       title: `${title}${series[0]?.unit === "" ? "" : `, ${series[0]?.unit}`}`,
       note: note[0] as string,
-      isBad: series.some((one, i) => !one.isOfTheMachine && trendOf(lines[i] as Line, one.noise) === "grows"),
+      isBad: series.some(
+        (one, i) => !one.isOfTheMachine && classifyTrend(lines[i] as FittedLine, one.noise) === "grows",
+      ),
       lines: series.map((one, i) => ({
         name: one.name,
         points: pointsOf(samples, one).map(({ at, value }) => ({ atH: at / 3600, value })),
-        blocks: (lines[i] as Line).blocks,
+        blocks: (lines[i] as FittedLine).blocks,
       })),
     };
   };
@@ -213,7 +215,7 @@ function picturesOf(samples: Sample[]): Record<string, Panel[]> {
 function tablesPanel(samples: Sample[], title: string, names: string[]): Panel {
   const lines = names.map((name) => {
     const points = samples.map(({ at, tables }) => ({ at, value: sizeOf(tables[name]) / 2 ** 20 }));
-    const line = lineOf(
+    const line = fitLine(
       points.filter(({ at }) => at >= WARM_UP_S),
       "mean",
     );

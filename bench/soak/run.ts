@@ -13,9 +13,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { tollgate } from "@tollgate/stage/dev.ts";
+import { runTollgate } from "@tollgate/stage/dev.ts";
+import { ConsoleUsers } from "./console-users.ts";
 import { Fleet } from "./fleet.ts";
-import { People } from "./people.ts";
 import { openPlatform } from "./platform.ts";
 import { openSampler, type Sample } from "./samples.ts";
 import { Traffic } from "./traffic.ts";
@@ -34,7 +34,7 @@ const { values } = parseArgs({
 });
 
 if (values.report !== undefined) {
-  const { report } = await import("./report.ts");
+  const { printReport: report } = await import("./report.ts");
   await report(resolve(values.report), values.pictures);
 } else {
   const outDir = resolve(values.out);
@@ -52,7 +52,7 @@ async function soak(outDir: string, seconds: number): Promise<void> {
   const traffic = new Traffic(platform);
   const count = (kind: string, outcome: string): void => traffic.count(kind, outcome);
   const fleet = new Fleet(platform, outDir, count);
-  const people = new People(platform, count);
+  const people = new ConsoleUsers(platform, count);
   try {
     await fleet.start();
     await people.start();
@@ -62,7 +62,7 @@ async function soak(outDir: string, seconds: number): Promise<void> {
     await Promise.all([traffic.stop(), people.stop(), fleet.stop()]);
     await sleep(REST_MS);
     await appendFile(join(outDir, "at-rest.json"), JSON.stringify(await sampler()));
-    const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    const check = runTollgate(["admin", "ledger", "check", "--data", dataDir]);
     const code = await check.ended;
     console.log(check.output());
     await appendFile(join(outDir, "ledger-check.txt"), `${check.output()}\nexit ${code}\n`);

@@ -5,7 +5,7 @@ import {
   cpuCount,
   machineCpuUs,
   processCount,
-  proportionalMib,
+  proportionalMemoryMib,
   residentMemoryMib,
   type WatchedProcess,
 } from "../gateway/usage.ts";
@@ -91,7 +91,7 @@ export function openSampler(platform: Platform, traffic: Traffic): () => Promise
         "open files": entriesOf(`/proc/${gateway.pid}/fd`),
         threads: entriesOf(`/proc/${gateway.pid}/task`),
         "metrics page, lines": page.split("\n").length,
-        "PostgreSQL, MiB": proportionalMib(postgres),
+        "PostgreSQL, MiB": proportionalMemoryMib(postgres),
         "PostgreSQL processes": processCount(postgres),
         "WAL, MiB": bytesBelow(join(dataDir, "postgres", "cluster", "pg_wal")) / 2 ** 20,
         "spool, KiB": bytesBelow(join(dataDir, "spool")) / 1024,

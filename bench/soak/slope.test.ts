@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chance } from "@tollgate/stage/chance.ts";
-import { lineOf, trendOf } from "./slope.ts";
+import { classifyTrend, fitLine } from "./slope.ts";
 
 const TWO_HOURS_S = 7_200;
 
@@ -14,18 +14,19 @@ function series(perHour: number): { at: number; value: number }[] {
   }));
 }
 
-test("a series of noise without growth is flat", () => assert.equal(trendOf(lineOf(series(0), "mean")), "flat"));
+test("a series of noise without growth is flat", () => assert.equal(classifyTrend(fitLine(series(0), "mean")), "flat"));
 
 test("a series that grows in an hour by a third of its noise grows, with the right slope", () => {
-  const line = lineOf(series(3), "mean");
-  assert.equal(trendOf(line), "grows");
+  const line = fitLine(series(3), "mean");
+  assert.equal(classifyTrend(line), "grows");
   assert.ok(Math.abs(line.slope - 3) < 3 * line.error, `${line.slope} ± ${line.error}`);
 });
 
 test("a series that grows by less than the given noise is flat", () =>
-  assert.equal(trendOf(lineOf(series(3), "mean"), 4), "flat"));
+  assert.equal(classifyTrend(fitLine(series(3), "mean"), 4), "flat"));
 
-test("a series that falls is reported as falling", () => assert.equal(trendOf(lineOf(series(-20), "median")), "falls"));
+test("a series that falls is reported as falling", () =>
+  assert.equal(classifyTrend(fitLine(series(-20), "median")), "falls"));
 
 test("a series of ten minutes is too short for a verdict", () =>
-  assert.equal(trendOf(lineOf(series(20).slice(0, 60), "mean")), "too short"));
+  assert.equal(classifyTrend(fitLine(series(20).slice(0, 60), "mean")), "too short"));

@@ -3,7 +3,7 @@
  * standard error.
  */
 
-export interface Line {
+export interface FittedLine {
   /** The mean of the blocks' values. */
   mean: number;
   /** The slope per hour. */
@@ -19,7 +19,7 @@ type Trend = "flat" | "grows" | "falls" | "too short";
  * How the samples of a block are reduced to one value. Neighbouring samples depend on each other; blocks are nearly
  * independent.
  */
-export type Reduce = "mean" | "median" | "least";
+export type BlockStatistic = "mean" | "median" | "least";
 
 const BLOCK_S = 300;
 const BLOCKS_MIN = 5;
@@ -27,7 +27,7 @@ const BLOCKS_MIN = 5;
 const ERRORS = 3;
 const SHARE_OF_MEAN = 0.01;
 
-export function lineOf(points: readonly { at: number; value: number }[], reduce: Reduce): Line {
+export function fitLine(points: readonly { at: number; value: number }[], reduce: BlockStatistic): FittedLine {
   const byBlock = Map.groupBy(
     points.filter(({ value }) => Number.isFinite(value)),
     ({ at }) => Math.floor(at / BLOCK_S),
@@ -52,14 +52,14 @@ export function lineOf(points: readonly { at: number; value: number }[], reduce:
  * Returns whether the line grows. `noise`: a change per hour up to this amount does not count, in the unit of the
  * series.
  */
-export function trendOf({ mean, slope, error, blocks }: Line, noise = 0): Trend {
+export function classifyTrend({ mean, slope, error, blocks }: FittedLine, noise = 0): Trend {
   if (blocks.length < BLOCKS_MIN) return "too short";
   const isChance = Math.abs(slope) <= ERRORS * error;
   if (isChance || Math.abs(slope) <= Math.max(noise, SHARE_OF_MEAN * Math.abs(mean))) return "flat";
   return slope > 0 ? "grows" : "falls";
 }
 
-function reduced(values: number[], reduce: Reduce): number {
+function reduced(values: number[], reduce: BlockStatistic): number {
   if (reduce === "mean") return average(values);
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[reduce === "least" ? 0 : sorted.length >> 1] ?? Number.NaN;

@@ -5,10 +5,10 @@
  */
 import { request } from "node:http";
 import { Chance } from "@tollgate/stage/chance.ts";
-import { type Sending, send } from "@tollgate/stage/load/client.ts";
-import { answerOf, type Errand } from "@tollgate/stage/load/sight.ts";
+import { type OutgoingRequest, send } from "@tollgate/stage/load/client.ts";
+import { describeEnd, type PlannedRequest } from "@tollgate/stage/load/observation.ts";
 import { Connection } from "../gateway/connection.ts";
-import type { Payer, Platform } from "./platform.ts";
+import type { PayingAccount, Platform } from "./platform.ts";
 
 const TICK_MS = 25;
 const IN_FLIGHT_MAX = 200;
@@ -121,7 +121,7 @@ export class Traffic {
     const { connection } = kept;
     if (!connection.isOpen) await connection.open();
     const body = { model: this.#model(), messages: this.#messages(script({ tokens: 30 })), ...this.#label() };
-    const answer = await connection.ask(bytesOf("/v1/chat/completions", this.#builder(), body));
+    const answer = await connection.ask(serializeRequest("/v1/chat/completions", this.#builder(), body));
     kept.asked += 1;
     if (connection.isOpen && kept.asked < REQUESTS_PER_CONNECTION) this.#idle.push(kept);
     else connection.close();
@@ -156,7 +156,7 @@ export class Traffic {
     return this.#send("chat", { model: this.#model(), messages, response_format: format });
   }
 
-  async refused(wrong: object, wanted: string, payer?: Payer): Promise<string> {
+  async refused(wrong: object, wanted: string, payer?: PayingAccount): Promise<string> {
     const body = { model: "tiny-3b", messages: this.#messages("hello"), ...wrong };
     const outcome = await this.#send("chat", body, { payer });
     return outcome.startsWith(wanted) ? "ok" : outcome;
@@ -200,7 +200,7 @@ export class Traffic {
     {
       payer = this.#builder(),
       ...traits
-    }: { payer?: Payer | undefined; stream?: boolean; hangUpAfterMs?: number | null } = {},
+    }: { payer?: PayingAccount | undefined; stream?: boolean; hangUpAfterMs?: number | null } = {},
   ): Promise<string> {
     const path = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" }[endpoint];
     const headers = { authorization: `Bearer ${payer.token}`, "content-type": "application/json" };
@@ -210,8 +210,8 @@ export class Traffic {
     );
   }
 
-  async #exchange(errand: Errand, sending: Omit<Sending, "port">): Promise<string> {
-    return answerOf(await send(errand, { ...sending, port: this.platform.port }, () => performance.now()));
+  async #exchange(errand: PlannedRequest, sending: Omit<OutgoingRequest, "port">): Promise<string> {
+    return describeEnd(await send(errand, { ...sending, port: this.platform.port }, () => performance.now()));
   }
 
   #messages(content: string): { role: string; content: string }[] {
@@ -225,7 +225,7 @@ export class Traffic {
     return this.#chance.oneIn(10) ? { metadata: { label: `label-${this.#chance.below(LABELS)}` } } : {};
   }
 
-  #builder(): Payer {
+  #builder(): PayingAccount {
     return this.#chance.pick(this.platform.builders);
   }
 
@@ -234,12 +234,12 @@ export class Traffic {
   }
 }
 
-const errandOf = (endpoint: Errand["endpoint"]): Errand => ({
+const errandOf = (endpoint: PlannedRequest["endpoint"]): PlannedRequest => ({
   ...{ kind: endpoint, endpoint, account: null, model: null, stream: false },
   ...{ cap: null, text: "", hangUpAfterMs: null, isPoor: false },
 });
 
-export function bytesOf(path: string, { token }: { token: string }, body: object): Buffer {
+export function serializeRequest(path: string, { token }: { token: string }, body: object): Buffer {
   const text = JSON.stringify(body);
   const head = [
     `POST ${path} HTTP/1.1`,

@@ -8,7 +8,7 @@ import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
-import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
+import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "../../protocol/src/subjects.ts";
 
 const REPORT_EVERY_MS = 250;
 /** An unchanged state is reported again at every 20th interval, which is every 5 s. */
@@ -61,7 +61,7 @@ export class NodeConnection {
   }
 
   send(gateway: string, frame: Exclude<Frame, { kind: "unknown" }>): void {
-    this.#publish(toGateway(gateway, this.#login.id), encode(frame));
+    this.#publish(gatewaySubject(gateway, this.#login.id), encode(frame));
   }
 
   /** Sends the node's state if the number of busy slots changed, if a gateway requested the state, and every 5 s. */
@@ -73,7 +73,7 @@ export class NodeConnection {
     this.#reported = busy;
     const { id, slots, model } = this.#login;
     const state = { protocol: "1.1", agent: "bench", slots, busy, models: [model], draining: false };
-    this.#publish(nodeState(id), encode({ kind: "state", state }));
+    this.#publish(nodeStateSubject(id), encode({ kind: "state", state }));
   }
 
   #read(chunk: Buffer): void {
@@ -101,7 +101,9 @@ export class NodeConnection {
   #signIn(nonce: string): void {
     const { id, jwt, seed } = this.#login;
     const sig = keyFromSeed(seed).sign(Buffer.from(nonce)).toString("base64url");
-    this.#socket.write(`CONNECT ${JSON.stringify({ jwt, sig })}\r\nSUB ${toNode(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\n`);
+    this.#socket.write(
+      `CONNECT ${JSON.stringify({ jwt, sig })}\r\nSUB ${nodeSubject(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\n`,
+    );
     this.#isConnected = true;
     this.report(true);
     this.#socket.write("PING\r\n");

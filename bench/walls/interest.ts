@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { STATE_REQUEST, toNode } from "@tollgate/protocol/subjects.ts";
+import { nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { cpuCount, cpuSpentUs, residentMemoryMib } from "../gateway/usage.ts";
@@ -107,7 +107,7 @@ function connectNode(port: number, nth: number): Promise<Socket> {
       if (text.includes("PING")) socket.write("PONG\r\n");
       if (text.includes("PONG")) resolve(socket);
     });
-    socket.write(`CONNECT {"verbose":false}\r\nSUB ${toNode(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\nPING\r\n`);
+    socket.write(`CONNECT {"verbose":false}\r\nSUB ${nodeSubject(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\nPING\r\n`);
   });
 }
 

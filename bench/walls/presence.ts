@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { encode } from "@tollgate/protocol/codec.ts";
-import { nodeState } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
 import { enrol } from "@tollgate/stage/nodes/hand-made.ts";
 import { openStage } from "@tollgate/stage/stage.ts";
 import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
@@ -17,7 +17,7 @@ const SLOTS = 64;
 const TICK_MS = 50;
 const MODEL = "tiny-3b";
 
-export async function measurePresence(rates: number[], seconds: number): Promise<void> {
+export async function measureStateReports(rates: number[], seconds: number): Promise<void> {
   const stage = await openStage({
     as: "processes",
     plane: "nats",
@@ -70,7 +70,7 @@ async function report(lines: { id: string; line: NatsConnection }[], rate: numbe
         accepts_early: true,
         draining: false,
       };
-      line.publish(nodeState(id), encode({ kind: "state", state }));
+      line.publish(nodeStateSubject(id), encode({ kind: "state", state }));
     }
   }
   return sent;

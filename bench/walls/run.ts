@@ -16,7 +16,7 @@ import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
 import { measureInterest } from "./interest.ts";
-import { measurePresence } from "./presence.ts";
+import { measureStateReports } from "./presence.ts";
 import { measureReserve } from "./reserve.ts";
 
 const NODE_COUNTS = [1_000, 5_000, 10_000];
@@ -30,7 +30,7 @@ const asked = (part: string): boolean => values.part === undefined || values.par
 
 const nats = findNatsServer();
 if (nats === undefined) console.error("nats-server is not installed: presence and interest are left out.");
-if (asked("presence") && nats !== undefined) await measurePresence(REPORTS, seconds);
+if (asked("presence") && nats !== undefined) await measureStateReports(REPORTS, seconds);
 if (asked("interest") && nats !== undefined) await measureInterest(nats, NODE_COUNTS);
 if (asked("reserve")) await onDatabase();
 process.exit(0);

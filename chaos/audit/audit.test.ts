@@ -1,7 +1,7 @@
 /** Tests the auditor itself: it reports nothing for a correct run and detects each kind of error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { type AuditRule, audit, type FaultEpisode, isJudged, type Violation } from "./audit.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 
@@ -21,7 +21,7 @@ const EPOCH = 1_700_000_000_000;
 const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
 const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
 
-const sight = (changes: Partial<Sight> = {}): Sight => ({
+const sight = (changes: Partial<RequestObservation> = {}): RequestObservation => ({
   ...{ kind: "stream", endpoint: "chat", account: ACCOUNT, model: "tiny-3b", stream: true, cap: CAP },
   ...{ text: TEXT, hangUpAfterMs: null, isPoor: false, beganAt: 1_000, endedAt: 2_000, end: "complete" },
   ...{ requestId: idOf(1), status: 200, code: null, received: TEXT },
@@ -75,11 +75,22 @@ const episode = (changes: Partial<FaultEpisode> = {}): FaultEpisode => ({
   ...{ recovered: true, recoversWithinMs: 45_000, ...changes },
 });
 
-const found = (sights: Sight[], kept: LedgerState, episodes: FaultEpisode[] = []): AuditRule[] =>
+const found = (sights: RequestObservation[], kept: LedgerState, episodes: FaultEpisode[] = []): AuditRule[] =>
   audit({ sights, ledgerState: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
 
-const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity", received: "", usage: null };
-const STALLED: Partial<Sight> = { end: "event", code: "upstream_stall", received: "time people", usage: null };
+const REFUSED: Partial<RequestObservation> = {
+  end: "refused",
+  status: 503,
+  code: "no_capacity",
+  received: "",
+  usage: null,
+};
+const STALLED: Partial<RequestObservation> = {
+  end: "event",
+  code: "upstream_stall",
+  received: "time people",
+  usage: null,
+};
 const SHOWS = [episode({ mayShow: ["503 no_capacity", "event upstream_stall", "connection lost"] })];
 
 test("the auditor reports nothing for a correct run", () => {
@@ -116,7 +127,7 @@ test("the auditor reports nothing for a correct run", () => {
 const cases: [
   what: string,
   rules: AuditRule[],
-  sights: Sight[],
+  sights: RequestObservation[],
   ledgerState: LedgerState,
   episodes?: FaultEpisode[],
 ][] = [
@@ -300,7 +311,12 @@ test("a faulty node may be quarantined, and clients of a dead gateway may wait",
 });
 
 test("rules about speed count only with --strict; rules about money and answers always count", () => {
-  const rules = (strict: boolean, sights: Sight[], kept: LedgerState, episodes: FaultEpisode[]): AuditRule[] =>
+  const rules = (
+    strict: boolean,
+    sights: RequestObservation[],
+    kept: LedgerState,
+    episodes: FaultEpisode[],
+  ): AuditRule[] =>
     audit({ sights, ledgerState: kept, episodes, epoch: EPOCH })
       .filter((violation: Violation) => isJudged(violation, { strict }))
       .map(({ rule }) => rule)

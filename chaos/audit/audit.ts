@@ -3,7 +3,7 @@
  * request is in flight and all leases have expired. It is a pure function and kept simple: it shares no code with the
  * product, and its own tests show that it detects errors.
  */
-import { answerOf, type Sight, wordsIn } from "@tollgate/stage/load/sight.ts";
+import { countWords, describeEnd, type RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { describeWrongCharge } from "./charges.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 import { matchRequests } from "./match-requests.ts";
@@ -84,7 +84,7 @@ const NOTICED_MS_MAX = 2_300;
 export const NO_FAULT = "quiet";
 
 interface Evidence {
-  sights: readonly Sight[];
+  sights: readonly RequestObservation[];
   ledgerState: LedgerState;
   episodes: readonly FaultEpisode[];
   /** The time at which the run began, in milliseconds since 1970. */
@@ -96,7 +96,7 @@ export function audit({ sights, ledgerState, episodes, epoch }: Evidence): Viola
   return [
     ...sights.flatMap((sight) => answers(sight, episodes)),
     ...pairs.flatMap(({ sight, record }) => {
-      const fault = explainingFault(sight, episodes);
+      const fault = findExplainingFault(sight, episodes);
       const name = `${sight.kind} ${sight.requestId ?? "without an id"}`;
       return compare(sight, record).map(([rule, what]) => ({ rule, fault, what: `${name}: ${what}` }));
     }),
@@ -126,28 +126,28 @@ function recovery({ fault, recovered, healedAt, calmAt, recoversWithinMs }: Faul
 }
 
 /** Returns the faults that overlap the time of a request. */
-function episodesOf(sight: Sight, episodes: readonly FaultEpisode[]): FaultEpisode[] {
+function episodesOf(sight: RequestObservation, episodes: readonly FaultEpisode[]): FaultEpisode[] {
   return episodes.filter(({ struckAt, calmAt }) => sight.beganAt < calmAt && sight.endedAt > struckAt);
 }
 
 /** Returns the fault that allows the client's result or, if none does, the last fault during the request. */
-export function explainingFault(sight: Sight, episodes: readonly FaultEpisode[]): string {
+export function findExplainingFault(sight: RequestObservation, episodes: readonly FaultEpisode[]): string {
   const seen = episodesOf(sight, episodes);
-  const answer = answerOf(sight);
+  const answer = describeEnd(sight);
   return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? NO_FAULT;
 }
 
 /**
  * For each fault that began during a request: the latest time at which the gateway noticed that the request was lost.
  */
-const struckMeanwhile = ({ beganAt }: Sight, seen: readonly FaultEpisode[]): number[] =>
+const struckMeanwhile = ({ beganAt }: RequestObservation, seen: readonly FaultEpisode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 
 /** Checks that the faults during a request allow the client's result. */
-function answers(sight: Sight, episodes: readonly FaultEpisode[]): Violation[] {
-  const answer = answerOf(sight);
+function answers(sight: RequestObservation, episodes: readonly FaultEpisode[]): Violation[] {
+  const answer = describeEnd(sight);
   const seen = episodesOf(sight, episodes);
-  const fault = explainingFault(sight, episodes);
+  const fault = findExplainingFault(sight, episodes);
   const found: Violation[] = [];
   const tookMs = Math.round(sight.endedAt - sight.beganAt);
   const name = `${sight.kind} ${sight.requestId ?? "without an id"}`;
@@ -166,7 +166,7 @@ function answers(sight: Sight, episodes: readonly FaultEpisode[]): Violation[] {
 type Wrong = [rule: AuditRule, what: string];
 
 /** Compares the client's observation of a request with its record. */
-function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
+function compare(sight: RequestObservation, record: LedgerRecord | undefined): Wrong[] {
   switch (sight.end) {
     case "complete":
       return answered(sight, record);
@@ -182,7 +182,7 @@ function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   }
 }
 
-function answered(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
+function answered(sight: RequestObservation, record: LedgerRecord | undefined): Wrong[] {
   const wrong: Wrong[] = [];
   if (sight.received !== sight.text) wrong.push(["text", "the answer is not the one that was ordered"]);
   if (record === undefined) return [...wrong, ["lost", "answered, and there is no record"]];
@@ -194,37 +194,37 @@ function answered(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   }
   if (record.short > 0n && !sight.isPoor)
     wrong.push(["lost", `answered, and ${record.short} was not collected from somebody who has it`]);
-  if (sight.endpoint !== "embedding" && wordsIn(sight.text) !== counted.completion) {
-    wrong.push(["tokens", `${wordsIn(sight.text)} tokens were ordered, ${counted.completion} are on the record`]);
+  if (sight.endpoint !== "embedding" && countWords(sight.text) !== counted.completion) {
+    wrong.push(["tokens", `${countWords(sight.text)} tokens were ordered, ${counted.completion} are on the record`]);
   }
   return wrong;
 }
 
 /** A 502 may be charged, depending on its outcome. Other refused requests are free. */
-function refused({ status }: Sight, record: LedgerRecord | undefined): Wrong[] {
+function refused({ status }: RequestObservation, record: LedgerRecord | undefined): Wrong[] {
   if (record === undefined || status === 502 || record.charge === 0n) return [];
   return [["charge", `refused with ${status}, and charged ${record.charge} (${record.outcome})`]];
 }
 
 /** A stream that ended with an error event costs exactly the tokens that reached the client. */
-function brokenOff(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
+function brokenOff(sight: RequestObservation, record: LedgerRecord | undefined): Wrong[] {
   const wrong: Wrong[] = [];
   if (!sight.text.startsWith(sight.received))
     wrong.push(["text", "the output is not the beginning of what was ordered"]);
   if (record === undefined) return [...wrong, ["lost", `ended by ${sight.code}, and there is no record`]];
   if (record.outcome === "ok") return [...wrong, ["charge", `ended by ${sight.code}, and its record says ok`]];
-  if (record.charge > 0n && record.completionTokens !== wordsIn(sight.received)) {
-    const [got, paid] = [wordsIn(sight.received), record.completionTokens];
+  if (record.charge > 0n && record.completionTokens !== countWords(sight.received)) {
+    const [got, paid] = [countWords(sight.received), record.completionTokens];
     wrong.push(["tokens", `${got} tokens reached the client, ${paid} were charged (${record.outcome})`]);
   }
   if (record.charge === 0n && sight.received !== "") {
-    wrong.push(["lost", `${wordsIn(sight.received)} tokens reached the client for nothing (${record.outcome})`]);
+    wrong.push(["lost", `${countWords(sight.received)} tokens reached the client for nothing (${record.outcome})`]);
   }
   return wrong;
 }
 
-function atLeastDelivered(sight: Sight, record: LedgerRecord): Wrong[] {
-  const received = wordsIn(sight.received);
+function atLeastDelivered(sight: RequestObservation, record: LedgerRecord): Wrong[] {
+  const received = countWords(sight.received);
   if (record.charge === 0n || record.completionTokens >= received) return [];
   return [["tokens", `${received} tokens reached the client, ${record.completionTokens} were charged`]];
 }

@@ -40,7 +40,7 @@ export function describeWrongCharge(record: LedgerRecord): string | undefined {
 }
 
 /** Computes the request's `max_tokens` from its hold; null if the request had none, or if there was no hold. */
-export function outputCapOf({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
+export function computeOutputCap({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
   if (endpoint === "embedding" || prices === null || prices.out === 0n) return null;
   return Number((hold - BigInt(promptTokens) * prices.in) / prices.out);
 }

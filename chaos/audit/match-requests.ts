@@ -2,19 +2,19 @@
  * Matches clients' observations with records: by request ID if the client got one, otherwise by account, endpoint,
  * model and `max_tokens`.
  */
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
-import { outputCapOf } from "./charges.ts";
+import { computeOutputCap } from "./charges.ts";
 import type { LedgerRecord } from "./ledger-state.ts";
 
 interface Matched {
   /** Clients' observations of requests that may have been charged, each with its record if it has one. */
-  pairs: { sight: Sight; record: LedgerRecord | undefined }[];
+  pairs: { sight: RequestObservation; record: LedgerRecord | undefined }[];
   /** Records for which no client sent a request. */
   unexplained: LedgerRecord[];
 }
 
-export function matchRequests(sights: readonly Sight[], records: readonly LedgerRecord[]): Matched {
+export function matchRequests(sights: readonly RequestObservation[], records: readonly LedgerRecord[]): Matched {
   const byId = new Map(records.map((record) => [record.id, record]));
   const pairs: Matched["pairs"] = [];
   const nameless: Matched["pairs"] = [];
@@ -38,6 +38,7 @@ export function matchRequests(sights: readonly Sight[], records: readonly Ledger
   return { pairs, unexplained: [...byId.values()].filter(({ endpoint }) => endpoint !== "models") };
 }
 
-const markOf = ({ account, endpoint, model, cap }: Sight): string => [account, endpoint, model, cap].join(" ");
+const markOf = ({ account, endpoint, model, cap }: RequestObservation): string =>
+  [account, endpoint, model, cap].join(" ");
 const markOfRecord = (record: LedgerRecord): string =>
-  [record.account, record.endpoint, record.model, outputCapOf(record)].join(" ");
+  [record.account, record.endpoint, record.model, computeOutputCap(record)].join(" ");

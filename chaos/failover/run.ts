@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
-import { type Entrance, startPatroni, whyNoPatroni } from "@tollgate/stage/servers/patroni.ts";
+import { type GatewayConnection, startPatroni, whyNoPatroni } from "@tollgate/stage/servers/patroni.ts";
 import { findServer } from "../../gateway/src/limits/testing.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
@@ -69,7 +69,7 @@ else {
 }
 
 /** Returns true if the auditor found no violation. */
-async function run({ synchronous, entrance }: { synchronous: boolean; entrance: Entrance }): Promise<boolean> {
+async function run({ synchronous, entrance }: { synchronous: boolean; entrance: GatewayConnection }): Promise<boolean> {
   const seed = numberOf("seed", flags.seed);
   const counts = {
     failovers: numberOf("failovers", flags.failovers),

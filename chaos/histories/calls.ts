@@ -3,7 +3,7 @@
  * began. Chats are recorded as `Sight`s (see ../../stage/load); the other operations are defined here. Amounts are in
  * picodollars.
  */
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 
 interface Call {
   calledAt: number;
@@ -38,14 +38,14 @@ export interface BalanceCall extends Call {
 }
 
 export interface History {
-  chats: readonly Sight[];
+  chats: readonly RequestObservation[];
   credits: readonly CreditCall[];
   budgets: readonly BudgetCall[];
   balances: readonly BalanceCall[];
 }
 
 /** Formats a history: one line per operation, sorted by the time of the call. */
-export function historyLines({ chats, credits, budgets, balances }: History): string {
+export function formatHistory({ chats, credits, budgets, balances }: History): string {
   const all = [
     ...chats.map((sight) => ({ op: "chat", ...sight, calledAt: sight.beganAt })),
     ...credits.map((call) => ({ op: "credit", ...call })),

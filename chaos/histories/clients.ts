@@ -2,8 +2,8 @@
 import { createHmac } from "node:crypto";
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { send } from "@tollgate/stage/load/client.ts";
-import { textOf } from "@tollgate/stage/load/kinds.ts";
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import { drawText } from "@tollgate/stage/load/kinds.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
@@ -46,7 +46,12 @@ const newId = newIds(systemClock, systemRandom());
 
 export async function startWorkers({ stage, people, chance, now, prepared }: CallsOptions): Promise<HistoryWorkers> {
   const { accounts, cookie, budgeted } = people;
-  const [chats, credits, budgets, balances] = [[], [], [], []] as [Sight[], CreditCall[], BudgetCall[], BalanceCall[]];
+  const [chats, credits, budgets, balances] = [[], [], [], []] as [
+    RequestObservation[],
+    CreditCall[],
+    BudgetCall[],
+    BalanceCall[],
+  ];
   const checkouts = await openCheckouts(stage, accounts);
   let isOver = false;
   let acknowledged = 0;
@@ -163,9 +168,9 @@ interface Chatting {
   now: () => number;
 }
 
-function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting): Promise<Sight> {
+function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting): Promise<RequestObservation> {
   const words = by.between(2, 30);
-  const [text, stream] = [textOf(words, by), by.oneIn(2)];
+  const [text, stream] = [drawText(words, by), by.oneIn(2)];
   // An account with little credit requests only as many tokens as it can pay for.
   const cap = isPoor ? words + by.between(1, 20) : wide;
   const body = {

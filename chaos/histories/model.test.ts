@@ -1,7 +1,7 @@
 /** Tests the model of the ledger itself: it accepts a correct history and detects each kind of error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import type { LedgerRecord } from "../audit/ledger-state.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
 import { checkHistory, type FinalLedger, type ModelRule } from "./model.ts";
@@ -13,7 +13,7 @@ const CHARGE = 320n;
 const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
 const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
 
-const chat = (n: number, changes: Partial<Sight> = {}): Sight => ({
+const chat = (n: number, changes: Partial<RequestObservation> = {}): RequestObservation => ({
   ...{ kind: "chat", endpoint: "chat", account: ACCOUNT, model: "tiny-3b", stream: false, cap: 30 },
   ...{ text: "time people water", hangUpAfterMs: null, isPoor: false, beganAt: 100, endedAt: 200, end: "complete" },
   ...{ requestId: idOf(n), status: 200, code: null, received: "time people water" },

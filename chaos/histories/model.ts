@@ -4,7 +4,7 @@
  * carried out, at most once. A pure function that shares no code with the product. The auditor (../audit/audit.ts)
  * checks the charge of each single chat.
  */
-import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
 import { matchRequests } from "../audit/match-requests.ts";
 import type { BalanceCall, CreditCall, History } from "./calls.ts";
@@ -45,7 +45,7 @@ export interface FinalLedger extends Pick<LedgerState, "records" | "accounts"> {
 }
 
 interface Charge {
-  sight: Sight;
+  sight: RequestObservation;
   record: LedgerRecord;
   amount: bigint;
 }
@@ -108,7 +108,7 @@ function checkCredits(
  * record's charge is used. A gateway that was unreachable for longer than its lease settles late and charges only the
  * remaining credit (`short` is the rest). The auditor checks that this happens only to accounts with little credit.
  */
-function costOf({ end, usage }: Sight, { prices, charge, short }: LedgerRecord): bigint {
+function costOf({ end, usage }: RequestObservation, { prices, charge, short }: LedgerRecord): bigint {
   if (end !== "complete" || usage === null || prices === null) return charge;
   return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
 }

@@ -32,7 +32,7 @@ const LOST_UPDATE: [RegExp, string][] = [
   ],
 ];
 
-export const NEGATIVE_CONTROLS: Record<string, Control> = {
+export const FAULTY_PLATFORMS: Record<string, Control> = {
   synchronous_commit: {
     server: SLEEPY,
     gateways: { DATABASE_DURABILITY: "assumed" },

@@ -10,24 +10,24 @@ import { parseArgs } from "node:util";
 import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
+import { whyPostgresUnavailable } from "../../gateway/src/db/testing/versions.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { ensureServers } from "../../tools/servers.ts";
 import { audit, type FaultEpisode, isJudged } from "../audit/audit.ts";
 import { type LedgerState, readLedger } from "../audit/ledger-state.ts";
 import { createCallers } from "./callers.ts";
-import { type History, historyLines } from "./calls.ts";
+import { formatHistory, type History } from "./calls.ts";
 import { type HistoryWorkers, startWorkers } from "./clients.ts";
 import { FREEZE_PAST_LEASE, KILL_POSTGRES, STRIKES } from "./faults.ts";
 import { checkHistory, type Finding, type LedgerCredit } from "./model.ts";
-import { NEGATIVE_CONTROLS } from "./negative-controls.ts";
+import { FAULTY_PLATFORMS } from "./negative-controls.ts";
 import { type HistoryStage, LATE_TABLE, openStage } from "./stage.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
   --seconds S       how long calls are made and parts are struck (default 60)
   --seed N          which calls and strikes (default: of the time)
   --controls        the platforms that are wrong on purpose, too: each has to be found out
-  --control NAME    one of them alone: ${Object.keys(NEGATIVE_CONTROLS).join(", ")}
+  --control NAME    one of them alone: ${Object.keys(FAULTY_PLATFORMS).join(", ")}
   --postgres MAJOR  18 (npm's, default) or 15 (Debian's)
   --keep            keeps the logs and the history, also of a good run`;
 
@@ -89,8 +89,8 @@ if (flags.help) {
   console.log(USAGE);
   process.exit(0);
 }
-if (flags.control !== undefined && NEGATIVE_CONTROLS[flags.control] === undefined)
-  throw new Error(`--control must be one of ${Object.keys(NEGATIVE_CONTROLS).join(", ")}`);
+if (flags.control !== undefined && FAULTY_PLATFORMS[flags.control] === undefined)
+  throw new Error(`--control must be one of ${Object.keys(FAULTY_PLATFORMS).join(", ")}`);
 // The run's many processes load the same sources. With the compile cache, only the first one compiles them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
@@ -100,20 +100,21 @@ const options = {
   major: numberOf("postgres", flags.postgres),
   keep: flags.keep,
 };
-const without = natsReleases().length === 0 ? "nats-server is not installed" : await whyNoPostgres(options.major);
+const without =
+  natsReleases().length === 0 ? "nats-server is not installed" : await whyPostgresUnavailable(options.major);
 if (without !== undefined) {
   console.log(`left out: npm run histories (${without})`);
   process.exit(0);
 }
 let passed = true;
 if (flags.control === undefined) passed = (await run({ ...options, control: undefined })) && passed;
-const wanted = flags.controls ? Object.keys(NEGATIVE_CONTROLS) : flags.control === undefined ? [] : [flags.control];
+const wanted = flags.controls ? Object.keys(FAULTY_PLATFORMS) : flags.control === undefined ? [] : [flags.control];
 for (const control of wanted) passed = (await run({ ...options, control })) && passed;
 process.exit(passed ? 0 : 1);
 
 /** Returns true if the run found no error or, for a control, if it found the deliberate error. */
 async function run({ seed, seconds, major, keep, control: name }: RunOptions): Promise<boolean> {
-  const control = name === undefined ? undefined : NEGATIVE_CONTROLS[name];
+  const control = name === undefined ? undefined : FAULTY_PLATFORMS[name];
   const begun = performance.now();
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
@@ -139,7 +140,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
     const noHold = async (): Promise<boolean> => (await stage.query("select 1 from hold limit 1")).length === 0;
     await eventually("no hold is left", noHold).catch(() => undefined);
     const { findings, ...counts } = await judge(stage, calls, { now, strikes });
-    await writeFile(join(stage.directory, "history.jsonl"), historyLines(calls.history));
+    await writeFile(join(stage.directory, "history.jsonl"), formatHistory(calls.history));
     say(`${counts.calls} calls, ${counts.acknowledged} acknowledged, ${strikes} strikes, PostgreSQL ${stage.version}`);
     say(`${told(calls.history)}; settled late: ${counts.late}`);
     tellFindings(findings);

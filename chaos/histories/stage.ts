@@ -10,12 +10,12 @@ import { join } from "node:path";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { openNats } from "@tollgate/stage/plane.ts";
-import { DATABASE, openPlace, startEmpty } from "@tollgate/stage/servers/postgres.ts";
+import { createServerDirectory, DATABASE, startEmptyCluster } from "@tollgate/stage/servers/postgres.ts";
 import type { PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { adminRunner, type RunAdmin } from "../stage/admin.ts";
+import { createAdminRunner, type RunAdmin } from "../stage/admin.ts";
 import { makeAgents } from "../stage/agent.ts";
-import { type Gateway, makeGateways, untilServing } from "../stage/gateway.ts";
+import { type Gateway, makeGateways, waitUntilServing } from "../stage/gateway.ts";
 
 const GATEWAYS = 3;
 const AGENTS = 2;
@@ -65,9 +65,9 @@ interface StageOptions {
 
 export async function openStage(options: StageOptions): Promise<HistoryStage> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-history-"));
-  const place = await openPlace({ major: options.major, diskMb: 1024 });
+  const place = await createServerDirectory({ major: options.major, diskMb: 1024 });
   const postgres = await place.make("postgres");
-  const url = (await startEmpty(postgres))(postgres.port);
+  const url = (await startEmptyCluster(postgres))(postgres.port);
   await postgres.set(options.server);
   const nats = await openNats();
   const query: HistoryStage["query"] = (sql, values) => postgres.query(sql, values, { database: DATABASE });
@@ -92,14 +92,14 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
   const wanted = { directory, root: ROOT, settings, clock: undefined, cuts: false, needed: [] };
   const { gateways } = await makeGateways(GATEWAYS, wanted);
   const [first, ...others] = gateways as [Gateway, ...Gateway[]];
-  await untilServing(first);
-  await Promise.all(others.map(untilServing));
+  await waitUntilServing(first);
+  await Promise.all(others.map(waitUntilServing));
   await query(NOTE_LATE);
   let agents: Awaited<ReturnType<typeof makeAgents>>["agents"] = [];
   const [row] = await query<{ version: string }>("select current_setting('server_version') as version");
   return {
     ...{ postgres, gateways, query, directory },
-    admin: adminRunner(settings, () => ROOT),
+    admin: createAdminRunner(settings, () => ROOT),
     version: row?.version ?? "",
     async startAgents(hostToken) {
       const gatewayUrl = `http://127.0.0.1:${first.port}`;

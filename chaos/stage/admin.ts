@@ -12,7 +12,7 @@ interface Ran {
 
 export type RunAdmin = (args: string[], input?: string) => Promise<Ran>;
 
-export function adminRunner(settings: Record<string, string>, root: () => string): RunAdmin {
+export function createAdminRunner(settings: Record<string, string>, root: () => string): RunAdmin {
   return async (args, input = "") => {
     const child = spawn(process.execPath, [join(root(), "gateway/bin/tollgate.mjs"), "admin", ...args], {
       stdio: ["pipe", "pipe", "pipe"],

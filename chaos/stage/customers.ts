@@ -3,7 +3,7 @@
  * commands.
  */
 
-import type { Customers, Payer } from "@tollgate/stage/load/load.ts";
+import type { LoadAccounts, PayingAccount } from "@tollgate/stage/load/load.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
 import { adminJson, type RunAdmin } from "./admin.ts";
 
@@ -15,10 +15,10 @@ const OPERATOR = { email: "operator@chaos.example", password: "a password that o
 /** Rate limits far above the load, because they are not tested here. */
 const WIDE = ["--requests-per-minute", "1000000", "--tokens-per-minute", "100000000", "--in-flight", "10000"];
 
-type People = Omit<Customers, "port" | "operatorCookie">;
+type People = Omit<LoadAccounts, "port" | "operatorCookie">;
 
 export async function openAccounts(admin: RunAdmin): Promise<People> {
-  const payers = (count: number, credit: string): Promise<Payer[]> =>
+  const payers = (count: number, credit: string): Promise<PayingAccount[]> =>
     Promise.all(Array.from({ length: count }, () => openPayer(admin, credit)));
   const [rich, poor, hostToken] = await Promise.all([
     payers(RICH, CREDIT.rich),
@@ -48,7 +48,7 @@ export async function signIn(baseUrl: string): Promise<string> {
     .join("; ");
 }
 
-async function openPayer(admin: RunAdmin, credit: string): Promise<Payer> {
+async function openPayer(admin: RunAdmin, credit: string): Promise<PayingAccount> {
   const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a builder"]);
   await adminJson(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
   const key = await adminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);

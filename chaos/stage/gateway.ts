@@ -88,7 +88,7 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Starts the gateway if it does not run, and waits until it reports that it is ready. */
-export async function untilServing(gateway: Gateway): Promise<void> {
+export async function waitUntilServing(gateway: Gateway): Promise<void> {
   await gateway.start();
   await eventually(`${gateway.name} is ready`, async () => {
     const asked = fetch(`http://127.0.0.1:${gateway.internalPort}/readyz`, { signal: AbortSignal.timeout(2_000) });

@@ -1,12 +1,12 @@
 /** Chooses the commit from which a rolling upgrade starts. */
-import { type Found, findCommit, git } from "@tollgate/stage/versions.ts";
+import { type CommitLookup, findCommit, git } from "@tollgate/stage/versions.ts";
 import { lastRelease } from "../../gateway/src/db/testing/release.ts";
 
 /**
  * Returns the commit of the named revision, or else of the newest tag, or else of the last release in
  * gateway/sql/releases.
  */
-export function findOldVersion(named: string | undefined): Found {
+export function findOldVersion(named: string | undefined): CommitLookup {
   const [newestTag] = git("tag", "--sort=-creatordate").split("\n");
   const revision = named ?? (newestTag || lastRelease().commit);
   const found = findCommit(revision);

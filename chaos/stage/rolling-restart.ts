@@ -2,7 +2,7 @@
 
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { untilServing } from "./gateway.ts";
+import { waitUntilServing } from "./gateway.ts";
 import type { Platform } from "./stage.ts";
 
 /**
@@ -17,7 +17,7 @@ const TAKEN_OUT_MS = 1_500;
 export async function rollingRestart(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     await gateway.end();
-    await untilServing(gateway);
+    await waitUntilServing(gateway);
     await untilWhole(stage);
   }
 }
@@ -32,7 +32,7 @@ export async function rollingUpgrade(stage: Platform): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, TAKEN_OUT_MS));
     await gateway.end();
     gateway.setVersion(ROOT);
-    await untilServing(gateway);
+    await waitUntilServing(gateway);
     gateway.isTakenOut = false;
     await untilWhole(stage);
   }

@@ -10,16 +10,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Balancer, startBalancer } from "@tollgate/stage/balancer.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import type { Customers } from "@tollgate/stage/load/load.ts";
+import type { LoadAccounts } from "@tollgate/stage/load/load.ts";
 import { type FakeClock, openClock } from "@tollgate/stage/servers/clock.ts";
 import { type Nats, startNats } from "@tollgate/stage/servers/nats.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { adminRunner, type RunAdmin } from "./admin.ts";
+import { createAdminRunner, type RunAdmin } from "./admin.ts";
 import { makeAgents } from "./agent.ts";
 import { openAccounts, signIn } from "./customers.ts";
-import { type Gateway, makeGateways, untilServing } from "./gateway.ts";
+import { type Gateway, makeGateways, waitUntilServing } from "./gateway.ts";
 import type { SeparateNetwork } from "./separate-network.ts";
 import type { SupervisedProcess } from "./supervised.ts";
 
@@ -38,7 +38,7 @@ export interface Platform {
   apart: { gateway: SeparateNetwork; agent: SeparateNetwork } | undefined;
   balancer: Balancer;
   admin: RunAdmin;
-  customers: Customers;
+  customers: LoadAccounts;
   /** The directory of all logs. */
   directory: string;
   holdLeaseS: number;
@@ -116,8 +116,11 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   const { gateways, apart: gatewayApart } = await makeGateways(count, { ...place, needed, cuts: options.cuts });
   // The first gateway migrates the database, so it starts before the others and before accounts are created.
   const [first, ...others] = gateways;
-  await untilServing(first as Gateway);
-  const [people] = await Promise.all([openAccounts(adminRunner(settings, () => root)), ...others.map(untilServing)]);
+  await waitUntilServing(first as Gateway);
+  const [people] = await Promise.all([
+    openAccounts(createAdminRunner(settings, () => root)),
+    ...others.map(waitUntilServing),
+  ]);
   const balancer = await startBalancer({
     gateways: () => gateways.filter(({ isTakenOut }) => !isTakenOut),
     lateMs: LOOK_LATE_MS,
@@ -134,7 +137,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   const stage: Platform = {
     ...{ nats, valkey, gateways, agents, clock, balancer, directory, holdLeaseS, root },
     apart: gatewayApart && agentApart && { gateway: gatewayApart, agent: agentApart },
-    admin: adminRunner(settings, () => stage.root),
+    admin: createAdminRunner(settings, () => stage.root),
     customers: {
       ...people,
       operatorCookie: await signIn(balancer.url),
@@ -182,7 +185,7 @@ async function settingsFor(
 /** Returns the ports in addresses such as `nats://127.0.0.1:4222,nats://127.0.0.1:4223`. */
 const portsIn = (urls: string): number[] => [...urls.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
 
-async function onlineNodes(baseUrl: string, { hostToken }: Pick<Customers, "hostToken">): Promise<number> {
+async function onlineNodes(baseUrl: string, { hostToken }: Pick<LoadAccounts, "hostToken">): Promise<number> {
   const response = await fetch(`${baseUrl}/node/v1/nodes`, { headers: { authorization: `Bearer ${hostToken}` } });
   const { data = [] } = (await response.json()) as { data?: { state: string }[] };
   return data.filter(({ state }) => state === "online").length;

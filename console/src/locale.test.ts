@@ -4,8 +4,8 @@ import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import {
-  AS_BROWSER,
   agoText,
+  BROWSER_LOCALE,
   clockText,
   countText,
   dayText,
@@ -13,26 +13,26 @@ import {
   evenShareText,
   fixedText,
   LOCALES,
+  localeKey,
   localeLabel,
   minuteText,
-  momentOfZone,
+  momentOfLocalTime,
   momentText,
   ownDecimalSign,
   plainNumber,
+  setLocale,
   shareText,
+  timeZoneLabel,
   timeZones,
   utcDayText,
   utcMonthDayText,
-  writeAs,
-  writingKey,
-  zoneAheadMs,
-  zoneName,
+  zoneOffsetMs,
 } from "./locale.ts";
-import { exactDollars, typedDollars } from "./money.ts";
-import { readDollars } from "./typed-dollars.ts";
+import { dollarsForInput, exactDollars } from "./money.ts";
+import { parseDollars } from "./parse-dollars.ts";
 
 const AT = Date.parse("2026-11-05T06:30:09Z");
-const as = (locale: string | null, time_zone: string | null): boolean => writeAs({ locale, time_zone });
+const as = (locale: string | null, time_zone: string | null): boolean => setLocale({ locale, time_zone });
 
 afterEach(() => void as("en-US", null));
 
@@ -69,20 +69,24 @@ test("uses the API's digits, calendar and days in every locale", () => {
 
 test("uses the browser's locale if none, or an unknown one, was chosen", () => {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  for (const choice of [AS_BROWSER, { locale: "xx-XX", time_zone: "Moon/Crater" }, { locale: "!", time_zone: "!" }]) {
+  for (const choice of [
+    BROWSER_LOCALE,
+    { locale: "xx-XX", time_zone: "Moon/Crater" },
+    { locale: "!", time_zone: "!" },
+  ]) {
     as("de-DE", "Asia/Tokyo");
-    writeAs(choice);
-    assert.match(zoneName(AT), new RegExp(`^${own}`));
+    setLocale(choice);
+    assert.match(timeZoneLabel(AT), new RegExp(`^${own}`));
     assert.equal(countText(1234), new Intl.NumberFormat(navigator.language).format(1234));
   }
 });
 
 test("reports whether a choice changed the format", () => {
   assert.equal(as("fr-FR", "Europe/Paris"), true);
-  const key = writingKey();
+  const key = localeKey();
   assert.equal(as("fr-FR", "Europe/Paris"), false);
   assert.equal(as("fr-FR", "Europe/Rome"), true);
-  assert.notEqual(writingKey(), key);
+  assert.notEqual(localeKey(), key);
 });
 
 test("parses every amount that it has formatted, in every locale", () => {
@@ -91,8 +95,8 @@ test("parses every amount that it has formatted, in every locale", () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 5_000_000n), (cents) => {
         const pico = cents * 10_000_000_000n;
-        for (const text of [typedDollars(pico), exactDollars(pico)])
-          assert.deepEqual(readDollars(text), { pico }, text);
+        for (const text of [dollarsForInput(pico), exactDollars(pico)])
+          assert.deepEqual(parseDollars(text), { pico }, text);
         assert.equal(plainNumber(exactDollars(pico)).replace(".", ""), String(cents).padStart(3, "0"));
       }),
       { numRuns: 30 },
@@ -102,7 +106,7 @@ test("parses every amount that it has formatted, in every locale", () => {
 
 test("converts local times to moments, including daylight-saving changes", () => {
   as("en-US", "Europe/Berlin");
-  const momentOf = (text: string): string => new Date(momentOfZone(Date.parse(`${text}Z`))).toISOString();
+  const momentOf = (text: string): string => new Date(momentOfLocalTime(Date.parse(`${text}Z`))).toISOString();
   assert.equal(momentOf("2026-07-01T00:00"), "2026-06-30T22:00:00.000Z");
   assert.equal(momentOf("2026-12-01T09:30"), "2026-12-01T08:30:00.000Z");
   assert.equal(momentOf("2026-03-29T02:30"), "2026-03-29T01:30:00.000Z", "clocks skip from 02:00 to 03:00");
@@ -111,9 +115,9 @@ test("converts local times to moments, including daylight-saving changes", () =>
     as("en-US", zone);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (seconds) => {
-        const local = seconds * 1000 + zoneAheadMs(seconds * 1000);
-        const found = momentOfZone(local);
-        assert.equal(found + zoneAheadMs(found), local, `${zone} ${seconds}`);
+        const local = seconds * 1000 + zoneOffsetMs(seconds * 1000);
+        const found = momentOfLocalTime(local);
+        assert.equal(found + zoneOffsetMs(found), local, `${zone} ${seconds}`);
       }),
       { numRuns: 50 },
     );
@@ -144,7 +148,7 @@ test("is the only file that formats numbers or dates with the browser's locale",
 
 test("shows a time zone with its offset from UTC", () => {
   as("de-DE", "America/St_Johns");
-  assert.equal(zoneName(AT), "America/St_Johns (UTC−03:30)");
+  assert.equal(timeZoneLabel(AT), "America/St_Johns (UTC−03:30)");
   as("de-DE", "UTC");
-  assert.equal(zoneName(AT), "UTC");
+  assert.equal(timeZoneLabel(AT), "UTC");
 });

@@ -11,20 +11,20 @@ interface Choice {
 const H24 = { hourCycle: "h23" } as const;
 const ALIKE = { numberingSystem: "latn", calendar: "gregory" } as const;
 
-// The default until the page calls `writeAs`, so that tests format the same on every machine.
+// The default until the page calls `setLocale`, so that tests format the same on every machine.
 let language = "en-US";
 let timeZone: string | undefined;
 /** A cache of formatters, which are costly to create. */
 let made = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 
 /** The browser's locale and time zone, until a person is signed in. */
-export const AS_BROWSER: Choice = { locale: null, time_zone: null };
+export const BROWSER_LOCALE: Choice = { locale: null, time_zone: null };
 
 /**
  * Sets the locale and time zone. Values that the browser does not support count as not chosen. Returns whether the
  * format changed.
  */
-export function writeAs({ locale, time_zone }: Choice): boolean {
+export function setLocale({ locale, time_zone }: Choice): boolean {
   const next = [knownLocale(locale) ?? navigator.language, knownZone(time_zone)] as const;
   if (next[0] === language && next[1] === timeZone) return false;
   [language, timeZone] = next;
@@ -33,7 +33,7 @@ export function writeAs({ locale, time_zone }: Choice): boolean {
 }
 
 /** A text that changes with the locale or time zone. */
-export const writingKey = (): string => `${language} ${timeZone}`;
+export const localeKey = (): string => `${language} ${timeZone}`;
 
 function knownLocale(locale: string | null): string | undefined {
   return attempt(() => (locale === null ? undefined : Intl.NumberFormat.supportedLocalesOf(locale)[0]));
@@ -121,12 +121,12 @@ const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 export const agoText = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);
 
 /** The name of the time zone in which times are shown. */
-export const ownZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
+export const ownTimeZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
 
 /** The time zone with its offset from UTC at that moment: "Europe/Berlin (UTC+01:00)". */
-export function zoneName(at: Date | number): string {
-  const name = ownZone();
-  const minutes = Math.round(zoneAheadMs(Number(at)) / 60_000);
+export function timeZoneLabel(at: Date | number): string {
+  const name = ownTimeZone();
+  const minutes = Math.round(zoneOffsetMs(Number(at)) / 60_000);
   const two = (value: number): string => String(value).padStart(2, "0");
   const size = Math.abs(minutes);
   const offset = `${minutes < 0 ? "−" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
@@ -143,7 +143,7 @@ const FIELDS = {
 } as const;
 
 /** The offset of the person's time zone from UTC at that moment, in milliseconds. */
-export function zoneAheadMs(atMs: number): number {
+export function zoneOffsetMs(atMs: number): number {
   const name = `parts ${timeZone}`;
   const found = made.get(name) ?? new Intl.DateTimeFormat("en-US", { ...ALIKE, ...FIELDS, ...H24, ...zoneOption() });
   made.set(name, found);
@@ -157,9 +157,9 @@ export function zoneAheadMs(atMs: number): number {
  * Converts a local time, given as if it were UTC, to the moment when local clocks show it. A time in the hour skipped
  * for daylight saving becomes the moment after that hour.
  */
-export function momentOfZone(localMs: number): number {
-  const guess = localMs - zoneAheadMs(localMs);
-  const ahead = zoneAheadMs(guess);
+export function momentOfLocalTime(localMs: number): number {
+  const guess = localMs - zoneOffsetMs(localMs);
+  const ahead = zoneOffsetMs(guess);
   return localMs - ahead === guess ? guess : Math.max(guess, localMs - ahead);
 }
 

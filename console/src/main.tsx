@@ -4,8 +4,8 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./data/query-client.ts";
-import { keepShell } from "./keep-shell.ts";
-import { AS_BROWSER, writeAs } from "./locale.ts";
+import { BROWSER_LOCALE, setLocale } from "./locale.ts";
+import { registerShellWorker } from "./register-shell-worker.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 
@@ -14,8 +14,8 @@ for (const { routeId } of router.matchRoutes(router.latestLocation)) {
   void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
 }
 
-keepShell();
-writeAs(AS_BROWSER);
+registerShellWorker();
+setLocale(BROWSER_LOCALE);
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import {
   columnDollars,
   costOfTokens,
+  decimalsNeeded,
   exactDollars,
   parseMicro,
   picoOf,
-  placesOf,
   shortDollars,
   sumMicro,
   wholeMicro,
@@ -80,7 +80,7 @@ describe("displayed amounts", () => {
 
 describe("amounts in a column", () => {
   const column = (amounts: bigint[]): string[] => {
-    const places = placesOf(amounts);
+    const places = decimalsNeeded(amounts);
     return amounts.map((pico) => columnDollars(pico, places));
   };
   /** Parses the displayed text, as a reader would when adding the amounts by hand. */
@@ -99,7 +99,7 @@ describe("amounts in a column", () => {
       "\u2212$0.00000120",
     ]);
     assert.deepEqual(column([1n]), ["$0.000000000001"]);
-    assert.equal(placesOf([]), 2);
+    assert.equal(decimalsNeeded([]), 2);
   });
 
   test("align at the decimal point at any size, and show only zero as zero", () => {
@@ -118,7 +118,7 @@ describe("amounts in a column", () => {
         const sum = all.reduce((so, pico) => so + pico, 0n);
         const shown = column(all).reduce((so, text) => so + read(text), 0n);
         assert.equal(shown, read(exactDollars(sum)));
-        assert.equal(shown, read(columnDollars(sum, placesOf(all))));
+        assert.equal(shown, read(columnDollars(sum, decimalsNeeded(all))));
       }),
     );
   });

@@ -37,7 +37,7 @@ export function exactDollars(pico: bigint): string {
  * The number of decimals that a column of amounts needs so that no digit is cut off: two for whole cents, otherwise as
  * many as the finest amount has. Rounded up to an even number, so that a new row seldom changes the column.
  */
-export function placesOf(amounts: Iterable<bigint>): number {
+export function decimalsNeeded(amounts: Iterable<bigint>): number {
   let places = CENT_DIGITS;
   for (const pico of amounts) while (pico % 10n ** BigInt(DOLLAR_DIGITS - places) !== 0n) places += 2;
   return places;
@@ -78,7 +78,7 @@ function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): s
 }
 
 /** For example "1234.50": the value of an input field, without dollar sign and group separators. */
-export function typedDollars(pico: bigint): string {
+export function dollarsForInput(pico: bigint): string {
   const [whole, part] = [pico / PICO_PER_DOLLAR, String(pico % PICO_PER_DOLLAR).padStart(DOLLAR_DIGITS, "0")];
   return `${whole}${ownDecimalSign()}${part.slice(0, CENT_DIGITS)}${part.slice(CENT_DIGITS).replace(/0+$/, "")}`;
 }

@@ -3,9 +3,9 @@
  * page opens.
  */
 import { createRouter } from "@tanstack/react-router";
-import { reach } from "./api/gateway.ts";
-import { onForbidden, onSignedOut, queryClient, readEverythingAgain } from "./data/query-client.ts";
-import { forgetAll, isLeaving, leave, readRightsAgain } from "./data/session.ts";
+import { gatewayReachability } from "./api/gateway.ts";
+import { onForbidden, onSignedOut, queryClient, refetchEverything } from "./data/query-client.ts";
+import { isSigningOut, refetchPermissions, reloadToSignIn, resetCache } from "./data/session.ts";
 import {
   accountsRoute,
   appRoute,
@@ -47,39 +47,39 @@ export const router = createRouter({
 });
 
 onSignedOut(() => {
-  if (isLeaving()) return;
+  if (isSigningOut()) return;
   const {
     location: { pathname, searchStr },
     matches,
   } = router.state;
   // On the sign-in pages, the form shows the error itself, so the page stays.
   if (!matches.some(({ routeId }) => routeId === appRoute.id)) return;
-  leave({ next: `${pathname}${searchStr}` });
+  reloadToSignIn({ next: `${pathname}${searchStr}` });
 });
 
 /**
  * After a change of permissions, the route guards run again. They redirect the user to a page that is still allowed.
  */
 onForbidden(async () => {
-  const changed = await readRightsAgain();
+  const changed = await refetchPermissions();
   if (changed === undefined) return;
   const { text, lost } = changed;
   toast(text, lost ? "bad" : "good");
   await router.invalidate();
-  if (lost) await forgetAll();
+  if (lost) await resetCache();
   else await queryClient.invalidateQueries({ queryKey: ["team"] });
 });
 
 let wasAway = false;
-reach.subscribe(() => {
-  const isAway = reach.current() !== undefined;
+gatewayReachability.subscribe(() => {
+  const isAway = gatewayReachability.current() !== undefined;
   const isBack = wasAway && !isAway;
   wasAway = isAway;
   // After an outage, visible data is refreshed, and a page that failed to open is retried.
-  if (isBack) void readEverythingAgain().then(() => router.invalidate());
+  if (isBack) void refetchEverything().then(() => router.invalidate());
 });
 // When the browser is back online, the gateway is probed at once.
-addEventListener("online", () => reach.current() !== undefined && void reach.tryNow());
+addEventListener("online", () => gatewayReachability.current() !== undefined && void gatewayReachability.tryNow());
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EARLY_PAGES } from "../src/early/questions.ts";
+import { EARLY_PAGES } from "../src/early/early-requests.ts";
 import { codeOfPages, withScript } from "./early-script.ts";
 
 const chunk = (imports: string[], code = "", isEntry = false) =>

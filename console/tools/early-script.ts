@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin, type Rollup } from "vite";
-import { EARLY_PAGES } from "../src/early/questions.ts";
+import { EARLY_PAGES } from "../src/early/early-requests.ts";
 
 const ENTRY = fileURLToPath(new URL("../src/early/early.ts", import.meta.url));
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { checkSizes } from "./sizes.ts";
+import { checkPageSize } from "./sizes.ts";
 
 interface Part {
   imports?: string[];
@@ -21,7 +21,7 @@ function check(parts: Record<string, Part>): string | undefined {
       return [fileName, asset ? { type: "asset", fileName, source: text } : script];
     }),
   );
-  const { writeBundle } = checkSizes();
+  const { writeBundle } = checkPageSize();
   assert.ok(typeof writeBundle === "function");
   const context = {
     error(message: string): never {

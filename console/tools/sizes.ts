@@ -15,7 +15,7 @@ interface Script {
   bytes: number;
 }
 
-export function checkSizes(): Plugin {
+export function checkPageSize(): Plugin {
   return {
     name: "tollgate:sizes",
     apply: "build",

@@ -3,7 +3,7 @@
  */
 import { cardObject, chargeObject, intentObject, sessionObject, setupObject } from "./objects.ts";
 import type { NewIntent, NewSale, Sale } from "./sale.ts";
-import { type Shop, StepRefused } from "./shop.ts";
+import { ActionRefused, type Shop } from "./shop.ts";
 
 interface ApiAnswer {
   status: number;
@@ -147,7 +147,7 @@ function charged(shop: Shop, asked: NewIntent): ApiAnswer {
       sale.failure === "card_declined" ? "Your card was declined." : "This transaction needs authentication.";
     return refuse(402, { type: "card_error", code: sale.failure, message, payment_intent: intent });
   } catch (error) {
-    if (!(error instanceof StepRefused)) throw error;
+    if (!(error instanceof ActionRefused)) throw error;
     return refuse(400, { type: "invalid_request_error", code: "resource_missing", message: error.message });
   }
 }

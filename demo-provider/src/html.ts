@@ -21,7 +21,7 @@ function render(part: Part): string {
   return String(part).replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-export const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
+export const formatDollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
@@ -40,7 +40,7 @@ caption { text-align: left; font-weight: 600; font-size: 1.25rem; padding: .5rem
 th, td { text-align: left; vertical-align: top; padding: .5rem; border-top: 1px solid }
 code { font-size: .85em; overflow-wrap: anywhere }`;
 
-export function page(title: string, content: Html): string {
+export function renderPage(title: string, content: Html): string {
   return `<!doctype html>
 <html lang="en">
 <head>

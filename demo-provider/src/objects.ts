@@ -1,5 +1,5 @@
 /** The provider's API objects, with the documented fields that integrations read. */
-import { type Card, type Reversal, refunded, type Sale } from "./sale.ts";
+import { type Card, type Reversal, refundedCents, type Sale } from "./sale.ts";
 
 export type EventObject = { id: string; object: string } & Record<string, unknown>;
 
@@ -71,7 +71,7 @@ export const setupObject = (card: Card): EventObject => ({
 });
 
 export function chargeObject(sale: Sale): EventObject {
-  const away = refunded(sale);
+  const away = refundedCents(sale);
   return {
     id: sale.charge as string,
     object: "charge",

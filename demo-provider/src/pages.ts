@@ -1,7 +1,7 @@
 /** The HTML pages: the buyer's payment page and receipt, and the operator's page at the root. */
 import type { Delivery } from "./delivery.ts";
-import { dollars, type Html, html, page } from "./html.ts";
-import { type Last4, refundable, refunded, type Sale, TEST_CARDS } from "./sale.ts";
+import { formatDollars, type Html, html, renderPage } from "./html.ts";
+import { type Last4, refundableCents, refundedCents, type Sale, TEST_CARDS } from "./sale.ts";
 
 const STATES: Record<Sale["state"], string> = {
   open: "not paid yet",
@@ -21,7 +21,7 @@ export function setupPage(sale: Sale): string {
     ${sale.cancelUrl === null ? [] : html`<p><a href="${sale.cancelUrl}">Cancel and go back</a></p>`}`;
   const over = html`<p>This page is over: ${STATES[sale.state]}.</p>
     <p><a href="${sale.successUrl}">Back to the shop</a></p>`;
-  return page(
+  return renderPage(
     "Save a card",
     html`<div class="card"><h1>Save a card</h1>${sale.state === "open" ? choices : over}</div>`,
   );
@@ -29,10 +29,10 @@ export function setupPage(sale: Sale): string {
 
 export function receiptPage(sale: Sale, what: "receipt" | "invoice"): string {
   const title = `${what === "receipt" ? "Receipt" : "Invoice"} ${sale.reference ?? sale.session}`;
-  return page(
+  return renderPage(
     title,
-    html`<div class="card"><h1>${title}</h1><p>${sale.product}</p><p class="price">${dollars(sale.cents)}</p>
-      <p>${STATES[sale.state]}${refunded(sale) > 0 ? `, ${dollars(refunded(sale))} refunded` : ""}</p></div>`,
+    html`<div class="card"><h1>${title}</h1><p>${sale.product}</p><p class="price">${formatDollars(sale.cents)}</p>
+      <p>${STATES[sale.state]}${refundedCents(sale) > 0 ? `, ${formatDollars(refundedCents(sale))} refunded` : ""}</p></div>`,
   );
 }
 
@@ -44,19 +44,22 @@ export function checkoutPage(sale: Sale): string {
     ${sale.cancelUrl === null ? [] : html`<p><a href="${sale.cancelUrl}">Cancel and go back</a></p>`}`;
   const over = html`<p>This checkout is over: ${STATES[sale.state]}.</p>
     <p><a href="${sale.successUrl}">Back to the shop</a></p>`;
-  return page(
-    `Pay ${dollars(sale.cents)}`,
-    html`<div class="card"><h1>${sale.product}</h1><p class="price">${dollars(sale.cents)}</p>
+  return renderPage(
+    `Pay ${formatDollars(sale.cents)}`,
+    html`<div class="card"><h1>${sale.product}</h1><p class="price">${formatDollars(sale.cents)}</p>
       ${sale.state === "open" ? choices : over}</div>`,
   );
 }
 
 export function messagePage(title: string, text: string): string {
-  return page(title, html`<div class="card"><h1>${title}</h1><p>${text}</p><p><a href="/">All payments</a></p></div>`);
+  return renderPage(
+    title,
+    html`<div class="card"><h1>${title}</h1><p>${text}</p><p><a href="/">All payments</a></p></div>`,
+  );
 }
 
 export function operatorPage(sales: Sale[], deliveries: Delivery[]): string {
-  return page(
+  return renderPage(
     "Payments of the demonstration",
     html`<h1>Payments</h1>
       <p>What a payment provider's dashboard does: let a promised payment arrive or fail, refund, dispute. Each step sends
@@ -81,21 +84,21 @@ function saleRow(sale: Sale): Html {
     expired: () => html`–`,
     saved: () => html`–`,
   };
-  const back = refunded(sale) > 0 ? `, ${dollars(refunded(sale))} refunded` : "";
+  const back = refundedCents(sale) > 0 ? `, ${formatDollars(refundedCents(sale))} refunded` : "";
   const disputed = sale.disputes.map(({ status }) => `, dispute ${status.replace("_", " ")}`).join("");
   return html`<tr><th scope="row"><code>${sale.reference ?? sale.session}</code></th><td>${sale.product}</td>
-    <td>${sale.mode === "setup" ? "–" : dollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
+    <td>${sale.mode === "setup" ? "–" : formatDollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
 }
 
 function paidSteps(sale: Sale, at: string): Html {
-  const left = refundable(sale);
+  const left = refundableCents(sale);
   const field = `refund-${sale.session}`;
   const refund = html`<form method="post" action="${at}/refund"><label for="${field}">Cents</label>
     <input id="${field}" name="cents" type="number" min="1" max="${left}" value="${left}" required>
     <button>Refund</button></form>`;
   const returns = sale.refunds
     .filter(({ status }) => status === "succeeded")
-    .map(({ id, cents }) => button(`${at}/fail-refund/${id}`, `The refund of ${dollars(cents)} bounces`));
+    .map(({ id, cents }) => button(`${at}/fail-refund/${id}`, `The refund of ${formatDollars(cents)} bounces`));
   const open = sale.disputes.filter(({ status }) => status === "needs_response");
   const closes = open.map(
     ({ id }) => html`${button(`${at}/win/${id}`, "We win the dispute")} ${button(`${at}/lose/${id}`, "We lose it")}`,

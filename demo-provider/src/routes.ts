@@ -4,7 +4,7 @@ import type { Api } from "./api.ts";
 import type { Deliveries } from "./delivery.ts";
 import { checkoutPage, messagePage, operatorPage, receiptPage, setupPage } from "./pages.ts";
 import { type Last4, type Reversal, type Sale, TEST_CARDS } from "./sale.ts";
-import { type Shop, StepRefused } from "./shop.ts";
+import { ActionRefused, type Shop } from "./shop.ts";
 
 interface DemoRoutesOptions {
   api: Api;
@@ -24,7 +24,7 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.setErrorHandler((error: Error, _request, reply) => {
-    const refused = error instanceof StepRefused;
+    const refused = error instanceof ActionRefused;
     return show(reply, messagePage("This is not possible", error.message), refused ? 409 : 500);
   });
   app.setNotFoundHandler((_request, reply) => show(reply, messagePage("Not found", "There is no such page."), 404));
@@ -43,7 +43,7 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
 
   const saleOf = (request: FastifyRequest): Sale => {
     const sale = shop.find((request.params as Params).session ?? "");
-    if (sale === undefined) throw new StepRefused("There is no such checkout.");
+    if (sale === undefined) throw new ActionRefused("There is no such checkout.");
     return sale;
   };
   const step = (url: string, take: Step, then: (sale: Sale) => string): void => {
@@ -82,7 +82,7 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
   app.post("/events/:id/again", (request, reply) => {
     refuseOtherSites(request);
     const delivery = deliveries.all.find(({ event }) => event.id === (request.params as Params).id);
-    if (delivery === undefined) throw new StepRefused("There is no such event.");
+    if (delivery === undefined) throw new ActionRefused("There is no such event.");
     deliveries.again(delivery);
     return reply.redirect("/", 303);
   });
@@ -93,7 +93,7 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
  */
 function refuseOtherSites({ headers }: FastifyRequest): void {
   const site = headers["sec-fetch-site"] ?? "same-origin";
-  if (site !== "same-origin" && site !== "none") throw new StepRefused("This came from another site.");
+  if (site !== "same-origin" && site !== "none") throw new ActionRefused("This came from another site.");
 }
 
 /** Like the real provider, replaces this placeholder in the return URL with the session's ID. */
@@ -101,7 +101,7 @@ const returnUrl = ({ successUrl, session }: Sale): string => successUrl.replaceA
 
 function reversal(all: Reversal[], id: string): Reversal {
   const found = all.find((one) => one.id === id);
-  if (found === undefined) throw new StepRefused("There is no such refund or dispute.");
+  if (found === undefined) throw new ActionRefused("There is no such refund or dispute.");
   return found;
 }
 

@@ -67,7 +67,7 @@ export type NewIntent = Pick<Sale, "product" | "cents" | "currency" | "metadata"
   method: string;
 };
 
-export const refunded = ({ refunds }: Sale): number =>
+export const refundedCents = ({ refunds }: Sale): number =>
   refunds.filter(({ status }) => status !== "failed").reduce((sum, { cents }) => sum + cents, 0);
 
-export const refundable = (sale: Sale): number => sale.cents - refunded(sale);
+export const refundableCents = (sale: Sale): number => sale.cents - refundedCents(sale);

@@ -5,10 +5,18 @@
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import { newId, type Random } from "./ids.ts";
 import { chargeObject, disputeObject, type EventObject, intentObject, refundObject, sessionObject } from "./objects.ts";
-import { type Card, type Last4, type NewIntent, type NewSale, type Reversal, refundable, type Sale } from "./sale.ts";
+import {
+  type Card,
+  type Last4,
+  type NewIntent,
+  type NewSale,
+  type Reversal,
+  refundableCents,
+  type Sale,
+} from "./sale.ts";
 
 /** The action is not possible in the current state. The message is one line for the user, with the reason. */
-export class StepRefused extends Error {
+export class ActionRefused extends Error {
   override name = "StepRefused";
 }
 
@@ -52,7 +60,7 @@ export class Shop {
   /** Saves a card from a page that was opened for this. */
   save(sale: Sale, last4: Last4): Card {
     only(sale, "open");
-    if (sale.mode !== "setup" || sale.setup === null) throw new StepRefused("This page is for paying.");
+    if (sale.mode !== "setup" || sale.setup === null) throw new ActionRefused("This page is for paying.");
     sale.state = "saved";
     const card = { id: this.#newId("pm"), setup: sale.setup, customer: sale.customer, last4 };
     sale.method = card.id;
@@ -69,7 +77,7 @@ export class Shop {
     const before = this.sales.find((sale) => sale.mode === "intent" && sale.idempotencyKey === idempotencyKey);
     if (before !== undefined && idempotencyKey !== null) return before;
     const card = this.cards.find(({ id }) => id === method);
-    if (card === undefined || card.customer !== customer) throw new StepRefused(`No such PaymentMethod: '${method}'`);
+    if (card === undefined || card.customer !== customer) throw new ActionRefused(`No such PaymentMethod: '${method}'`);
     const payment = this.#newId("pi");
     const about = { mode: "intent" as const, reference: asked.metadata.tollgate_checkout ?? null };
     const where = { session: payment, payment, successUrl: "", cancelUrl: null };
@@ -98,7 +106,7 @@ export class Shop {
 
   pay(sale: Sale): void {
     only(sale, "open");
-    if (sale.mode !== "payment") throw new StepRefused("Nothing is paid on this page.");
+    if (sale.mode !== "payment") throw new ActionRefused("Nothing is paid on this page.");
     sale.state = "paid";
     this.#charge(sale);
     this.#emit("charge.succeeded", chargeObject(sale));
@@ -135,11 +143,11 @@ export class Shop {
     this.#emit("checkout.session.expired", sessionObject(sale));
   }
 
-  refund(sale: Sale, cents = refundable(sale)): Reversal {
+  refund(sale: Sale, cents = refundableCents(sale)): Reversal {
     only(sale, "paid");
-    const left = refundable(sale);
+    const left = refundableCents(sale);
     if (!Number.isInteger(cents) || cents < 1 || cents > left) {
-      throw new StepRefused(`A refund must be from 1 to ${left} cents.`);
+      throw new ActionRefused(`A refund must be from 1 to ${left} cents.`);
     }
     const refund = { id: this.#newId("re"), cents, status: "succeeded" };
     sale.refunds.push(refund);
@@ -150,14 +158,14 @@ export class Shop {
 
   /** A refund failed, because the buyer's bank sent it back. */
   failRefund(sale: Sale, refund: Reversal): void {
-    if (refund.status !== "succeeded") throw new StepRefused("This refund has failed already.");
+    if (refund.status !== "succeeded") throw new ActionRefused("This refund has failed already.");
     refund.status = "failed";
     this.#emit("refund.failed", refundObject(sale, refund));
   }
 
   dispute(sale: Sale): Reversal {
     only(sale, "paid");
-    if (sale.disputes.length > 0) throw new StepRefused("This payment is or was disputed already.");
+    if (sale.disputes.length > 0) throw new ActionRefused("This payment is or was disputed already.");
     const dispute = { id: this.#newId("du"), cents: sale.cents, status: "needs_response" };
     sale.disputes.push(dispute);
     this.#emit("charge.dispute.created", disputeObject(sale, dispute));
@@ -166,7 +174,7 @@ export class Shop {
   }
 
   closeDispute(sale: Sale, dispute: Reversal, result: "won" | "lost"): void {
-    if (dispute.status !== "needs_response") throw new StepRefused("This dispute is closed.");
+    if (dispute.status !== "needs_response") throw new ActionRefused("This dispute is closed.");
     dispute.status = result;
     if (result === "won") this.#emit("charge.dispute.funds_reinstated", disputeObject(sale, dispute));
     this.#emit("charge.dispute.closed", disputeObject(sale, dispute));
@@ -202,5 +210,5 @@ export class Shop {
 }
 
 function only(sale: Sale, state: Sale["state"]): void {
-  if (sale.state !== state) throw new StepRefused(`This checkout is ${sale.state}, not ${state}.`);
+  if (sale.state !== state) throw new ActionRefused(`This checkout is ${sale.state}, not ${state}.`);
 }

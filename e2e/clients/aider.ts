@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { script } from "./behaviour.ts";
 import type { Connection } from "./client.ts";
 import { installProgram } from "./install.ts";
-import type { Tool } from "./program.ts";
+import type { ProgramWithOwnChecks } from "./program.ts";
 
 /**
  * `reminder: "sys"` sends the reminder of the edit format as a separate message: the scripted engine only accepts
@@ -51,7 +51,7 @@ interface Ran {
   said: string;
 }
 
-export async function aider(): Promise<{ missing: string } | Tool> {
+export async function loadAider(): Promise<{ missing: string } | ProgramWithOwnChecks> {
   const made = await installProgram("aider");
   if ("missing" in made) return made;
   const program = join(dirname(made.interpreter), "aider");
@@ -63,7 +63,7 @@ export async function aider(): Promise<{ missing: string } | Tool> {
     assert.equal(file, "old words\n");
     return said;
   };
-  const checks: Tool["checks"] = async (world) => ({
+  const checks: ProgramWithOwnChecks["checks"] = async (world) => ({
     chat: async () => {
       const { file, said } = await run(world.connection(), edit, ["--no-stream"]);
       assert.equal(file, "new words\n", said);

@@ -1,13 +1,13 @@
 /** Checks how a client shows successful answers. */
 import assert from "node:assert/strict";
-import { type Behaviour, NONE, script } from "./behaviour.ts";
+import { type ClientCheck, LACKS_FEATURE, script } from "./behaviour.ts";
 
 const INPUT = ["first", "second"];
 
 /** Rounds to single precision, because base64 and some languages' vectors have no more. */
 const single = (vectors: number[][]): number[][] => vectors.map((vector) => vector.map(Math.fround));
 
-export const answers: Behaviour[] = [
+export const ANSWER_CHECKS: ClientCheck[] = [
   {
     name: "chat, whole",
     column: "chat",
@@ -60,7 +60,7 @@ export const answers: Behaviour[] = [
     name: "completions",
     column: "completions",
     check: async ({ client, traits, world }) => {
-      if (client.complete === undefined) return NONE;
+      if (client.complete === undefined) return LACKS_FEATURE;
       const prompt = script({ text: "four five" });
       const text = await client.complete(world.connection(), { model: "tiny-3b", prompt });
       // The AI SDK turns the prompt into a dialogue. It then contains no instructions for the scripted engine, which
@@ -74,7 +74,7 @@ export const answers: Behaviour[] = [
     name: "embeddings have the values of raw HTTP",
     column: "embeddings",
     check: async ({ client, world }) => {
-      if (client.embed === undefined) return NONE;
+      if (client.embed === undefined) return LACKS_FEATURE;
       const vectors = await client.embed(world.connection(), { model: "embed-m3", input: INPUT });
       assert.deepEqual(single(vectors), single(await world.rawEmbeddings(INPUT)));
       return undefined;
@@ -84,7 +84,7 @@ export const answers: Behaviour[] = [
     name: "the list of models",
     column: "models",
     check: async ({ client, world }) => {
-      if (client.models === undefined) return NONE;
+      if (client.models === undefined) return LACKS_FEATURE;
       const ids = await client.models(world.connection());
       assert.equal(ids.length, 8);
       assert.ok(ids.includes("tiny-3b"));
@@ -96,7 +96,7 @@ export const answers: Behaviour[] = [
     column: "structured",
     check: async ({ client, traits, world }) => {
       const { structured } = client;
-      if (structured === undefined) return NONE;
+      if (structured === undefined) return LACKS_FEATURE;
       // A prompt without instructions for the scripted engine: its own text is checked against the schema.
       const ask = { model: "tiny-3b", prompt: "A number, please, as JSON." };
       const schema = {

@@ -1,30 +1,30 @@
 /** Defines one check of a client, and how the check reads a client's error. */
 import assert from "node:assert/strict";
-import type { Client, Seen, Traits } from "./client.ts";
-import type { World } from "./world.ts";
+import type { Client, ClientTraits, ShownError } from "./client.ts";
+import type { ClientAccounts } from "./client-platform.ts";
 
-export interface Subject {
+export interface CheckContext {
   client: Client;
-  traits: Traits;
-  world: World;
+  traits: ClientTraits;
+  world: ClientAccounts;
   /** Prints a remark to the test's output. */
   note: (text: string) => void;
 }
 
-export interface Behaviour {
+export interface ClientCheck {
   name: string;
   /** The check's column heading in the table of results, if it has one. */
   column: string;
-  check: (subject: Subject) => Promise<string | undefined>;
+  check: (subject: CheckContext) => Promise<string | undefined>;
 }
 
 /** The reason in the table for clients that lack a feature. */
-export const NONE = "the client has none";
+export const LACKS_FEATURE = "the client has none";
 
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 /** Returns the error that the client raises, and the text that it delivered before. */
-export async function failure(client: Client, work: (onText: (text: string) => void) => Promise<unknown>) {
+export async function expectFailure(client: Client, work: (onText: (text: string) => void) => Promise<unknown>) {
   let text = "";
   const keep = (piece: string): void => {
     text += piece;
@@ -37,9 +37,9 @@ export async function failure(client: Client, work: (onText: (text: string) => v
   return { ...client.seen(result.error), text };
 }
 
-export const record = ({ note }: Subject, { raised, status, code }: Seen): void =>
+export const noteError = ({ note }: CheckContext, { raised, status, code }: ShownError): void =>
   note(`${raised}, status ${status ?? "none"}, code ${code ?? "none"}`);
 
 /** The expected status and code of an error; only the status for a client whose errors lack the code. */
-export const told = ({ traits }: Subject, [status, code]: [number, string]) =>
+export const expectedError = ({ traits }: CheckContext, [status, code]: [number, string]) =>
   traits.losesCode ? [status, undefined] : [status, code];

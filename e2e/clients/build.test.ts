@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { whyNotHere } from "./build.ts";
+import { explainMissingTool } from "./build.ts";
 
 test("leaves clients out with a reason if a tool is missing or outdated, or a registry is unreachable", () => {
   const reasons: [string, string, string][] = [
@@ -14,12 +14,12 @@ test("leaves clients out with a reason if a tool is missing or outdated, or a re
     ["mvn", "[ERROR] error: release version 17 not supported", "mvn: release version 17 not supported"],
     ["mvn", "Could not transfer artifact com.openai:openai-java:pom:4.96.0", "mvn cannot reach its registry"],
   ];
-  for (const [tool, output, reason] of reasons) assert.equal(whyNotHere(tool, output), reason);
+  for (const [tool, output, reason] of reasons) assert.equal(explainMissingTool(tool, output), reason);
 });
 
 test("throws if the adapters' sources do not compile", () => {
   assert.throws(
-    () => whyNotHere("go", "./openai.go:67:40: undefined: connect"),
+    () => explainMissingTool("go", "./openai.go:67:40: undefined: connect"),
     /openai\.go:67:40: undefined: connect/,
   );
 });

@@ -10,21 +10,21 @@ import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
 import { run } from "./install.ts";
 
 /** The command that starts an adapter: the program and its arguments before the client's name. */
-export type Built = { program: string; args: string[] } | { missing: string };
+export type BuildResult = { program: string; args: string[] } | { missing: string };
 
 const UNREACHABLE = /no such host|dial tcp|i\/o timeout|Could not transfer artifact|Unknown host|Connection refused/;
 const TOO_OLD = /requires go >= \S+|release version \d+ not supported|No compiler is provided in this environment/;
 
-const built = new Map<string, Promise<Built>>();
+const built = new Map<string, Promise<BuildResult>>();
 
 /** Builds each language once, for all clients of the language. */
-const once = (language: string, make: () => Promise<Built>): Promise<Built> => {
+const once = (language: string, make: () => Promise<BuildResult>): Promise<BuildResult> => {
   const building = built.get(language) ?? make();
   built.set(language, building);
   return building;
 };
 
-export const buildGo = (): Promise<Built> =>
+export const buildGo = (): Promise<BuildResult> =>
   once("go", async () => {
     const { sources, cached } = placesOf("go");
     const missing = await buildOnce(cached, "clients", (folder) =>
@@ -33,7 +33,7 @@ export const buildGo = (): Promise<Built> =>
     return missing === undefined ? { program: cached, args: [] } : { missing };
   });
 
-export const buildJava = (): Promise<Built> =>
+export const buildJava = (): Promise<BuildResult> =>
   once("java", async () => {
     const { sources, cached } = placesOf("java");
     const missing = await buildOnce(cached, "target", (folder) => {
@@ -60,11 +60,11 @@ function placesOf(language: string): { sources: string; cached: string } {
 
 async function build(tool: string, args: string[], cwd: string): Promise<string | undefined> {
   const { code, output } = await run(tool, args, cwd);
-  return code === 0 ? undefined : whyNotHere(tool, output);
+  return code === 0 ? undefined : explainMissingTool(tool, output);
 }
 
 /** Returns why a failed build cannot work on this machine. Throws if the sources have an error. */
-export function whyNotHere(tool: string, output: string): string {
+export function explainMissingTool(tool: string, output: string): string {
   if (output === `spawn ${tool} ENOENT`) return `${tool} is not installed`;
   const tooOld = TOO_OLD.exec(output)?.[0];
   if (tooOld !== undefined) return `${tool}: ${tooOld}`;

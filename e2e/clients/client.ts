@@ -5,7 +5,7 @@ export interface Connection {
   maxRetries: number;
 }
 
-export interface Ask {
+export interface ClientRequest {
   model: string;
   prompt: string;
   maxTokens?: number;
@@ -21,7 +21,7 @@ interface Answer {
 }
 
 /** A failed request as the client's error describes it. */
-export interface Seen {
+export interface ShownError {
   raised: string;
   status?: number | null;
   code?: string | null;
@@ -33,30 +33,30 @@ export interface Seen {
 type Schema = Record<string, unknown>;
 
 export interface Client {
-  chat(at: Connection, ask: Ask): Promise<Answer>;
+  chat(at: Connection, ask: ClientRequest): Promise<Answer>;
   /** Calls `onText` with every piece of text as it arrives; raises the client's error. */
-  stream(at: Connection, ask: Ask, onText: (text: string) => void): Promise<void>;
+  stream(at: Connection, ask: ClientRequest, onText: (text: string) => void): Promise<void>;
   /** Returns the completion tokens that the stream reported. */
-  streamUsage?(at: Connection, ask: Ask): Promise<number>;
+  streamUsage?(at: Connection, ask: ClientRequest): Promise<number>;
   /** Disconnects from a stream after its first text. */
-  cancel?(at: Connection, ask: Ask): Promise<void>;
+  cancel?(at: Connection, ask: ClientRequest): Promise<void>;
   /** Requests an answer that matches the schema, and returns it parsed. */
-  structured?(at: Connection, ask: Ask, schema: Schema): Promise<unknown>;
+  structured?(at: Connection, ask: ClientRequest, schema: Schema): Promise<unknown>;
   /** Calls the Responses API, which the gateway does not offer. Only for clients that can choose this API. */
-  responses?(at: Connection, ask: Ask): Promise<unknown>;
+  responses?(at: Connection, ask: ClientRequest): Promise<unknown>;
   embed?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
-  complete?(at: Connection, ask: Ask): Promise<string>;
+  complete?(at: Connection, ask: ClientRequest): Promise<string>;
   models?(at: Connection): Promise<string[]>;
   /** Returns the text and the error of the AI SDK's `textStream`, and the errors passed to `onError`. */
-  streamText?(at: Connection, ask: Ask): Promise<{ text: string; errors: unknown[]; raised?: string }>;
+  streamText?(at: Connection, ask: ClientRequest): Promise<{ text: string; errors: unknown[]; raised?: string }>;
   /** Sends a chat with retries enabled, set up so that no billed request is repeated. */
-  chatCarefully?(at: Connection, ask: Ask): Promise<unknown>;
-  seen(error: unknown): Seen;
+  chatCarefully?(at: Connection, ask: ClientRequest): Promise<unknown>;
+  seen(error: unknown): ShownError;
   close?(): Promise<void>;
 }
 
 /** Known properties and flaws of one client. A new client version that differs from them fails the checks. */
-export interface Traits {
+export interface ClientTraits {
   /** The error class of a failed stream. */
   streamRaises: string;
   /** The error class of a prompt that is too long, if the client has one. */

@@ -48,7 +48,7 @@ async function npmCi(folder: string): Promise<string | undefined> {
  * Installs the packages of `installPackages` into a separate folder, for suites that run at the same time. Returns the
  * folder, or why the installation failed.
  */
-export async function installPackagesApart(): Promise<{ folder: string } | { missing: string }> {
+export async function installPackagesSeparately(): Promise<{ folder: string } | { missing: string }> {
   const folder = join(cacheFolder("clients-npm"), (await digestOf("package-lock.json")).slice(0, 16), "node_modules");
   const missing = await buildOnce(folder, "node_modules", async (fresh) => {
     for (const name of ["package.json", "package-lock.json"]) await copyFile(at(name), join(fresh, name));
@@ -58,23 +58,23 @@ export async function installPackagesApart(): Promise<{ folder: string } | { mis
 }
 
 /** The Python interpreter of an environment with a client, or the reason why there is none. */
-export type Python = { interpreter: string } | { missing: string };
+export type PythonInstallation = { interpreter: string } | { missing: string };
 
 const environment = (name: string): string => at(`../../.cache/clients/${name}`);
 
 /** Installs the official OpenAI package for Python, for the suite of `npm test`. */
-export const installPython = (): Promise<Python> =>
+export const installPython = (): Promise<PythonInstallation> =>
   installEnvironment(environment("openai"), ["-r", at("requirements.txt")], "requirements.txt");
 
 /**
  * Installs the official package into a separate environment for the guides' code blocks, which may install more
  * packages into it.
  */
-export const installForDocs = (): Promise<Python> =>
+export const installForDocs = (): Promise<PythonInstallation> =>
   installEnvironment(environment("docs"), ["-r", at("requirements.txt")], "requirements.txt");
 
 /** Installs the requirements of the examples, as a builder would. */
-export const installExamples = (): Promise<Python> => {
+export const installExamples = (): Promise<PythonInstallation> => {
   const pins = "../../examples/python/requirements.txt";
   return installEnvironment(environment("examples"), ["-r", at(pins)], pins);
 };
@@ -83,19 +83,19 @@ export const installExamples = (): Promise<Python> => {
  * Installs the packages that `python/NAME.txt` pins into an environment of their own under `.cache/clients`. The file
  * lists all dependencies, except large optional ones.
  */
-export const installProgram = (name: string): Promise<Python> =>
+export const installProgram = (name: string): Promise<PythonInstallation> =>
   installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
 
-const environments = new Map<string, Promise<Python>>();
+const environments = new Map<string, Promise<PythonInstallation>>();
 
 /** Installs each environment once, for all programs that use it. */
-function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
+function installEnvironment(home: string, what: string[], pins: string): Promise<PythonInstallation> {
   const installing = environments.get(home) ?? makeEnvironment(home, what, pins);
   environments.set(home, installing);
   return installing;
 }
 
-async function makeEnvironment(home: string, what: string[], pins: string): Promise<Python> {
+async function makeEnvironment(home: string, what: string[], pins: string): Promise<PythonInstallation> {
   const interpreter = process.platform === "win32" ? `${home}/Scripts/python.exe` : `${home}/bin/python`;
   const stamp = `${home}/.tollgate-install`;
   const wanted = await digestOf(pins);
@@ -111,7 +111,7 @@ async function makeEnvironment(home: string, what: string[], pins: string): Prom
 }
 
 /** Returns why `pip install` cannot find packages on this machine; undefined if it can. */
-export const whyNoPackages = (interpreter: string): Promise<string | undefined> =>
+export const explainMissingPackages = (interpreter: string): Promise<string | undefined> =>
   runPip(interpreter, ["index", "versions", "openai"]);
 
 /** Runs pip. Returns why the package index lacks a package; undefined if it has all. */

@@ -5,17 +5,17 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { answers } from "./answers.ts";
+import { ANSWER_CHECKS } from "./answers.ts";
 import type { Client, Connection } from "./client.ts";
 import { installPackages, installProgram } from "./install.ts";
-import type { Checks, Program, Tool } from "./program.ts";
+import type { Checks, Program, ProgramWithOwnChecks } from "./program.ts";
 import { type Server, startServer } from "./server.ts";
 
 const CONFIG = fileURLToPath(new URL("../../examples/litellm/config.yaml", import.meta.url));
 const ASKED = ["chat", "stream", "usage", "reasoning", "embeddings", "structured"];
 const LISTED = ["embed-m3", "mid-14b", "reason-32b", "small-7b-alt", "small-8b", "tiny-3b"];
 
-export async function litellmProxy(traits: Program["traits"]): Promise<Tool | { missing: string }> {
+export async function loadLitellmProxy(traits: Program["traits"]): Promise<ProgramWithOwnChecks | { missing: string }> {
   const made = await installProgram("litellm");
   if ("missing" in made) return made;
   const missing = await installPackages();
@@ -31,7 +31,7 @@ export async function litellmProxy(traits: Program["traits"]): Promise<Tool | { 
       const at: Connection = { baseURL: `${server.address}/v1`, apiKey: masterKey, maxRetries: 0 };
       const subject = { client: sdk, traits, world: { ...world, connection: () => at }, note: () => {} };
       const checks: Checks = {};
-      for (const { column, check } of answers) if (ASKED.includes(column)) checks[column] = () => check(subject);
+      for (const { column, check } of ANSWER_CHECKS) if (ASKED.includes(column)) checks[column] = () => check(subject);
       checks.models = async () => {
         assert.deepEqual((await sdk.models(at)).sort(), LISTED);
         return undefined;

@@ -4,23 +4,24 @@
  * `npm run clients` checks more.
  */
 import { after, before, describe, type TestContext, test } from "node:test";
-import { behaviours } from "./behaviours.ts";
+import { CLIENT_CHECKS } from "./behaviours.ts";
 import type { Client } from "./client.ts";
-import { programs } from "./programs.ts";
-import { openWorlds, type World, type Worlds } from "./world.ts";
+import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
+import { PROGRAMS } from "./programs.ts";
 
 /** The clients that this test includes, loaded. */
 const driven = await Promise.all(
-  programs
-    .filter(({ inTests }) => inTests)
-    .map(async (program) => ({ ...program, client: (await program.load()) as Client | { missing: string } })),
+  PROGRAMS.filter(({ inTests }) => inTests).map(async (program) => ({
+    ...program,
+    client: (await program.load()) as Client | { missing: string },
+  })),
 );
 const here = driven.filter(({ client }) => !("missing" in client));
 
 describe("the clients that builders use", { concurrency: true }, () => {
-  let worlds: Worlds | undefined;
+  let worlds: ClientPlatform | undefined;
   before(async () => {
-    if (here.length > 0) worlds = await openWorlds();
+    if (here.length > 0) worlds = await openClientPlatform();
   });
   after(async () => {
     for (const { client } of driven) if (!("missing" in client)) await client.close?.();
@@ -30,11 +31,11 @@ describe("the clients that builders use", { concurrency: true }, () => {
   for (const { name, version, traits, client } of driven) {
     const missing = "missing" in client ? client.missing : undefined;
     describe(`${name} ${version}`, { skip: missing, concurrency: 1 }, () => {
-      let world: World;
+      let world: ClientAccounts;
       before(async () => {
-        world = (await worlds?.open()) as World;
+        world = (await worlds?.open()) as ClientAccounts;
       });
-      for (const { name: what, check } of behaviours) {
+      for (const { name: what, check } of CLIENT_CHECKS) {
         test(what, async (t: TestContext) => {
           const reason = await check({ client: client as Client, traits, world, note: (text) => t.diagnostic(text) });
           if (reason !== undefined) t.diagnostic(`no: ${reason}`);

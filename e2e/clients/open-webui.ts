@@ -21,7 +21,7 @@ const SETTINGS = {
 };
 const ALL = ["tiny-3b", "reason-32b", "mid-14b", "embed-m3", "no-such"];
 
-export async function openWebUi(): Promise<Client | { missing: string }> {
+export async function loadOpenWebUi(): Promise<Client | { missing: string }> {
   const made = await installProgram("open-webui");
   if ("missing" in made) return made;
   const missing = await installPackages();

@@ -4,23 +4,23 @@
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Client, Connection, Seen } from "./client.ts";
+import type { Client, Connection, ShownError } from "./client.ts";
 
-interface Reply extends Partial<Seen> {
+interface Reply extends Partial<ShownError> {
   value?: unknown;
   pieces: string[];
 }
 
 class ClientError extends Error {
-  readonly seen: Seen;
-  constructor(seen: Seen) {
+  readonly seen: ShownError;
+  constructor(seen: ShownError) {
     super(seen.message);
     this.seen = seen;
   }
 }
 
 /** Starts the adapter. Its first line lists the operations that it supports. */
-export async function processClient(program: string, args: string[]): Promise<Client> {
+export async function startProcessClient(program: string, args: string[]): Promise<Client> {
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },

@@ -1,25 +1,25 @@
 /** The clients under test, how each is started, and its known flaws. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { aider } from "./aider.ts";
-import { type Built, buildGo, buildJava } from "./build.ts";
-import type { Client, Traits } from "./client.ts";
+import { loadAider } from "./aider.ts";
+import { type BuildResult, buildGo, buildJava } from "./build.ts";
+import type { Client, ClientTraits } from "./client.ts";
 import {
   installPackages,
   installProgram,
   installPython,
-  type Python,
+  type PythonInstallation,
   pinnedPython,
   pinnedVersions,
 } from "./install.ts";
-import { litellmProxy } from "./litellm-proxy.ts";
-import { openWebUi } from "./open-webui.ts";
-import { processClient } from "./process.ts";
+import { loadLitellmProxy } from "./litellm-proxy.ts";
+import { loadOpenWebUi } from "./open-webui.ts";
+import { startProcessClient } from "./process.ts";
 import type { Program } from "./program.ts";
 
 const npmVersion = await pinnedVersions();
 
-const npm = (id: string, adapter: string, packageName: string, traits: Partial<Traits> = {}): Program => ({
+const npm = (id: string, adapter: string, packageName: string, traits: Partial<ClientTraits> = {}): Program => ({
   id,
   name: packageName.replace(/-v\d$/, ""),
   version: npmVersion(packageName),
@@ -37,7 +37,7 @@ async function python(
   id: string,
   adapter: string,
   packageName: string,
-  traits: Partial<Traits> = {},
+  traits: Partial<ClientTraits> = {},
 ): Promise<Program> {
   return {
     id,
@@ -51,15 +51,15 @@ async function python(
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-const fromPython = async (made: Python, adapter: string): Promise<Client | { missing: string }> =>
-  "missing" in made ? made : processClient(made.interpreter, [here(`adapters/${adapter}.py`)]);
+const fromPython = async (made: PythonInstallation, adapter: string): Promise<Client | { missing: string }> =>
+  "missing" in made ? made : startProcessClient(made.interpreter, [here(`adapters/${adapter}.py`)]);
 
 /** Describes a client in Go or Java. `pin` finds its version in the file that pins it. */
 async function compiled(
   id: string,
   name: string,
-  { build, file, pin }: { build: () => Promise<Built>; file: string; pin: RegExp },
-  traits: Traits,
+  { build, file, pin }: { build: () => Promise<BuildResult>; file: string; pin: RegExp },
+  traits: ClientTraits,
 ): Promise<Program> {
   return {
     id,
@@ -69,7 +69,7 @@ async function compiled(
     traits,
     load: async () => {
       const built = await build();
-      return "missing" in built ? built : processClient(built.program, [...built.args, id]);
+      return "missing" in built ? built : startProcessClient(built.program, [...built.args, id]);
     },
   };
 }
@@ -87,7 +87,7 @@ const java = (artifact: string) => ({
 
 const aiSdk = { streamRaises: "AI_StreamProviderError", repeatsBilled: true, isAiSdk: true } as const;
 
-export const programs: Program[] = [
+export const PROGRAMS: Program[] = [
   npm("openai", "openai", "openai"),
   npm("openai-v6", "openai", "openai-v6"),
   npm("openai-v5", "openai", "openai-v5"),
@@ -142,7 +142,7 @@ export const programs: Program[] = [
     version: await pinnedPython("litellm", "python/litellm.txt"),
     inTests: false,
     traits: { streamRaises: "APIError" },
-    load: () => litellmProxy({ streamRaises: "APIError" }),
+    load: () => loadLitellmProxy({ streamRaises: "APIError" }),
   },
   {
     id: "aider",
@@ -150,7 +150,7 @@ export const programs: Program[] = [
     version: await pinnedPython("aider-chat", "python/aider.txt"),
     inTests: false,
     traits: { streamRaises: "" },
-    load: aider,
+    load: loadAider,
   },
   {
     id: "open-webui",
@@ -159,6 +159,6 @@ export const programs: Program[] = [
     inTests: false,
     // Open WebUI does not pass on `x-should-retry`, so an SDK that calls it repeats billed requests.
     traits: { streamRaises: "APIError", repeatsBilled: true },
-    load: openWebUi,
+    load: loadOpenWebUi,
   },
 ];

@@ -1,32 +1,48 @@
 /** Checks how a client shows refused requests, failures, and a stream that fails in the middle. */
 import assert from "node:assert/strict";
-import { type Behaviour, failure, NONE, record, type Subject, script, told } from "./behaviour.ts";
-import type { Ask, Connection, Seen } from "./client.ts";
-import { UNSERVED } from "./world.ts";
+import {
+  type CheckContext,
+  type ClientCheck,
+  expectedError,
+  expectFailure,
+  LACKS_FEATURE,
+  noteError,
+  script,
+} from "./behaviour.ts";
+import type { ClientRequest, Connection, ShownError } from "./client.ts";
+import { UNSERVED } from "./client-platform.ts";
 
 const STATUS_ALONE = "status and message, without the code";
 const NEVER_RETRIES = "it retries nothing";
 const HI = { model: "tiny-3b", prompt: "hi" };
 
 /** Checks that plain and streamed requests are refused alike: before a stream begins, a refusal is an HTTP status. */
-async function refuses(subject: Subject, at: Connection, ask: Ask, expected: [number, string]): Promise<Seen> {
+async function refuses(
+  subject: CheckContext,
+  at: Connection,
+  ask: ClientRequest,
+  expected: [number, string],
+): Promise<ShownError> {
   const { client } = subject;
-  const streamed = await failure(client, (onText) => client.stream(at, ask, onText));
-  assert.deepEqual([streamed.status, streamed.code ?? undefined, streamed.text], [...told(subject, expected), ""]);
-  const whole = await failure(client, () => client.chat(at, ask));
-  record(subject, whole);
-  assert.deepEqual([whole.status, whole.code ?? undefined], told(subject, expected));
+  const streamed = await expectFailure(client, (onText) => client.stream(at, ask, onText));
+  assert.deepEqual(
+    [streamed.status, streamed.code ?? undefined, streamed.text],
+    [...expectedError(subject, expected), ""],
+  );
+  const whole = await expectFailure(client, () => client.chat(at, ask));
+  noteError(subject, whole);
+  assert.deepEqual([whole.status, whole.code ?? undefined], expectedError(subject, expected));
   return whole;
 }
 
 const refusal =
-  (from: "poor" | "empty" | "limited" | "unknown", expected: [number, string]): Behaviour["check"] =>
+  (from: "poor" | "empty" | "limited" | "unknown", expected: [number, string]): ClientCheck["check"] =>
   async (subject) => {
     await refuses(subject, subject.world[from], { ...HI, maxTokens: 1 }, expected);
     return subject.traits.losesCode && STATUS_ALONE;
   };
 
-export const refusals: Behaviour[] = [
+export const REFUSAL_CHECKS: ClientCheck[] = [
   { name: "401 invalid_api_key", column: "401", check: refusal("unknown", [401, "invalid_api_key"]) },
   {
     name: "402 hold_exceeds_balance, with what it needs",
@@ -54,8 +70,8 @@ export const refusals: Behaviour[] = [
     column: "Responses",
     check: async ({ client, world }) => {
       const { responses } = client;
-      if (responses === undefined) return NONE;
-      const seen = await failure(client, () => responses(world.connection(), HI));
+      if (responses === undefined) return LACKS_FEATURE;
+      const seen = await expectFailure(client, () => responses(world.connection(), HI));
       assert.deepEqual([seen.status, seen.code ?? undefined], [404, undefined]);
       assert.match(seen.message, /\/v1\/chat\/completions/);
       return undefined;
@@ -67,8 +83,8 @@ export const refusals: Behaviour[] = [
     check: async (subject) => {
       const { client, traits, world } = subject;
       const ask = { model: "tiny-3b", prompt: "word ".repeat(9_000) };
-      const seen = await failure(client, () => client.chat(world.connection(), ask));
-      record(subject, seen);
+      const seen = await expectFailure(client, () => client.chat(world.connection(), ask));
+      noteError(subject, seen);
       assert.match(seen.message, /maximum context length is 8192 tokens/);
       if (traits.contextRaises === undefined) return `told as ${seen.raised}: the message says it`;
       assert.equal(seen.raised, traits.contextRaises);
@@ -103,9 +119,9 @@ export const refusals: Behaviour[] = [
     check: async (subject) => {
       const { client, world } = subject;
       const ask = { model: "tiny-3b", prompt: script({ tokens: 5, fail_after: 2 }) };
-      const seen = await failure(client, () => client.chat(world.connection(), ask));
-      record(subject, seen);
-      assert.deepEqual([seen.status, seen.code ?? undefined], told(subject, [502, "upstream_failed"]));
+      const seen = await expectFailure(client, () => client.chat(world.connection(), ask));
+      noteError(subject, seen);
+      assert.deepEqual([seen.status, seen.code ?? undefined], expectedError(subject, [502, "upstream_failed"]));
       return subject.traits.losesCode && STATUS_ALONE;
     },
   },
@@ -115,11 +131,11 @@ export const refusals: Behaviour[] = [
     check: async (subject) => {
       const { client, traits, world } = subject;
       const ask = { model: UNSERVED, prompt: "hi" };
-      const whole = await failure(client, () => client.chat(world.connection(), ask));
-      record(subject, whole);
-      assert.deepEqual([whole.status, whole.code ?? undefined], told(subject, [503, "no_capacity"]));
-      const streamed = await failure(client, (onText) => client.stream(world.connection(), ask, onText));
-      record(subject, streamed);
+      const whole = await expectFailure(client, () => client.chat(world.connection(), ask));
+      noteError(subject, whole);
+      assert.deepEqual([whole.status, whole.code ?? undefined], expectedError(subject, [503, "no_capacity"]));
+      const streamed = await expectFailure(client, (onText) => client.stream(world.connection(), ask, onText));
+      noteError(subject, streamed);
       assert.equal(streamed.text, "");
       if (traits.losesCode) return STATUS_ALONE;
       assert.equal(streamed.code ?? undefined, traits.ignoresErrorEvent ? undefined : "no_capacity");
@@ -132,8 +148,8 @@ export const refusals: Behaviour[] = [
     check: async (subject) => {
       const { client, traits, world } = subject;
       const ask = { model: "tiny-3b", prompt: script({ tokens: 20, fail_after: 5, delta_ms: 2 }) };
-      const seen = await failure(client, (onText) => client.stream(world.connection(), ask, onText));
-      record(subject, seen);
+      const seen = await expectFailure(client, (onText) => client.stream(world.connection(), ask, onText));
+      noteError(subject, seen);
       const withoutCode = traits.losesCode ?? traits.ignoresErrorEvent;
       const code = withoutCode ? undefined : "upstream_failed";
       assert.deepEqual([seen.raised, seen.code ?? undefined], [traits.streamRaises, code]);
@@ -150,8 +166,8 @@ export const refusals: Behaviour[] = [
       const billed = { model: "tiny-3b", prompt: script({ tokens: 5, fail_after: 2 }) };
       const sent = async (work: () => Promise<unknown>, expected: [number, string]): Promise<number> => {
         const before = await world.requests();
-        const seen = await failure(client, work);
-        assert.deepEqual([seen.status, seen.code ?? undefined], told(subject, expected));
+        const seen = await expectFailure(client, work);
+        assert.deepEqual([seen.status, seen.code ?? undefined], expectedError(subject, expected));
         return (await world.requests()) - before;
       };
       const [onBilled, onFree] = [
@@ -170,7 +186,7 @@ export const refusals: Behaviour[] = [
     name: "a stream read for its text alone raises when it fails; onError tells the code",
     column: "",
     check: async ({ client, traits, world }) => {
-      if (!traits.isAiSdk) return NONE;
+      if (!traits.isAiSdk) return LACKS_FEATURE;
       const ask = { model: "tiny-3b", prompt: script({ tokens: 20, fail_after: 5 }) };
       const end = await client.streamText?.(world.connection(), ask);
       assert.ok(end && end.text.length > 0);

@@ -5,12 +5,12 @@
  * Exits with 1 if a check failed.
  */
 import { parseArgs } from "node:util";
-import { behaviours } from "./behaviours.ts";
-import type { Client, Traits } from "./client.ts";
+import { CLIENT_CHECKS } from "./behaviours.ts";
+import type { Client, ClientTraits } from "./client.ts";
+import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
 import type { Checks, Program } from "./program.ts";
-import { programs } from "./programs.ts";
-import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
-import { openWorlds, type World, type Worlds } from "./world.ts";
+import { PROGRAMS } from "./programs.ts";
+import { type Cell, parse, type Row, readTable, render, updateRows, writeTable } from "./table.ts";
 
 /** The number of clients tested at a time. Most of them only wait, but some are whole servers. */
 const AT_ONCE = 4;
@@ -27,10 +27,10 @@ const list = (text: string | undefined, known: string[], flag: string): string[]
 const { values } = parseArgs({
   options: { only: { type: "string" }, behaviours: { type: "string" }, markdown: { type: "string" } },
 });
-const tabled = behaviours.filter(({ column }) => column !== "");
+const tabled = CLIENT_CHECKS.filter(({ column }) => column !== "");
 const only = list(
   values.only,
-  programs.map(({ id }) => id),
+  PROGRAMS.map(({ id }) => id),
   "only",
 );
 const columns = list(
@@ -41,7 +41,7 @@ const columns = list(
 
 const rowName = ({ name, version }: Program): string => `${name} ${version}`;
 
-async function drive(worlds: Worlds, program: Program): Promise<Row> {
+async function drive(worlds: ClientPlatform, program: Program): Promise<Row> {
   const name = rowName(program);
   try {
     return { name, cells: await cellsOf(worlds, program) };
@@ -51,7 +51,7 @@ async function drive(worlds: Worlds, program: Program): Promise<Row> {
   }
 }
 
-async function cellsOf(worlds: Worlds, program: Program): Promise<Row["cells"]> {
+async function cellsOf(worlds: ClientPlatform, program: Program): Promise<Row["cells"]> {
   const client = await program.load();
   if ("missing" in client) return { leftOut: client.missing };
   try {
@@ -70,7 +70,7 @@ async function cellsOf(worlds: Worlds, program: Program): Promise<Row["cells"]> 
   }
 }
 
-function checksOf(client: Client, world: World, traits: Traits): Checks {
+function checksOf(client: Client, world: ClientAccounts, traits: ClientTraits): Checks {
   const subject = { client, traits, world, note: () => {} };
   return Object.fromEntries(tabled.map(({ column, check }) => [column, () => check(subject)]));
 }
@@ -86,8 +86,8 @@ async function cellOf(check: () => Promise<string | undefined>): Promise<Cell> {
   }
 }
 
-const worlds = await openWorlds();
-const chosen = programs.filter(({ id }) => only.includes(id));
+const worlds = await openClientPlatform();
+const chosen = PROGRAMS.filter(({ id }) => only.includes(id));
 const driven = new Map<Program, Row>();
 const waiting = [...chosen];
 const work = async (): Promise<void> => {
@@ -102,9 +102,9 @@ try {
 const rows = chosen.flatMap((program) => driven.get(program) ?? []);
 console.log(render(rows, columns));
 if (values.markdown !== undefined) {
-  const kept = parse(await tableIn(values.markdown));
-  const all = update(kept, rows, columns, programs.map(rowName));
-  await writeInto(
+  const kept = parse(await readTable(values.markdown));
+  const all = updateRows(kept, rows, columns, PROGRAMS.map(rowName));
+  await writeTable(
     values.markdown,
     render(
       all,

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
+import { type Cell, parse, type Row, readTable, render, updateRows, writeTable } from "./table.ts";
 
 test("the table has one row per client and one note per reason, and lists the clients that were left out", () => {
   const cells = new Map<string, Cell>([
@@ -41,7 +41,7 @@ test("an update keeps the rows of clients that did not run, removes retired clie
   ];
   const driven = [row("a 1", { chat: { no: "worse" } }), row("c 3", { chat: "ok" }), row("new 5", { chat: "ok" })];
   const names = ["a 1", "new 5", "b 2", "c 3", "never 6"];
-  assert.deepEqual(update(kept, driven, ["chat", "401"], names), [
+  assert.deepEqual(updateRows(kept, driven, ["chat", "401"], names), [
     row("a 1", { stream: { no: "none" }, chat: { no: "worse" } }),
     row("new 5", { chat: "ok" }),
     row("b 2", { chat: { no: "other" } }),
@@ -56,11 +56,11 @@ test("the table between a document's markers is replaced, and the rest of the do
     const markers = (await readFile(new URL("README.md", import.meta.url), "utf8")).match(/<!-- clients: .* -->/g);
     const [begin, end] = markers ?? [];
     await writeFile(file, `before\n${begin}\nold\n${end}\nafter\n`);
-    for (const table of ["first", "second"]) await writeInto(file, table);
+    for (const table of ["first", "second"]) await writeTable(file, table);
     assert.equal(await readFile(file, "utf8"), `before\n${begin}\n\nsecond\n\n${end}\nafter\n`);
-    assert.equal(await tableIn(file), "second");
+    assert.equal(await readTable(file), "second");
     await writeFile(file, "nothing\n");
-    await assert.rejects(writeInto(file, "third"), /has no place for the table/);
+    await assert.rejects(writeTable(file, "third"), /has no place for the table/);
     assert.equal(await readFile(file, "utf8"), "nothing\n");
   } finally {
     await rm(folder, { recursive: true });

@@ -55,7 +55,7 @@ export function parse(table: string): Row[] {
 }
 
 /** Replaces the tested columns in the rows of the programs that ran, and sorts the rows in the order of `names`. */
-export function update(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
+export function updateRows(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
   const rowIn = (rows: Row[], name: string): Row | undefined => rows.find((row) => row.name === name);
   return names.flatMap((name) => {
     const [old, now] = [rowIn(kept, name), rowIn(driven, name)];
@@ -67,13 +67,13 @@ export function update(kept: Row[], driven: Row[], asked: string[], names: strin
 }
 
 /** Returns the table between the markers of a document. */
-export async function tableIn(file: string): Promise<string> {
+export async function readTable(file: string): Promise<string> {
   const { table } = cut(await readFile(file, "utf8"), file);
   return table.trim();
 }
 
 /** Replaces the table of a document and keeps the other text. */
-export async function writeInto(file: string, table: string): Promise<void> {
+export async function writeTable(file: string, table: string): Promise<void> {
   const { before, after } = cut(await readFile(file, "utf8"), file);
   await writeFile(file, `${before}\n\n${table}\n\n${after}`);
 }

@@ -77,7 +77,7 @@ export async function openBrowser(options: BrowserOptions): Promise<BrowserSessi
  * Opens a second user in the running browser, with separate cookies and storage. That is much cheaper than a second
  * browser.
  */
-export async function openBeside({ context }: BrowserSession, options: BrowserOptions): Promise<BrowserSession> {
+export async function openSecondUser({ context }: BrowserSession, options: BrowserOptions): Promise<BrowserSession> {
   const browser = context.browser() ?? assert.fail("the browser has gone");
   return watched(await browser.newContext(contextOptions(options)), options);
 }
@@ -165,7 +165,7 @@ export async function signIn(page: Page, who: { email: string; password: string 
 }
 
 /** Waits until `read` returns `expected`, because a page updates a moment after an action. */
-export async function untilIs<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
+export async function waitUntilEqual<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
   let last: { value: T } | undefined;
   try {
     await eventually(what, async () => {
@@ -185,7 +185,7 @@ const POLL_MS = 5_000;
  * Makes the page's next periodic reload due now. The page's clock must be installed before its first page opens
  * (`page.clock.install()`), and keeps running.
  */
-export async function readAgain(page: Page): Promise<void> {
+export async function triggerReload(page: Page): Promise<void> {
   await page.clock.fastForward(POLL_MS);
 }
 
@@ -193,7 +193,7 @@ export async function readAgain(page: Page): Promise<void> {
  * Clicks a copy button and returns the copied text. Empties the clipboard first, because the page fills it a moment
  * after the click.
  */
-export async function copiedBy(page: Page, button: Locator): Promise<string> {
+export async function copyWithButton(page: Page, button: Locator): Promise<string> {
   await page.evaluate("navigator.clipboard.writeText('')");
   await button.click();
   return await eventually("something is copied", async () => {

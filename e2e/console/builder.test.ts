@@ -16,14 +16,14 @@ import { grant } from "./accounts.ts";
 import {
   type BrowserSession,
   buildConsole,
-  copiedBy,
+  copyWithButton,
   NEEDS_CHROMIUM,
   openBrowser,
   openSession,
   signIn,
-  untilIs,
+  waitUntilEqual,
 } from "./browser.ts";
-import { dollars, picodollars } from "./money.ts";
+import { formatDollars, parseDollars } from "./money.ts";
 import { run } from "./programs.ts";
 
 const ADA = { email: "ada@example.com", password: "a long enough password" };
@@ -310,14 +310,14 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await rows.nth(3).waitFor();
     const charges = await rows.locator("td:last-child").allInnerTexts();
     assert.equal(new Set(charges.map((text) => text.length - text.indexOf("."))).size, 1, charges.join(" "));
-    const sum = dollars(charges.reduce((so, text) => so + picodollars(text), 0n));
+    const sum = formatDollars(charges.reduce((so, text) => so + parseDollars(text), 0n));
     // The shown figures, the chart's sum and the models' costs must equal this sum from the database.
     const spentSince = async (start: "day" | "month"): Promise<string> => {
       const [row] = await platform.query<{ pico: string }>(
         `select coalesce(sum(r.charge_pico), 0)::text as pico from request r join account a on a.id = r.account_id
           where a.name = 'Analytical engines' and r.created_at >= date_trunc('${start}', now(), 'UTC')`,
       );
-      return dollars(BigInt(row?.pico ?? 0));
+      return formatDollars(BigInt(row?.pico ?? 0));
     };
     const figure = (name: string): Promise<string> =>
       page
@@ -333,9 +333,9 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByText(`${sum} in the last 24 hours`).waitFor();
     const parts = page.getByRole("list", { name: "Spend by model" }).locator("li > span:last-child");
     const sumOfParts = async (): Promise<string> =>
-      dollars((await parts.allInnerTexts()).reduce((so, text) => so + picodollars(text), 0n));
-    await untilIs("the sum by model", sumOfParts, sum);
-    await credit(dollars(picodollars("$2.00") - picodollars(sum))).waitFor();
+      formatDollars((await parts.allInnerTexts()).reduce((so, text) => so + parseDollars(text), 0n));
+    await waitUntilEqual("the sum by model", sumOfParts, sum);
+    await credit(formatDollars(parseDollars("$2.00") - parseDollars(sum))).waitFor();
   });
 
   test("a chart's range is in the URL, and its values can be read by keyboard", async () => {
@@ -551,7 +551,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const copied: Record<string, string> = {};
     for (const language of ["curl", "Python", "TypeScript"]) {
       await page.getByRole("tab", { name: language }).click();
-      copied[language] = await copiedBy(page, page.getByRole("button", { name: `Copy the ${language} example` }));
+      copied[language] = await copyWithButton(page, page.getByRole("button", { name: `Copy the ${language} example` }));
     }
     const { curl = "", Python = "", TypeScript = "" } = copied;
     assert.match(run("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);

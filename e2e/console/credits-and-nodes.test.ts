@@ -7,11 +7,18 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
+import {
+  type BrowserSession,
+  buildConsole,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  openSession,
+  waitUntilEqual,
+} from "./browser.ts";
 import { runHostCommand } from "./programs.ts";
 import { checkVisuals } from "./visual/checks.ts";
 
@@ -47,7 +54,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
   };
   const untilAvailable = (dollars: string): Promise<void> => {
     const figure = page.getByLabel("Credit", { exact: true }).getByRole("definition").first();
-    return untilIs("the available credit", () => figure.innerText(), dollars);
+    return waitUntilEqual("the available credit", () => figure.innerText(), dollars);
   };
 
   test("a bank transfer is shown as pending, and then as credit once the money arrives", async () => {
@@ -55,7 +62,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Pay later by bank transfer" }).click();
     await page.waitForURL(CHECKOUT);
     await page.getByText("Waiting for the payment provider").waitFor();
-    assert.equal((await builder(platform)).balance, 5n * DOLLAR);
+    assert.equal((await readBuilderAccount(platform)).balance, 5n * DOLLAR);
 
     const provider = await browser.context.newPage();
     await provider.goto(paymentsUrl);
@@ -65,7 +72,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     await arrives.waitFor({ state: "detached" });
     await provider.close();
     await page.getByText("$100.00 of credit has been added").waitFor();
-    assert.equal((await builder(platform)).balance, 105n * DOLLAR);
+    assert.equal((await readBuilderAccount(platform)).balance, 105n * DOLLAR);
   });
 
   test("a cancelled purchase charges nothing, and the credits page says so", async () => {
@@ -95,7 +102,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     const receipt = await opened;
     await receipt.getByText("$12.34", { exact: true }).waitFor();
     await receipt.close();
-    assert.equal((await builder(platform)).balance, 117n * DOLLAR + (34n * DOLLAR) / 100n);
+    assert.equal((await readBuilderAccount(platform)).balance, 117n * DOLLAR + (34n * DOLLAR) / 100n);
   });
 
   test("a user sets the low-credit alert, sees it and turns it off", async () => {
@@ -107,7 +114,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Save alert" }).click();
     await page.getByText("below threshold", { exact: true }).waitFor({ state: "hidden" });
     await page.reload();
-    await untilIs("the mark", () => page.getByLabel("Alert below ($)").inputValue(), "2.50");
+    await waitUntilEqual("the mark", () => page.getByLabel("Alert below ($)").inputValue(), "2.50");
     await page.getByRole("button", { name: "Turn off alert" }).click();
     await page.getByRole("button", { name: "Turn on alert" }).waitFor();
   });
@@ -128,7 +135,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Monthly maximum").fill("40");
     await page.getByRole("button", { name: "Turn on top-up" }).click();
     await page.getByRole("button", { name: "Turn off top-up" }).waitFor();
-    await eventually("it was bought", async () => (await builder(platform)).balance > 140n * DOLLAR);
+    await eventually("it was bought", async () => (await readBuilderAccount(platform)).balance > 140n * DOLLAR);
     await page.reload();
     await page.getByRole("row", { name: /Automatic top-up.*paid.*\$25\.00/ }).waitFor();
     await page.getByText("Automatic purchases this month (UTC): $25.00").waitFor();

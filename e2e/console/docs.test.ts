@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { hangSignal } from "@tollgate/stage/wait.ts";
-import { buildConsole, copiedBy, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
+import { buildConsole, copyWithButton, NEEDS_CHROMIUM, openBrowser, openSession, waitUntilEqual } from "./browser.ts";
 
 /** Runs a program in the folder with the suite's packages, and returns its output. */
 async function said(program: string, args: string[]): Promise<string> {
@@ -43,7 +43,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
       await page.getByRole("main").getByRole("link", { name: "Docs" }).click();
       const shown = page.locator(".samples figure:visible");
       const copyFirst = async (): Promise<string> => {
-        const code = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call/ }));
+        const code = await copyWithButton(page, page.getByRole("button", { name: /^Copy: The first call/ }));
         await page
           .getByRole("status")
           .getByText(/^Copied: The first call/)
@@ -54,9 +54,9 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
       const examples = await shown.count();
       await page.getByRole("button", { name: "TypeScript" }).nth(2).click();
       const typescript = page.locator('.samples figure[data-language="typescript"]:visible');
-      await untilIs("examples in TypeScript", () => typescript.count(), examples);
+      await waitUntilEqual("examples in TypeScript", () => typescript.count(), examples);
       await page.reload();
-      await untilIs("examples: one language at a time", () => shown.count(), examples);
+      await waitUntilEqual("examples: one language at a time", () => shown.count(), examples);
       const code = ready(await copyFirst(), apiKey);
       assert.match(code, /new OpenAI\(\{/);
       assert.match(await said(process.execPath, ["--input-type=module", "-e", code]), /\w/);
@@ -90,7 +90,11 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
       await page.getByRole("option", { name: /^List models API reference/ }).waitFor();
       const first = await chosen.getAttribute("id");
       await page.keyboard.press("ArrowDown");
-      await untilIs("the second result is chosen", async () => (await chosen.getAttribute("id")) === first, false);
+      await waitUntilEqual(
+        "the second result is chosen",
+        async () => (await chosen.getAttribute("id")) === first,
+        false,
+      );
       assert.equal(await box.getAttribute("aria-activedescendant"), await chosen.getAttribute("id"));
       await page.keyboard.press("ArrowUp");
       const target = (await chosen.getAttribute("href")) ?? "";
@@ -99,7 +103,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
       await box.fill("zzqxv");
       await page.getByText(/^Nothing found for/).waitFor();
       await page.keyboard.press("Escape");
-      await untilIs("the list is closed", () => box.getAttribute("aria-expanded"), "false");
+      await waitUntilEqual("the list is closed", () => box.getAttribute("aria-expanded"), "false");
       assert.deepEqual(browser.complaints(), []);
     } finally {
       await browser.close();
@@ -118,7 +122,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
       await page.reload();
       await bar.getByRole("button", { name: "Use my own API key in these examples" }).click();
       await bar.getByText("The examples show your API key “Docs examples”.").waitFor();
-      const copied = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
+      const copied = await copyWithButton(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
       assert.match(copied, /tsk_live_\w{12}_\w{43}/);
       assert.ok(copied.startsWith(`curl ${baseUrl}/v1/chat/completions`));
       assert.match(await said("bash", ["-c", copied.replaceAll("small-8b", "tiny-3b")]), /"object":"chat\.completion"/);
@@ -132,7 +136,10 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
       await page.evaluate(
         `document.querySelector("figure[data-language=curl] pre").textContent = "$ tollgate dev \\\\\\n  --port 0\\nready\\n$ ls"`,
       );
-      const commands = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
+      const commands = await copyWithButton(
+        page,
+        page.getByRole("button", { name: /^Copy: The first call with curl/ }),
+      );
       assert.equal(commands, "tollgate dev \\\n  --port 0\nls", "commands without prompts and output");
       await page.context().clearCookies();
       await page.reload();

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, untilIs } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, waitUntilEqual } from "./browser.ts";
 
 const DIST = fileURLToPath(new URL("../../console/dist", import.meta.url));
 const TYPES: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -110,7 +110,7 @@ describe("a new build of the console", NEEDS_CHROMIUM, () => {
     await page.reload();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(await script(), "/console/assets/index-next.js");
-    await untilIs("the builds that are kept", kept, ["tollgate-shell-next"]);
+    await waitUntilEqual("the builds that are kept", kept, ["tollgate-shell-next"]);
     await stop(server);
     await page.reload();
     await away.waitFor();

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
 import { buildConsole, openBrowser, type Theme } from "./browser.ts";
-import { openStage, type Stage } from "./lifelike/stage.ts";
+import { type LifelikePlatform, openLifelikePlatform } from "./lifelike/stage.ts";
 import { CHAPTERS, type Picture } from "./pictures/pages.ts";
 import { keepRunning } from "./pictures/running.ts";
 
@@ -29,7 +29,7 @@ const LOOKS = [
 // Otherwise the pictures would show the machine's time zone.
 process.env.TZ = "UTC";
 buildConsole();
-const stage = await openStage();
+const stage = await openLifelikePlatform();
 const stop = await keepRunning(stage);
 try {
   if (names.length === 0) await removeOwn();
@@ -55,7 +55,7 @@ interface Look {
   size: keyof typeof SIZES;
 }
 
-async function takeAll({ platform }: Stage, { suffix, theme, size }: Look): Promise<void> {
+async function takeAll({ platform }: LifelikePlatform, { suffix, theme, size }: Look): Promise<void> {
   for (const { who, enter, pictures } of CHAPTERS) {
     const wanted = pictures
       .filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix))

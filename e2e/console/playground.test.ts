@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { lastRecord } from "@tollgate/stage/ledger-check.ts";
-import { untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
+import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
@@ -15,16 +15,16 @@ import { ConsoleClient } from "../console-client.ts";
 import {
   type BrowserSession,
   buildConsole,
-  copiedBy,
+  copyWithButton,
   endSession,
   NEEDS_CHROMIUM,
   openBrowser,
   openSession,
   signIn,
-  untilIs,
+  waitUntilEqual,
 } from "./browser.ts";
-import { dollars } from "./money.ts";
-import { LONG, order, Playground, recordAfter } from "./playground.ts";
+import { formatDollars } from "./money.ts";
+import { LONG_ANSWER, Playground, scriptMessage, waitForRecordAfter } from "./playground.ts";
 import { checkVisuals } from "./visual/checks.ts";
 
 /** Markdown with every element, and with HTML that must be shown as text. */
@@ -98,23 +98,23 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const before = await lastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
-    await playground.say(order({ ...LONG, ttft_ms: 1_000 }));
+    await playground.say(scriptMessage({ ...LONG_ANSWER, ttft_ms: 1_000 }));
     await eventually("the node works on it", async () => {
       const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
       return stats.busy > 0;
     });
     await page.getByRole("button", { name: "Stop" }).click();
     await playground.untilEnded();
-    const record = await recordAfter(platform, before.id);
+    const record = await waitForRecordAfter(platform, before.id);
     assert.equal(record.outcome, "client_closed");
-    assert.ok(record.completion_tokens < LONG.tokens);
+    assert.ok(record.completion_tokens < LONG_ANSWER.tokens);
     assert.ok(record.prompt_tokens > 0 && BigInt(record.charge_pico) > 0n);
-    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+    assert.equal(await playground.cost.getAttribute("value"), formatDollars(BigInt(record.charge_pico)));
     await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).last().waitFor();
   });
 
   test("answers are shown as formatted Markdown, and nothing in them is executed", async () => {
-    await playground.say(order({ text: DRAWN }));
+    await playground.say(scriptMessage({ text: DRAWN }));
     await playground.untilEnded();
     const drawn = playground.answer;
     assert.equal(await drawn.locator("h3").first().innerText(), "Rivers <img src=x onerror=alert(1)>");
@@ -133,14 +133,14 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await drawn.getByText("[run](javascript:alert(3))").waitFor();
     await drawn.getByText("<script>alert(2)</script>").waitFor();
     assert.equal(await page.locator("article img, article script, article iframe").count(), 0);
-    const code = await copiedBy(page, drawn.getByRole("button", { name: "Copy this ts code" }));
+    const code = await copyWithButton(page, drawn.getByRole("button", { name: "Copy this ts code" }));
     assert.equal(code, "const a = 1 < 2;\n\nconsole.log(a);");
 
     await page.getByRole("radio", { name: "Plain text" }).click();
-    await untilIs("the answer as text", () => playground.answer.locator("p").allInnerTexts(), [DRAWN]);
+    await waitUntilEqual("the answer as text", () => playground.answer.locator("p").allInnerTexts(), [DRAWN]);
     await page.getByRole("radio", { name: "Formatted" }).click();
     const copy = page.getByRole("button", { name: "Copy the answer of reason-32b" }).last();
-    assert.equal(await copiedBy(page, copy), DRAWN);
+    assert.equal(await copyWithButton(page, copy), DRAWN);
     // A long conversation scrolls inside its own area; the page itself does not scroll.
     const beyond = `document.documentElement.scrollHeight - document.querySelector("main").getBoundingClientRect().bottom - scrollY`;
     assert.ok(Number(await page.evaluate(beyond)) < 2);
@@ -148,11 +148,11 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("a failed answer shows the error and what was billed", async () => {
     const before = await lastRecord(platform);
-    await playground.say(order({ tokens: 50, fail_after: 10 }));
+    await playground.say(scriptMessage({ tokens: 50, fail_after: 10 }));
     await page.getByText("upstream_failed").waitFor();
     await playground.untilEnded();
-    const record = await recordAfter(platform, before.id);
-    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+    const record = await waitForRecordAfter(platform, before.id);
+    assert.equal(await playground.cost.getAttribute("value"), formatDollars(BigInt(record.charge_pico)));
     // A failed stream has no final chunk, and the browser logs that.
     const said: string[] = [];
     await eventually("the browser reports the unfinished body", () => {
@@ -174,7 +174,10 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("the Copy as code dialog shows a request that works, with a placeholder instead of the key", async () => {
     await playground.message.fill('Say it\'s "fine"');
     await page.getByRole("button", { name: "Copy as code" }).click();
-    const curl = await copiedBy(page, page.getByRole("dialog").getByRole("button", { name: "Copy the curl example" }));
+    const curl = await copyWithButton(
+      page,
+      page.getByRole("dialog").getByRole("button", { name: "Copy the curl example" }),
+    );
     assert.match(curl, /"max_tokens": 64/);
     assert.match(curl, /tsk_live_YOUR_KEY/);
     const ran = execFileSync("sh", ["-c", curl.replace("tsk_live_YOUR_KEY", platform.ready.api_key)], {
@@ -187,9 +190,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("a builder regenerates the last answer and edits an earlier message", async () => {
     await playground.clear();
-    await playground.say(order({ text: "first" }));
+    await playground.say(scriptMessage({ text: "first" }));
     await playground.untilEnded();
-    await playground.say(order({ text: "second" }));
+    await playground.say(scriptMessage({ text: "second" }));
     await playground.untilEnded();
     const again = page.waitForRequest("**/v1/chat/completions");
     await page.getByRole("button", { name: "Regenerate" }).click();
@@ -197,7 +200,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByTestId("cost").nth(1).waitFor();
     assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), ["first", "second"]);
     await page.getByRole("button", { name: "Edit message" }).first().click();
-    await page.getByRole("textbox", { name: "Edit message" }).fill(order({ text: "another beginning" }));
+    await page.getByRole("textbox", { name: "Edit message" }).fill(scriptMessage({ text: "another beginning" }));
     await page.getByText("Sending removes all messages after this one.").waitFor();
     await page.locator("article").getByRole("button", { name: "Send" }).click();
     await playground.answer.getByText("another beginning").waitFor();
@@ -209,7 +212,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("two models answer the same message, and each answer shows its time, tokens and cost", async () => {
     await page.getByLabel("Compare with").selectOption("tiny-3b");
     await page.getByText(/two requests, up to 128 output tokens/).waitFor();
-    await playground.say(order({ text: "side by side" }));
+    await playground.say(scriptMessage({ text: "side by side" }));
     await playground.untilEnded(2);
     const article = page.locator("article").last();
     assert.deepEqual(await article.getByRole("heading", { level: 2 }).allInnerTexts(), [
@@ -229,12 +232,12 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       .evaluateAll((all) => all.map((one) => one.getAttribute("value")));
     assert.equal(new Set(costs).size, 2, `the models have prices of their own: ${costs}`);
     await eventually("the last record has one of these costs", async () =>
-      costs.includes(dollars(BigInt((await lastRecord(platform)).charge_pico))),
+      costs.includes(formatDollars(BigInt((await lastRecord(platform)).charge_pico))),
     );
   });
 
   test("the page fits every screen in both themes, and has no accessibility findings", async () => {
-    await playground.say(order({ text: DRAWN }));
+    await playground.say(scriptMessage({ text: DRAWN }));
     await playground.untilEnded(2);
     for (const width of [390, 1024, 1440]) {
       await page.setViewportSize({ width, height: 900 });
@@ -258,20 +261,20 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("cell", { name: "Playground" }).filter({ visible: true }).first().waitFor();
     await page.getByRole("link", { name: "Playground" }).click();
     const answers = (): Promise<string[]> => page.getByTestId("answer").allInnerTexts();
-    await untilIs("the answers", answers, said);
+    await waitUntilEqual("the answers", answers, said);
     await page.reload();
     await page
       .getByTestId("cost")
       .nth(playground.ended - 1)
       .waitFor();
-    await untilIs("the answers", answers, said);
-    await untilIs("the message", () => playground.message.inputValue(), "half a thou");
-    await untilIs("the other model", () => page.getByLabel("Compare with").inputValue(), "tiny-3b");
+    await waitUntilEqual("the answers", answers, said);
+    await waitUntilEqual("the message", () => playground.message.inputValue(), "half a thou");
+    await waitUntilEqual("the other model", () => page.getByLabel("Compare with").inputValue(), "tiny-3b");
     assert.match(await kept(), /side by side/);
     assert.doesNotMatch(await kept(), /tsk_live_/);
     // Both tabs must use the same new key: neither may replace the key of the other.
     browser.complaints();
-    await playground.say(order({ text: "both again" }));
+    await playground.say(scriptMessage({ text: "both again" }));
     await playground.untilEnded(2);
     assert.deepEqual(browser.complaints(), []);
   });
@@ -279,7 +282,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("a reload during an answer keeps the text so far and says that it was interrupted", async () => {
     await page.getByLabel("Compare with").selectOption("");
     await playground.clear();
-    await playground.say(order(LONG));
+    await playground.say(scriptMessage(LONG_ANSWER));
     await playground.answer.filter({ hasText: /\w/ }).waitFor();
     await page.reload();
     await page.getByText("interrupted by a page reload").waitFor();
@@ -298,7 +301,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByLabel("System message").fill("Be long.");
     await page.getByLabel("Preset", { exact: true }).selectOption({ label: "None" });
     await page.getByLabel("Preset", { exact: true }).selectOption({ label: "Brief" });
-    await untilIs("the system message", () => page.getByLabel("System message").inputValue(), "Be brief.");
+    await waitUntilEqual("the system message", () => page.getByLabel("System message").inputValue(), "Be brief.");
     await actions("Rename");
     await page.getByRole("textbox", { name: "Name" }).fill("Short");
     await page.getByRole("button", { name: "Rename", exact: true }).click();
@@ -306,7 +309,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await short.waitFor({ state: "attached" });
     await page.reload();
     await short.waitFor({ state: "attached" });
-    await untilIs("the temperature", () => page.getByLabel("Temperature").inputValue(), "0.2");
+    await waitUntilEqual("the temperature", () => page.getByLabel("Temperature").inputValue(), "0.2");
 
     await page.evaluate(`window.setItem = Storage.prototype.setItem;
       Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); }`);
@@ -328,7 +331,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   });
 
   test("an answer that follows a JSON schema is shown as formatted JSON", async () => {
-    await untilFormsAreKept(platform, "tiny-3b");
+    await waitForFormatSupport(platform, "tiny-3b");
     await page.getByLabel("Model", { exact: true }).selectOption("tiny-3b");
     await page.getByLabel("Output format").locator("option", { hasText: "JSON schema" }).waitFor({ state: "attached" });
     await page.getByLabel("Output format").selectOption("json_schema");
@@ -348,7 +351,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const issuedAfterReload = async (): Promise<{ id: string; secret: string }> => {
       const issued = page.waitForResponse("**/console/api/playground/key");
       await page.reload();
-      await playground.say(order({ text: "again" }));
+      await playground.say(scriptMessage({ text: "again" }));
       const key = await (await issued).json();
       await playground.untilEnded();
       return key;
@@ -369,7 +372,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     // The limit is zero. With a higher limit, a new minute might begin and allow the request.
     const limits = { requests_per_minute: 0, tokens_per_minute: null, in_flight: null };
     await operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
-    await playground.say(order({ text: "too soon" }));
+    await playground.say(scriptMessage({ text: "too soon" }));
     await page.getByText(/Playground rate limit reached\. Try again in \d+ seconds?\./).waitFor();
     await page.getByText("Nothing was billed").waitFor();
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
@@ -400,7 +403,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.equal(await keys.getByText("key_").count(), 0);
     await keys.getByRole("button", { name: "Playground" }).click();
     await page.waitForURL("**/console/performance?*key=playground*");
-    await untilIs("the key", () => page.getByLabel("Key", { exact: true }).inputValue(), "playground");
+    await waitUntilEqual("the key", () => page.getByLabel("Key", { exact: true }).inputValue(), "playground");
     await page.goto("/console/playground");
     assert.deepEqual(
       browser.complaints().filter((said) => !/429/.test(said)),
@@ -410,7 +413,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("the conversation is kept when the session ends, but only for the same user", async () => {
     await playground.clear();
-    await playground.say(order({ text: "between us" }));
+    await playground.say(scriptMessage({ text: "between us" }));
     await playground.untilEnded();
     browser.complaints();
     await endSession(browser);
@@ -431,7 +434,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("signing out revokes the key and deletes the conversation", async () => {
     const issued = page.waitForResponse("**/console/api/playground/key");
-    await playground.say(order({ text: "the last word" }));
+    await playground.say(scriptMessage({ text: "the last word" }));
     const { secret } = (await (await issued).json()) as { secret: string };
     await playground.answer.getByText("the last word").waitFor();
     assert.equal(await statusWith(secret), 200);

@@ -6,10 +6,10 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 
 /** An answer that takes two minutes, so that tests can act before its end. */
-export const LONG = { tokens: 500, delta_ms: 250 };
+export const LONG_ANSWER = { tokens: 500, delta_ms: 250 };
 
 /** A message with instructions for the scripted engine. */
-export const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
+export const scriptMessage = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 export class Playground {
   readonly #page: Page;
@@ -60,7 +60,7 @@ export class Playground {
 }
 
 /** Waits for a record newer than the one with this ID, because records are written a moment after the answer. */
-export const recordAfter = (platform: Platform, before: string | undefined): Promise<RecordRow> =>
+export const waitForRecordAfter = (platform: Platform, before: string | undefined): Promise<RecordRow> =>
   eventually("another request is on record", async () => {
     const record = await lastRecord(platform);
     return record.id !== before && record;

@@ -11,7 +11,7 @@ import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/test
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
-import { axeFindings, checkVisuals } from "./visual/checks.ts";
+import { checkVisuals, runAxe } from "./visual/checks.ts";
 
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
@@ -126,7 +126,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await dialog.getByLabel("Your password").fill(SECOND);
     await dialog.getByRole("button", { name: "Continue" }).click();
     await dialog.getByLabel("Code").waitFor();
-    assert.deepEqual(await axeFindings(page), []);
+    assert.deepEqual(await runAxe(page), []);
     const secret = await dialog.locator("code").innerText();
     await dialog.getByLabel("Code").fill(totp(secret));
     await dialog.getByRole("button", { name: "Turn on" }).click();
@@ -182,7 +182,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await goThere();
       await page.getByText(sentence).waitFor();
     }
-    assert.deepEqual(await axeFindings(page), []);
+    assert.deepEqual(await runAxe(page), []);
     answer = (asked) => issuer.signIn(asked, person);
     await goThere();
     await page.getByRole("heading", { name: "Choose an account type" }).waitFor();

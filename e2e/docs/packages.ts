@@ -8,7 +8,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Block } from "../../tools/doc-tests/page.ts";
 import { isOnPath } from "../../tools/servers.ts";
-import { installForDocs, installPackagesApart, type Python, whyNoPackages } from "../clients/install.ts";
+import {
+  explainMissingPackages,
+  installForDocs,
+  installPackagesSeparately,
+  type PythonInstallation,
+} from "../clients/install.ts";
 
 const PIP = ["pip", "pip3"];
 const PYTHON = ["python", "python3", ...PIP];
@@ -23,26 +28,26 @@ const PROGRAMS = [
 /** Commands that succeed only if the service behind the program runs. */
 const PROBES: Record<string, string[]> = { docker: ["info"], kubectl: ["version"], systemctl: ["list-units"] };
 
-export interface Packages {
+export interface DocPackages {
   /** The Python environment. Programs that pip installs are in the folder of the interpreter. */
-  python: Python | undefined;
+  python: PythonInstallation | undefined;
   /** A folder with npm packages that the repository does not install. */
   npm: { folder: string } | { missing: string } | undefined;
 }
 
-export async function installFor(blocks: Block[], root: string): Promise<Packages> {
-  const usesPip = blocks.flatMap(commandsIn).some((name) => PIP.includes(name));
+export async function installFor(blocks: Block[], root: string): Promise<DocPackages> {
+  const usesPip = blocks.flatMap(listCommands).some((name) => PIP.includes(name));
   return {
     python: blocks.some(needsPython) ? await once(`python ${usesPip}`, () => pythonFor(usesPip)) : undefined,
-    npm: beyondCheckout(blocks, root).length > 0 ? await once("npm", installPackagesApart) : undefined,
+    npm: beyondCheckout(blocks, root).length > 0 ? await once("npm", installPackagesSeparately) : undefined,
   };
 }
 
 /** If a page uses pip and pip cannot install here, all Python blocks are skipped: they need what pip installs. */
-async function pythonFor(usesPip: boolean): Promise<Python> {
+async function pythonFor(usesPip: boolean): Promise<PythonInstallation> {
   const python = await once("python", installForDocs);
   if (!usesPip || "missing" in python) return python;
-  const missing = await whyNoPackages(python.interpreter);
+  const missing = await explainMissingPackages(python.interpreter);
   return missing === undefined ? python : { missing };
 }
 
@@ -56,10 +61,10 @@ function once<T>(name: string, install: () => Promise<T>): Promise<T> {
 }
 
 /** Returns why a block cannot run on this machine; undefined if it can. */
-export function whyLeftOut(block: Block, { python, npm }: Packages, root: string): string | undefined {
+export function explainSkip(block: Block, { python, npm }: DocPackages, root: string): string | undefined {
   if (needsPython(block) && python !== undefined && "missing" in python) return python.missing;
   if (npm !== undefined && "missing" in npm && beyondCheckout([block], root).length > 0) return npm.missing;
-  return commandsIn(block)
+  return listCommands(block)
     .filter((name) => PROGRAMS.includes(name))
     .map(whyUnusable)
     .find((why) => why !== undefined);
@@ -73,10 +78,10 @@ function whyUnusable(name: string): string | undefined {
 }
 
 const needsPython = (block: Block): boolean =>
-  block.language === "python" || commandsIn(block).some((name) => PYTHON.includes(name));
+  block.language === "python" || listCommands(block).some((name) => PYTHON.includes(name));
 
 /** The first word of each command in a shell block. */
-export function commandsIn({ language, text }: Block): string[] {
+export function listCommands({ language, text }: Block): string[] {
   if (language !== "sh") return [];
   const found = text.matchAll(/(?:^|[|;&(])[ \t]*(?:\w+=\S*[ \t]+)*([A-Za-z][\w.-]*)/gm);
   return [...found].map(([, name = ""]) => name);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
-import { commandsIn, whyLeftOut } from "./packages.ts";
+import { explainSkip, listCommands } from "./packages.ts";
 import { runBlocks } from "./run-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -83,15 +83,15 @@ test("skips a block that this machine cannot run, and names what is missing", ()
   const path = process.env["PATH"];
   process.env["PATH"] = "/nowhere";
   try {
-    assert.equal(whyLeftOut(shell, NOTHING, root), "uvx is not installed");
+    assert.equal(explainSkip(shell, NOTHING, root), "uvx is not installed");
   } finally {
     process.env["PATH"] = path;
   }
-  assert.equal(whyLeftOut(python, { ...NOTHING, python: { missing: "no venv" } }, root), "no venv");
-  assert.equal(whyLeftOut(vercel, { ...NOTHING, npm: { missing: "no registry" } }, root), "no registry");
+  assert.equal(explainSkip(python, { ...NOTHING, python: { missing: "no venv" } }, root), "no venv");
+  assert.equal(explainSkip(vercel, { ...NOTHING, npm: { missing: "no registry" } }, root), "no registry");
 });
 
 test("finds the commands in a shell block", () => {
   const [block] = blocksOf(fence("sh", "A=1 B=2 npx x | node -p 1 && (cd a; docker ps)\n  curl \\\n  -s y"));
-  assert.deepEqual(commandsIn(block as never), ["npx", "node", "cd", "docker", "curl"]);
+  assert.deepEqual(listCommands(block as never), ["npx", "node", "cd", "docker", "curl"]);
 });

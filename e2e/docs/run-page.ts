@@ -1,12 +1,12 @@
 /** Runs a page's code blocks in order, and compares their output with the output on the page. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { credentialsIn } from "../../tools/doc-tests/fill-in.ts";
-import { matchesOutput, sideBySide } from "../../tools/doc-tests/output.ts";
+import { findCredentials } from "../../tools/doc-tests/fill-in.ts";
+import { formatSideBySide, matchesOutput } from "../../tools/doc-tests/output.ts";
 import { type Block, readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
-import { installFor, whyLeftOut } from "./packages.ts";
-import { type Failure, Session } from "./session.ts";
-import { openSurroundings, type Surroundings } from "./surroundings.ts";
+import { explainSkip, installFor } from "./packages.ts";
+import { openPageEnvironment, type PageEnvironment } from "./page-environment.ts";
+import { type BlockFailure, Session } from "./session.ts";
 
 interface Report {
   ran: number;
@@ -26,13 +26,13 @@ export async function runPage(root: string, file: string): Promise<Report> {
   if (page.kind === "none" || blocks.length === 0) return { ran: 0, leftOut };
   const packages = await installFor(blocks, root);
   const possible = blocks.filter((block) => {
-    const why = whyLeftOut(block, packages, root);
+    const why = explainSkip(block, packages, root);
     if (why !== undefined) leftOut.push(`${at(block)}: ${why}`);
     return why === undefined;
   });
   if (possible.length === 0) return { ran: 0, leftOut };
   const text = blocks.map((block) => block.text).join("");
-  const surroundings = await openSurroundings({ kind: page.kind, text, packages, root });
+  const surroundings = await openPageEnvironment({ kind: page.kind, text, packages, root });
   try {
     await runBlocks(possible, surroundings, file);
   } finally {
@@ -41,7 +41,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
   return { ran: possible.length, leftOut };
 }
 
-type Place = Pick<Surroundings, "folder" | "scratch" | "env" | "fill" | "learn">;
+type Place = Pick<PageEnvironment, "folder" | "scratch" | "env" | "fill" | "learn">;
 
 export async function runBlocks(blocks: Block[], place: Place, file: string): Promise<void> {
   const session = new Session(place);
@@ -51,7 +51,7 @@ export async function runBlocks(blocks: Block[], place: Place, file: string): Pr
       const { background } = block;
       const ended = await (background === undefined ? session.run(script) : session.start(script, background));
       if ("why" in ended) throw new Error(failureText(file, block, ended));
-      if (background !== undefined) place.learn(credentialsIn(ended.stdout));
+      if (background !== undefined) place.learn(findCredentials(ended.stdout));
       if (block.output === undefined) continue;
       const expected = place.fill(block.output.text);
       if (!matchesOutput(expected, ended.stdout)) throw new Error(differenceText(file, block, expected, ended.stdout));
@@ -78,7 +78,7 @@ function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): 
   return `python3 '${program}'`;
 }
 
-function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: Failure): string {
+function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: BlockFailure): string {
   // The line of the failure is known only in shell blocks. In other languages, the program's error names it.
   const isShell = block.language === "sh" && line !== undefined;
   const at = isShell ? block.line + line : block.line;
@@ -94,7 +94,7 @@ function differenceText(file: string, { line, text, output, background }: Block,
   return [
     `${file}:${line}: the output is not what the page says (line ${output?.line})`,
     indented(text),
-    indented(sideBySide(expected, actual)),
+    indented(formatSideBySide(expected, actual)),
     ...(background === undefined
       ? []
       : [`  compared up to the line with "${background}": name the last line that is shown`]),

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { isAlive } from "@tollgate/stage/dev.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type Failure, Session } from "./session.ts";
+import { type BlockFailure, Session } from "./session.ts";
 
 function open(t: TestContext): { session: Session; scratch: string } {
   const scratch = mkdtempSync(join(tmpdir(), "tollgate-session-"));
@@ -29,14 +29,18 @@ test("keeps variables, functions and the working directory between blocks", asyn
 
 test("ends a block at the first failing command, and reports the command's line and output", async (t) => {
   const { session } = open(t);
-  const failure = (await session.run("echo before\nls 'no such file' >&2\necho after")) as Failure;
+  const failure = (await session.run("echo before\nls 'no such file' >&2\necho after")) as BlockFailure;
   assert.deepEqual(
     [failure.why, failure.line, failure.command],
     ["failed with exit code 2", 2, "ls 'no such file' 1>&2"],
   );
   assert.equal(failure.stdout, "before\n");
   assert.match(failure.stderr, /no such file/i);
-  assert.match(((await session.run("echo more")) as Failure).why, /failed with exit code 2/, "the session is over");
+  assert.match(
+    ((await session.run("echo more")) as BlockFailure).why,
+    /failed with exit code 2/,
+    "the session is over",
+  );
 });
 
 test("ends the page at a failing command, even if an earlier block ran set +e", async (t) => {
@@ -47,7 +51,7 @@ test("ends the page at a failing command, even if an earlier block ran set +e", 
 
 test("reports bash's error message for a block with a syntax error", async (t) => {
   const { session } = open(t);
-  const failure = (await session.run("if true; then echo")) as Failure;
+  const failure = (await session.run("if true; then echo")) as BlockFailure;
   assert.match(failure.stderr, /syntax error/);
   assert.equal(failure.line, undefined);
 });
@@ -65,7 +69,7 @@ test("waits until a background program prints the given text, and interrupts it 
 
 test("fails if a background program ends before it prints the given text, and reports its output", async (t) => {
   const { session } = open(t);
-  const failure = (await session.start("echo no luck >&2; exit 3", "is ready")) as Failure;
+  const failure = (await session.start("echo no luck >&2; exit 3", "is ready")) as BlockFailure;
   assert.deepEqual([failure.why, failure.stdout], ['ended before it printed "is ready"', "no luck\n"]);
 });
 

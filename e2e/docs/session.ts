@@ -17,7 +17,7 @@ interface SessionOptions {
   env: NodeJS.ProcessEnv;
 }
 
-export interface Failure {
+export interface BlockFailure {
   why: string;
   /** The line of the command within the script; undefined if bash does not report it. */
   line: number | undefined;
@@ -26,7 +26,7 @@ export interface Failure {
   stderr: string;
 }
 
-type Ended = { stdout: string } | Failure;
+type Ended = { stdout: string } | BlockFailure;
 
 /**
  * Defines bash's handlers: each result of a block is appended to the file `__report`; `__groups` contains the process
@@ -66,7 +66,7 @@ export class Session {
   async run(script: string): Promise<Ended> {
     const { file, out, err, mark } = this.#files(script);
     this.#tell(`set -e; . '${file}' >'${out}' 2>'${err}' </dev/null; echo '${mark}' >>'${this.#report}'`);
-    const failed = (why: string): Failure => ({ ...this.#failed(why), stdout: textOf(out), stderr: textOf(err) });
+    const failed = (why: string): BlockFailure => ({ ...this.#failed(why), stdout: textOf(out), stderr: textOf(err) });
     try {
       await eventually("the block has ended", () => this.#said(mark) || this.#isOver());
     } catch (error) {
@@ -92,7 +92,7 @@ __groups+=("$!"); set +m`);
       const end = all.includes(text) ? all.indexOf("\n", all.indexOf(text)) : -1;
       return end < 0 ? undefined : all.slice(0, end + 1);
     };
-    const failed = (why: string): Failure => ({ ...this.#failed(why), stdout: textOf(out), stderr: "" });
+    const failed = (why: string): BlockFailure => ({ ...this.#failed(why), stdout: textOf(out), stderr: "" });
     try {
       await eventually(`it prints "${text}"`, () => printed() !== undefined || this.#said(mark) || this.#isOver());
     } catch (error) {
@@ -140,7 +140,7 @@ __groups+=("$!"); set +m`);
     return { file: `${name}.sh`, out: `${name}.out`, err: `${name}.err`, mark: `ended ${this.#blocks}` };
   }
 
-  #failed(why: string): Pick<Failure, "why" | "line" | "command"> {
+  #failed(why: string): Pick<BlockFailure, "why" | "line" | "command"> {
     const [, line, command = ""] = /^failed (\d+) (.*)$/m.exec(textOf(this.#report)) ?? [];
     // After a syntax error, bash reports only its own command that reads the block, which says nothing to the reader.
     const isKnown = line !== undefined && !command.startsWith(". '");

@@ -3,8 +3,8 @@ import pg from "pg";
 import { strategyOf } from "./strategies.ts";
 import { Enemy } from "./strategy.ts";
 
-export type Order = "begin" | "end";
-export type News = { is: "ready" } | { is: "in place" } | { is: "gone"; loot: Enemy["loot"] };
+export type EnemyCommand = "begin" | "end";
+export type EnemyMessage = { is: "ready" } | { is: "in place" } | { is: "gone"; loot: Enemy["loot"] };
 
 const { BASE_URL: baseUrl = "", DATABASE_URL: connectionString } = process.env;
 const strategy = strategyOf(process.argv[2] ?? "");
@@ -16,9 +16,9 @@ const enemy = new Enemy({
   over: over.signal,
 });
 
-const tell = (news: News): void => void process.send?.(news);
+const tell = (news: EnemyMessage): void => void process.send?.(news);
 
-process.on("message", async (order: Order) => {
+process.on("message", async (order: EnemyCommand) => {
   if (order === "begin") {
     await strategy.attack(enemy);
     tell({ is: "in place" });

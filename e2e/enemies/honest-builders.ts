@@ -4,7 +4,7 @@
  * The builders use the platform's clock, which stops while the machine is busy with other work.
  */
 
-import { partsOf } from "@tollgate/stage/raw-http.ts";
+import { readParts } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
@@ -22,7 +22,7 @@ const SUBJECTS = [
   "the sea",
 ];
 
-export interface Figures {
+export interface LoadFigures {
   sent: number;
   errors: number;
   /** The number of requests by result, such as `ok` or an error code. */
@@ -33,7 +33,11 @@ export interface Figures {
   ttftRealMs: number;
 }
 
-export async function sendHonestLoad(stage: InProcessStage, builders: Builder[], seconds: number): Promise<Figures> {
+export async function sendHonestLoad(
+  stage: InProcessStage,
+  builders: Builder[],
+  seconds: number,
+): Promise<LoadFigures> {
   const going: Promise<Seen>[] = [];
   await new Promise<void>((resolve) => {
     const stop = stage.clock.every(1000 / PER_SECOND, () => {
@@ -80,7 +84,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };
     const response = await ask(stage, key, order, patience.signal);
-    for await (const part of partsOf(response)) {
+    for await (const part of readParts(response)) {
       text += part;
       if (/"content":"[^"]/.test(text)) first ??= elapsed();
     }

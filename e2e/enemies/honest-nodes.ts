@@ -6,8 +6,8 @@
 import { knownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
 import { type Engine, EngineError, type GenerationJob } from "../../host/src/engines/engine.ts";
-import { planOf } from "../../host/src/engines/script.ts";
-import { MODEL, newNodesHave } from "./strategy.ts";
+import { planScript } from "../../host/src/engines/script.ts";
+import { MODEL, setRecordOfNewNodes } from "./strategy.ts";
 
 const NODES = 4;
 const SLOTS = 4;
@@ -20,7 +20,7 @@ const EXPANSION_MAX = 10_000;
 /** Starts the nodes and returns their host accounts. */
 export async function openHonestNodes(stage: InProcessStage): Promise<string[]> {
   const hosts: string[] = [];
-  await newNodesHave(stage, RECORD);
+  await setRecordOfNewNodes(stage, RECORD);
   for (let i = 0; i < NODES; i++) {
     const host = await stage.host();
     hosts.push(host.account);
@@ -32,7 +32,7 @@ export async function openHonestNodes(stage: InProcessStage): Promise<string[]> 
       wrapped: (engine) => paced(engine, stage),
     });
   }
-  await newNodesHave(stage, 0);
+  await setRecordOfNewNodes(stage, 0);
   return hosts;
 }
 
@@ -56,7 +56,7 @@ function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   const prompt = "prompt" in job.input ? job.input.prompt : (job.input.messages.at(-1)?.content ?? "");
   if (prompt.startsWith("#script ")) return job;
   const known = "messages" in job.input ? knownAnswer(stage, job.input.messages) : undefined;
-  const text = known ?? [...planOf(job).answer].join("");
+  const text = known ?? [...planScript(job).answer].join("");
   const script = `#script ${JSON.stringify({ text, ...PACE })}`;
   return { ...job, input: { messages: [{ role: "user", content: script }] }, endpoint: "chat" };
 }

@@ -5,10 +5,10 @@ import { untilSettled } from "@tollgate/stage/ledger-check.ts";
 import { requestUuid } from "@tollgate/stage/raw-http.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import type { News, Order } from "./enemy.ts";
-import { type Figures, sendHonestLoad } from "./honest-builders.ts";
+import type { EnemyCommand, EnemyMessage } from "./enemy.ts";
+import { type LoadFigures, sendHonestLoad } from "./honest-builders.ts";
 import { openHonestNodes } from "./honest-nodes.ts";
-import type { Row } from "./report.ts";
+import type { StrategyRow } from "./report.ts";
 import type { Loot, Strategy } from "./strategy.ts";
 
 const WARM_UP_S = 2;
@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 /** Uses the defaults of a production platform, not those of `tollgate dev`. */
 const SETTINGS = { AUTO_QUARANTINE: "true", PROBATION_ANSWERS: "20" };
 
-export async function measure(strategy: Strategy, seconds: number): Promise<Row> {
+export async function measureStrategy(strategy: Strategy, seconds: number): Promise<StrategyRow> {
   const plane = strategy.plane ?? "hub";
   const stage = await openStage({ as: "in-process", clock: "running", plane, env: SETTINGS });
   const enemy = startEnemy(stage, strategy);
@@ -31,7 +31,7 @@ export async function measure(strategy: Strategy, seconds: number): Promise<Row>
     await enemy.hears("in place");
     const beside = await phase(stage, { hosts, builders }, seconds);
     enemy.told("end");
-    const { loot } = (await enemy.hears("gone")) as Extract<News, { is: "gone" }>;
+    const { loot } = (await enemy.hears("gone")) as Extract<EnemyMessage, { is: "gone" }>;
     await untilSettled(stage);
     return rowOf(strategy, seconds, { alone, beside, loot, gained: await gains(stage, loot) });
   } finally {
@@ -40,7 +40,7 @@ export async function measure(strategy: Strategy, seconds: number): Promise<Row>
   }
 }
 
-interface Phase extends Figures {
+interface Phase extends LoadFigures {
   /** The total earnings of the honest nodes. */
   earned: bigint;
   /** The processor time of this process, which runs the gateway, the honest nodes and the honest builders. */
@@ -97,8 +97,8 @@ async function gains(stage: InProcessStage, { hosts, builders, worked }: Loot): 
 }
 
 interface EnemyProcess {
-  told(order: Order): void;
-  hears(is: News["is"]): Promise<News>;
+  told(order: EnemyCommand): void;
+  hears(is: EnemyMessage["is"]): Promise<EnemyMessage>;
   kill(): void;
 }
 
@@ -107,8 +107,8 @@ function startEnemy({ baseUrl, env }: InProcessStage, { name }: Strategy): Enemy
   const child: ChildProcess = fork(file, [name], {
     env: { ...process.env, BASE_URL: baseUrl, DATABASE_URL: env.DATABASE_URL },
   });
-  const heard: News[] = [];
-  child.on("message", (news: News) => heard.push(news));
+  const heard: EnemyMessage[] = [];
+  child.on("message", (news: EnemyMessage) => heard.push(news));
   return {
     told: (order) => void child.send(order),
     hears: (is) =>
@@ -126,7 +126,7 @@ function rowOf(
   { name, known, does }: Strategy,
   seconds: number,
   { alone, beside, loot, gained }: { alone: Phase; beside: Phase; loot: Loot; gained: Gains },
-): Row {
+): StrategyRow {
   const round = (value: number): number => Math.round(value * 1000) / 1000;
   return {
     name,

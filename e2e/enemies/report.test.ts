@@ -1,9 +1,9 @@
 /** Tests the check of the limits that the platform must keep under each attack. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge, type Row, tableOf } from "./report.ts";
+import { judge, type StrategyRow, tableOf } from "./report.ts";
 
-const harmless: Row = {
+const harmless: StrategyRow = {
   name: "an enemy",
   known: 1,
   does: "nothing",
@@ -26,7 +26,7 @@ const harmless: Row = {
  * The attack's row in the earlier report, measured over ten seconds: the attacker earned a hundred times as much per
  * second.
  */
-const before: Row = {
+const before: StrategyRow = {
   ...harmless,
   seconds: 10,
   enemy_earned_pico: 1_000,
@@ -47,7 +47,7 @@ for (const [what, change, found] of [
   ],
 ] as const) {
   test(`judge reports a row that reaches the limit of ${what}`, () => {
-    assert.deepEqual(judge({ ...harmless, ...change } as Row, before), [found]);
+    assert.deepEqual(judge({ ...harmless, ...change } as StrategyRow, before), [found]);
   });
 }
 

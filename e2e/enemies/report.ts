@@ -4,7 +4,7 @@
  * One attack's results. A pair of numbers is the value without the attacker and the value beside it, over equally long
  * times.
  */
-export interface Row {
+export interface StrategyRow {
   name: string;
   known: number | null;
   does: string;
@@ -30,20 +30,20 @@ export interface Row {
 
 export interface Report {
   commit: string;
-  rows: Row[];
+  rows: StrategyRow[];
 }
 
 const LIMITS = { earningsLost: 0.05, errorsMore: 0.01, ttftTimes: 2, enemyGain: 0.01 };
 
-const lostOf = ({ honest_earned_pico: [alone, beside] }: Row): number => (alone === 0 ? 0 : 1 - beside / alone);
-const moreErrorsOf = ({ honest_errors: [alone, beside] }: Row): number => beside - alone;
+const lostOf = ({ honest_earned_pico: [alone, beside] }: StrategyRow): number => (alone === 0 ? 0 : 1 - beside / alone);
+const moreErrorsOf = ({ honest_errors: [alone, beside] }: StrategyRow): number => beside - alone;
 const timesOf = ([alone, beside]: [number, number]): number => beside / Math.max(alone, 1);
 
 /**
  * Returns a sentence for each limit that a row breaks. The attacker's gains per second are compared with its earlier
  * row `before`. `strict` also checks times by the machine's clock, which needs a machine without other work.
  */
-export function judge(row: Row, before: Row | undefined, { strict = false } = {}): string[] {
+export function judge(row: StrategyRow, before: StrategyRow | undefined, { strict = false } = {}): string[] {
   const broken: string[] = [];
   const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
   if (lostOf(row) >= LIMITS.earningsLost) broken.push(`honest nodes lost ${percent(lostOf(row))} of their earnings`);

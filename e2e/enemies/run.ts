@@ -2,8 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { measure } from "./measure.ts";
-import { judge, type Report, type Row, tableOf } from "./report.ts";
+import { measureStrategy } from "./measure.ts";
+import { judge, type Report, type StrategyRow, tableOf } from "./report.ts";
 import { STRATEGIES } from "./strategies.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -37,7 +37,7 @@ function chosen(names: string[]): Strategy[] {
 const readReport = async (file: string | URL): Promise<Report> => JSON.parse(await readFile(file, "utf8")) as Report;
 
 /** Replaces earlier rows by new ones, in the order of the list of attacks. */
-function merged(old: Row[], rows: Row[]): Row[] {
+function merged(old: StrategyRow[], rows: StrategyRow[]): StrategyRow[] {
   const all = new Map([...old, ...rows].map((row) => [row.name, row]));
   return STRATEGIES.flatMap(({ name }) => all.get(name) ?? []);
 }
@@ -61,10 +61,10 @@ async function main(): Promise<number> {
   if (!Number.isInteger(seconds) || seconds < 1) usage("--seconds must be a whole number of at least 1.");
   const before = values.judge ? (await readReport(BEFORE)).rows : [];
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-  const rows: Row[] = [];
+  const rows: StrategyRow[] = [];
   let broken = 0;
   for (const strategy of strategies) {
-    const row = await measure(strategy, seconds).catch((error: Error) => error);
+    const row = await measureStrategy(strategy, seconds).catch((error: Error) => error);
     if (row instanceof Error) {
       console.error(`    ${strategy.name} could not be measured: ${row.stack}`);
       broken += 1;

@@ -14,7 +14,7 @@ import {
   openHost,
 } from "@tollgate/stage/accounts.ts";
 import type { Query } from "@tollgate/stage/database.ts";
-import { type Behaviour, HandMadeNode, type Job, type Manners } from "@tollgate/stage/nodes/hand-made.ts";
+import { type Behaviour, HandMadeNode, type HandMadeNodeOptions, type Job } from "@tollgate/stage/nodes/hand-made.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 
 export interface Strategy {
@@ -92,17 +92,17 @@ export class Enemy {
    */
   async node(
     behaviour: Behaviour,
-    more: Partial<Manners> & { host?: Host; honestAnswers?: number } = {},
+    more: Partial<HandMadeNodeOptions> & { host?: Host; honestAnswers?: number } = {},
   ): Promise<HandMadeNode> {
     const { host = await this.host(), honestAnswers = 0, ...manners } = more;
-    if (honestAnswers > 0) await newNodesHave(this, honestAnswers);
+    if (honestAnswers > 0) await setRecordOfNewNodes(this, honestAnswers);
     const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
     const models = manners.models ?? [MODEL];
     // Does not wait until the node is online, because the platform may refuse it.
     const name = `node ${++this.#names}`;
     const all = { ...manners, name, models, behaviour, claims, waits: false };
     const node = await this.#again(() => HandMadeNode.join(this, host, all));
-    if (honestAnswers > 0) await newNodesHave(this, 0);
+    if (honestAnswers > 0) await setRecordOfNewNodes(this, 0);
     this.#nodes.add(node);
     return node;
   }
@@ -172,11 +172,12 @@ export class Enemy {
 }
 
 /** Sets the number of honest answers in the records of future nodes. A gateway reads a record when its node joins. */
-export async function newNodesHave({ query }: Pick<Enemy, "query">, honestAnswers: number): Promise<void> {
+export async function setRecordOfNewNodes({ query }: Pick<Enemy, "query">, honestAnswers: number): Promise<void> {
   await query(`alter table node alter column honest_answers set default ${honestAnswers}`);
 }
 
-export const user = (content: string): { messages: object[] } => ({ messages: [{ role: "user", content }] });
+export const userMessage = (content: string): { messages: object[] } => ({ messages: [{ role: "user", content }] });
 
 /** A message with instructions for the scripted engine of honest nodes, for requests that need a certain answer. */
-export const ordered = (orders: object): { messages: object[] } => user(`#script ${JSON.stringify(orders)}`);
+export const scriptedMessage = (orders: object): { messages: object[] } =>
+  userMessage(`#script ${JSON.stringify(orders)}`);

@@ -12,7 +12,7 @@ import { deliver, eventBody, openTestPayments } from "../../gateway/src/payments
 const APART_MS = 11 * 60_000;
 const ROUNDS = 5;
 
-export async function chargesAfterDispute(): Promise<number> {
+export async function countChargesAfterDispute(): Promise<number> {
   const clock = manualClock(Date.UTC(2031, 4, 15, 12));
   const payments = await openTestPayments({ clock });
   const { demo, receivers, newId, db } = payments;

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
+import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { installExamples } from "../clients/install.ts";
-import { type Language, languages, run } from "./languages.ts";
-import { retryTests } from "./retry.ts";
+import { type Language, languages, runExample } from "./languages.ts";
+import { defineRetryTests } from "./retry.ts";
 
 const UNSERVED = "mid-14b";
 const tongues = languages(await installExamples());
@@ -25,7 +25,7 @@ describe("the programs in examples/", { concurrency: true }, () => {
     notes = await mkdtemp(join(tmpdir(), "tollgate-notes-"));
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,embed-m3"]);
     await raiseLimits(platform);
-    await untilFormsAreKept(platform, "tiny-3b");
+    await waitForFormatSupport(platform, "tiny-3b");
     await writeFile(join(notes, "foxes.md"), "Foxes sleep by day.\n\nThey hunt at night.\n");
     await writeFile(join(notes, "next.txt"), action("answer", "They sleep by day."));
   });
@@ -36,12 +36,12 @@ describe("the programs in examples/", { concurrency: true }, () => {
   });
 
   // These tests query the database, so they run one at a time. The programs below run at the same time as they do.
-  describe("streamWithRetry", { concurrency: 1 }, () => retryTests(tongues, () => platform));
+  describe("streamWithRetry", { concurrency: 1 }, () => defineRetryTests(tongues, () => platform));
 
   for (const language of tongues) {
     describe(language.name, { skip: language.missing, concurrency: 1 }, () => {
       const example = (name: string, args: string[], env: Record<string, string> = {}) =>
-        run(programOf(language, name), args, platform.ready, env);
+        runExample(programOf(language, name), args, platform.ready, env);
 
       test("chat prints the answer and its token counts", async () => {
         const { code, stdout, stderr } = await example("chat", [script({ text: "one two three" })]);

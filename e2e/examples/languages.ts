@@ -1,8 +1,8 @@
 /** Describes how the examples of each language are run. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Ready } from "@tollgate/stage/dev.ts";
-import type { Python } from "../clients/install.ts";
+import type { ReadyFile } from "@tollgate/stage/dev.ts";
+import type { PythonInstallation } from "../clients/install.ts";
 
 export interface Language {
   name: string;
@@ -15,7 +15,7 @@ export interface Language {
 
 const at = (path: string): string => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
 
-export function languages(python: Python): Language[] {
+export function languages(python: PythonInstallation): Language[] {
   return [
     { name: "TypeScript", missing: undefined, command: [process.execPath], folder: at("typescript"), ending: ".ts" },
     {
@@ -35,10 +35,10 @@ interface Ran {
 }
 
 /** Runs an example with the gateway's URL and a key in its environment. */
-export async function run(
+export async function runExample(
   [command = "", ...first]: string[],
   args: string[],
-  { gateway_url, api_key }: Pick<Ready, "gateway_url" | "api_key">,
+  { gateway_url, api_key }: Pick<ReadyFile, "gateway_url" | "api_key">,
   env: Record<string, string> = {},
 ): Promise<Ran> {
   const child = spawn(command, [...first, ...args], {

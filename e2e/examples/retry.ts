@@ -8,13 +8,13 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { makeKey } from "@tollgate/stage/accounts.ts";
 import type { Platform } from "@tollgate/stage/dev.ts";
-import { builder } from "@tollgate/stage/ledger-check.ts";
+import { readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import OpenAI, { type APIError } from "openai";
 import { streamWithRetry } from "../../examples/typescript/retry-stream.ts";
-import { type Language, run } from "./languages.ts";
+import { type Language, runExample } from "./languages.ts";
 
 interface Case {
   model: string;
@@ -48,7 +48,7 @@ const tiny = (orders: object, more: Partial<Case> = {}): Case => ({
   ...more,
 });
 
-export function retryTests(languages: Language[], current: () => Platform): void {
+export function defineRetryTests(languages: Language[], current: () => Platform): void {
   const here = languages.filter(({ missing }) => missing === undefined);
   const came = (language: Language, asked: Case[]): Promise<Came[]> =>
     language.name === "Python"
@@ -74,7 +74,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
     describe(language.name, () => {
       test("retries a too_many_requests_in_flight error after the delay in Retry-After", async () => {
         const platform = current();
-        const { id } = await builder(platform);
+        const { id } = await readBuilderAccount(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
         const free = await keepBusy({ ...platform, ready: { ...platform.ready, api_key: token } }, "tiny-3b");
         const asked = came(language, [tiny({ text: "mine" }, { attemptsMax: MANY, apiKey: token })]);
@@ -143,7 +143,7 @@ async function inTypeScript(platform: Platform, { model, prompt, apiKey, ...boun
 
 async function inPython({ command, folder }: Language, platform: Platform, asked: Case[]): Promise<Came[]> {
   const cases = fileURLToPath(new URL("retry_cases.py", import.meta.url));
-  const ran = await run([...command, cases], [JSON.stringify(asked)], platform.ready, { PYTHONPATH: folder });
+  const ran = await runExample([...command, cases], [JSON.stringify(asked)], platform.ready, { PYTHONPATH: folder });
   assert.equal(ran.code, 0, ran.stderr);
   return JSON.parse(ran.stdout);
 }

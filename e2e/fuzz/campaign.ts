@@ -1,8 +1,9 @@
 /** One fuzzing run: sends many requests with limited concurrency, checks every response, and counts the results. */
-import { fire, type Hit, shownAnswer, shownShot } from "./fire.ts";
+
 import { AgentSender } from "./send-agent.ts";
+import { formatAnswer, formatShot, type ShotResult, sendAndJudge } from "./send-and-judge.ts";
 import type { Shot } from "./shot.ts";
-import { shotOf } from "./shots.ts";
+import { generateShot } from "./shots.ts";
 import type { Target } from "./target.ts";
 
 interface Finding {
@@ -33,18 +34,18 @@ interface CampaignOptions {
 export const emptyTally = (): Tally => ({ requests: 0, findings: [], byKind: new Map(), served: 0 });
 
 /** Runs the requests `from` to `to` of the seed, and adds their results to the tally. */
-export async function campaign(options: CampaignOptions, tally: Tally): Promise<void> {
+export async function runCampaign(options: CampaignOptions, tally: Tally): Promise<void> {
   const { target, seed, from, to, concurrency } = options;
   const agent = new AgentSender(target, concurrency);
   let next = from;
   const worker = async (): Promise<void> => {
     while (next < to) {
       const index = next++;
-      const shot = shotOf(seed, index);
-      const hit = await fire(shot, target, agent);
+      const shot = generateShot(seed, index);
+      const hit = await sendAndJudge(shot, target, agent);
       count(tally, shot, hit);
       if (hit.mistakes.length > 0) {
-        const finding = { index, kind: shot.kind, text: findingText({ seed, index, shot, hit }) };
+        const finding = { index, kind: shot.kind, text: formatFinding({ seed, index, shot, hit }) };
         tally.findings.push(finding);
         options.onFinding(finding);
       }
@@ -58,7 +59,7 @@ export async function campaign(options: CampaignOptions, tally: Tally): Promise<
   }
 }
 
-function count(tally: Tally, { kind }: Shot, { answers }: Hit): void {
+function count(tally: Tally, { kind }: Shot, { answers }: ShotResult): void {
   const statuses = tally.byKind.get(kind) ?? new Map<string, number>();
   tally.byKind.set(kind, statuses);
   const seen = answers.length === 0 ? ["–"] : answers.map(({ status }) => String(status));
@@ -70,19 +71,29 @@ function count(tally: Tally, { kind }: Shot, { answers }: Hit): void {
 const isServed = (text: string): boolean =>
   text.startsWith("data: ") || /^\{("id":"(chat)?cmpl-|"object":"list","data":\[\{"object":"embedding")/.test(text);
 
-export function findingText({ seed, index, shot, hit }: { seed: number; index: number; shot: Shot; hit: Hit }): string {
+export function formatFinding({
+  seed,
+  index,
+  shot,
+  hit,
+}: {
+  seed: number;
+  index: number;
+  shot: Shot;
+  hit: ShotResult;
+}): string {
   return [
     `FINDING in "${shot.kind}": ${hit.mistakes.join("; ")}`,
     `again: node e2e/fuzz/run.ts --seed ${seed} --only ${index}`,
     "--- request",
-    shownShot(shot),
-    ...hit.answers.flatMap((answer) => ["--- answer", shownAnswer(answer)]),
+    formatShot(shot),
+    ...hit.answers.flatMap((answer) => ["--- answer", formatAnswer(answer)]),
     "---",
   ].join("\n");
 }
 
 /** Formats the tally as a table: kinds of requests as rows, statuses as columns. */
-export function tallyTable({ byKind }: Tally): string {
+export function formatTally({ byKind }: Tally): string {
   const statuses = [...new Set([...byKind.values()].flatMap((row) => [...row.keys()]))].sort();
   const line = (name: string, cells: string[]): string =>
     name.padEnd(22) + cells.map((cell) => cell.padStart(8)).join("");

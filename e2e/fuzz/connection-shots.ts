@@ -5,32 +5,32 @@
 import { type Expected, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
 import { expectedOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
-import { anyPost, cut, HOST, head, listen, postHead } from "./raw-requests.ts";
+import { cutRandomly, HOST, makeAnyPost, makeHead, makeListeningShot, makePostHead } from "./raw-requests.ts";
 import type { SocketShot } from "./shot.ts";
 
 const RATES: Expected = { status: 200, answer: "rates" };
 const MODELS: Expected = { status: 200, answer: "models" };
 
 /** Several requests in a row on one connection; the last one may be malformed. */
-export function pipelined(random: Random): SocketShot {
+export function makePipelined(random: Random): SocketShot {
   const requests = random.times(2, 6, () =>
     random.pick<() => { bytes: Buffer; expected: Expected[] }>([
-      () => ({ bytes: head("GET /v1/catalog/rates HTTP/1.1"), expected: [RATES] }),
-      () => ({ bytes: head("GET http://fuzz/v1/models HTTP/1.1"), expected: [MODELS] }),
-      () => ({ bytes: head("GET /v1/nothing HTTP/1.1"), expected: [NOT_FOUND] }),
+      () => ({ bytes: makeHead("GET /v1/catalog/rates HTTP/1.1"), expected: [RATES] }),
+      () => ({ bytes: makeHead("GET http://fuzz/v1/models HTTP/1.1"), expected: [MODELS] }),
+      () => ({ bytes: makeHead("GET /v1/nothing HTTP/1.1"), expected: [NOT_FOUND] }),
       () => ({ bytes: Buffer.from(`GET /v1/models HTTP/1.1\r\n${HOST}\r\n\r\n`), expected: [UNAUTHORIZED] }),
       () => {
-        const { endpoint, body } = anyPost(random);
-        const bytes = Buffer.concat([postHead(endpoint, `content-length: ${body.length}`), body]);
+        const { endpoint, body } = makeAnyPost(random);
+        const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
         return { bytes, expected: expectedOf(endpoint, body) };
       },
     ])(),
   );
   const bytes = Buffer.concat(requests.map((request) => request.bytes));
   const answers = requests.map(({ expected }) => expected);
-  if (random.chance(0.7)) return listen(cut(random, bytes, 6), ...answers);
+  if (random.chance(0.7)) return makeListeningShot(cutRandomly(random, bytes, 6), ...answers);
   const garbage = Buffer.from(random.pick(["\0\0", "BREW / HTTP/1.1\r\n\r\n", "}}}}"]));
-  return { ...listen([bytes, garbage], ...answers), last: [NOT_HTTP], mayStaySilent: true };
+  return { ...makeListeningShot([bytes, garbage], ...answers), last: [NOT_HTTP], mayStaySilent: true };
 }
 
 /** Requests an answer with pauses, so that a client can disconnect in the middle. */
@@ -42,28 +42,28 @@ function pacedBody(random: Random, more: object): Buffer {
 }
 
 function leaving(body: Buffer): SocketShot {
-  const bytes = Buffer.concat([postHead("chat", `content-length: ${body.length}`), body]);
+  const bytes = Buffer.concat([makePostHead("chat", `content-length: ${body.length}`), body]);
   return { via: "socket", pieces: [bytes], afterwards: "leave", answers: [], mayStaySilent: true };
 }
 
-export function leftInTheMiddle(random: Random): SocketShot {
+export function makeDisconnectInAnswer(random: Random): SocketShot {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   return { ...leaving(body), leaveAfterBytes: random.between(1, 12_000) };
 }
 
-export function leftAtOnce(random: Random): SocketShot {
+export function makeImmediateDisconnect(random: Random): SocketShot {
   const shot = leaving(pacedBody(random, { stream: random.chance(0.5), max_tokens: 200 }));
   if (random.chance(0.5)) return shot;
   const bytes = shot.pieces[0] as Buffer;
-  return { ...shot, pieces: cut(random, bytes.subarray(0, random.between(0, bytes.length)), 3) };
+  return { ...shot, pieces: cutRandomly(random, bytes.subarray(0, random.between(0, bytes.length)), 3) };
 }
 
 /** Sends bytes during a streamed answer. They must not get into the answer. */
-export function talkedOver(random: Random): SocketShot {
+export function makeBytesDuringAnswer(random: Random): SocketShot {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   const garbage = Buffer.from(random.pick(["\0garbage\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n"]));
-  const request = Buffer.concat([postHead("chat", `content-length: ${body.length}`), body]);
+  const request = Buffer.concat([makePostHead("chat", `content-length: ${body.length}`), body]);
   const waits = Array.from({ length: 30 }, () => Buffer.alloc(0));
   const expected: Expected = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
-  return { ...listen([request, ...waits, garbage], [expected]), last: [NOT_HTTP] };
+  return { ...makeListeningShot([request, ...waits, garbage], [expected]), last: [NOT_HTTP] };
 }

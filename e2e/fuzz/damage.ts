@@ -22,7 +22,7 @@ const GENERATION_FIELDS = [
   "function_call",
 ];
 /** The fields that the gateway validates, by endpoint. */
-export const FIELDS: Record<Endpoint, string[]> = {
+export const VALIDATED_FIELDS: Record<Endpoint, string[]> = {
   chat: [...GENERATION_FIELDS, "messages"],
   completion: [...GENERATION_FIELDS, "prompt"],
   embedding: ["model", "input"],
@@ -67,10 +67,10 @@ function deep(levels: number): object {
 }
 
 /** Returns a copy of the body with invalid values in some fields. */
-export function spoilField(random: Random, endpoint: Endpoint, body: Body): Body {
+export function damageField(random: Random, endpoint: Endpoint, body: Body): Body {
   const spoilt: Body = { ...body };
   for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
-    const field = random.pick(FIELDS[endpoint]);
+    const field = random.pick(VALIDATED_FIELDS[endpoint]);
     if (random.chance(0.12)) delete spoilt[field];
     else spoilt[field] = wrongValue(random);
   }
@@ -113,7 +113,7 @@ function placesIn(value: unknown): { holder: object; key: string | number }[] {
 }
 
 /** Damages the bytes of a JSON text. */
-export function spoilText(random: Random, text: string): Buffer {
+export function damageText(random: Random, text: string): Buffer {
   const bytes = Buffer.from(text);
   const at = random.between(0, Math.max(0, bytes.length - 1));
   const insert = (more: Uint8Array): Buffer => Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);

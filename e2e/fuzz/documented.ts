@@ -31,7 +31,7 @@ const { schemas } = (JSON.parse(readFileSync(file, "utf8")) as { components: { s
   .components;
 
 /** Returns all differences between the value and the named schema; empty if there are none. */
-export function mistakesIn(name: string, value: unknown): string[] {
+export function findSchemaMistakes(name: string, value: unknown): string[] {
   const schema = schemas[name];
   if (schema === undefined) throw new Error(`the API document has no schema ${name}`);
   return check(schema, value, name);
@@ -40,7 +40,7 @@ export function mistakesIn(name: string, value: unknown): string[] {
 function check(schema: Schema, value: unknown, at: string): string[] {
   const unknown = Object.keys(schema).filter((word) => !KNOWN.has(word));
   if (unknown.length > 0) throw new Error(`the schema of ${at} uses ${unknown.join(", ")}`);
-  if (schema.$ref !== undefined) return mistakesIn(schema.$ref.replace("#/components/schemas/", ""), value);
+  if (schema.$ref !== undefined) return findSchemaMistakes(schema.$ref.replace("#/components/schemas/", ""), value);
   if (schema.anyOf !== undefined) {
     const branches = schema.anyOf.map((branch) => check(branch, value, at));
     return branches.some((mistakes) => mistakes.length === 0) ? [] : (branches[0] as string[]);

@@ -4,49 +4,49 @@ import { ENDPOINTS } from "./bodies.ts";
 import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
 import { expectedOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
-import { AUTHORIZATION, anyPost, cut, head, listen, postHead } from "./raw-requests.ts";
+import { AUTHORIZATION, cutRandomly, makeAnyPost, makeHead, makeListeningShot, makePostHead } from "./raw-requests.ts";
 import type { SocketShot } from "./shot.ts";
 
-export function oddChunks(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
+export function makeOddChunks(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
   const extension = random.pick(["", ";a=b", ';name="value"', ";x"]);
   const size = (length: number): string =>
     random.pick(["", "0", "0000"]) + random.pick([length.toString(16), length.toString(16).toUpperCase()]);
-  const chunks = cut(random, body, random.pick([0, 3, 60]))
+  const chunks = cutRandomly(random, body, random.pick([0, 3, 60]))
     .filter((chunk) => chunk.length > 0)
     .map((chunk) => Buffer.concat([Buffer.from(`${size(chunk.length)}${extension}\r\n`), chunk, Buffer.from("\r\n")]));
   const trailer = random.pick(["", "x-trailer: 1\r\n", "content-type: x\r\n", "authorization: Bearer x\r\n"]);
   const bytes = Buffer.concat([
-    postHead(endpoint, "transfer-encoding: chunked"),
+    makePostHead(endpoint, "transfer-encoding: chunked"),
     ...chunks,
     Buffer.from(`0\r\n${trailer}\r\n`),
   ]);
-  return listen(cut(random, bytes, 12), expectedOf(endpoint, body));
+  return makeListeningShot(cutRandomly(random, bytes, 12), expectedOf(endpoint, body));
 }
 
-export function slowlySent(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
-  const bytes = Buffer.concat([postHead(endpoint, `content-length: ${body.length}`), body]);
-  return listen(cut(random, bytes, 80), expectedOf(endpoint, body));
+export function makeSlowRequest(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
+  const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
+  return makeListeningShot(cutRandomly(random, bytes, 80), expectedOf(endpoint, body));
 }
 
-export function compressedOnItsWay(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
+export function makeCompressedTransfer(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
   const coding = random.pick(["gzip, chunked", "deflate,chunked", "x, chunked"]);
   const sent = random.chance(0.5) ? gzipSync(body) : body;
   const chunk = Buffer.concat([Buffer.from(`${sent.length.toString(16)}\r\n`), sent, Buffer.from("\r\n0\r\n\r\n")]);
-  return listen([postHead(endpoint, `transfer-encoding: ${coding}`), chunk], [{ status: 415 }]);
+  return makeListeningShot([makePostHead(endpoint, `transfer-encoding: ${coding}`), chunk], [{ status: 415 }]);
 }
 
 /** A client that closes its sending side must still get the response. */
-export function halfClosed(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
-  const bytes = Buffer.concat([postHead(endpoint, `content-length: ${body.length}`), body]);
-  return { ...listen([bytes], expectedOf(endpoint, body)), afterwards: "end" };
+export function makeHalfClosed(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
+  const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
+  return { ...makeListeningShot([bytes], expectedOf(endpoint, body)), afterwards: "end" };
 }
 
-export function brokenChunks(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
+export function makeBrokenChunks(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
   const size = body.length.toString(16);
   const chunks = random.pick([
     `zz\r\n${body}`,
@@ -59,12 +59,12 @@ export function brokenChunks(random: Random): SocketShot {
     `\r\n${body}`,
     `${size};${"x".repeat(20_000)}\r\n${body}`,
   ]);
-  const bytes = Buffer.concat([postHead(endpoint, "transfer-encoding: chunked"), Buffer.from(chunks)]);
-  return listen([bytes], [NOT_HTTP]);
+  const bytes = Buffer.concat([makePostHead(endpoint, "transfer-encoding: chunked"), Buffer.from(chunks)]);
+  return makeListeningShot([bytes], [NOT_HTTP]);
 }
 
-export function conflictingLengths(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
+export function makeConflictingLengths(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
   const right = `content-length: ${body.length}`;
   const headers = random.pick([
     [right, `content-length: ${body.length + 1}`],
@@ -82,31 +82,31 @@ export function conflictingLengths(random: Random): SocketShot {
     ["content-length:"],
     [`content-length: ${body.length} `, "content-length : 3"],
   ]);
-  const bytes = Buffer.concat([postHead(endpoint, ...headers), body]);
-  return listen([bytes], [NOT_HTTP]);
+  const bytes = Buffer.concat([makePostHead(endpoint, ...headers), body]);
+  return makeListeningShot([bytes], [NOT_HTTP]);
 }
 
 /** A declared length that is too small: the bytes after it are not a request. */
-export function lengthTooSmall(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
+export function makeTooSmallLength(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
   const told = random.between(0, body.length - 1);
-  const bytes = Buffer.concat([postHead(endpoint, `content-length: ${told}`), body]);
+  const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${told}`), body]);
   const answers = [...expectedOf(endpoint, body.subarray(0, told)), NOT_HTTP];
-  return { ...listen([bytes], answers), last: [NOT_HTTP] };
+  return { ...makeListeningShot([bytes], answers), last: [NOT_HTTP] };
 }
 
-export function declaredTooLarge(random: Random): SocketShot {
+export function makeTooLargeLength(random: Random): SocketShot {
   const length = 10 * 1024 * 1024 + random.pick([1, 1000, 2 ** 33, 2 ** 50]);
-  return listen(
-    [postHead(random.pick(ENDPOINTS), `content-length: ${length}`)],
+  return makeListeningShot(
+    [makePostHead(random.pick(ENDPOINTS), `content-length: ${length}`)],
     [{ status: 413, code: "request_too_large" }],
   );
 }
 
-export function truncated(random: Random): SocketShot {
-  const { endpoint, body } = anyPost(random);
+export function makeTruncated(random: Random): SocketShot {
+  const { endpoint, body } = makeAnyPost(random);
   const framing = random.chance(0.5) ? `content-length: ${body.length}` : "transfer-encoding: chunked";
-  const bytes = Buffer.concat([postHead(endpoint, framing), body]);
+  const bytes = Buffer.concat([makePostHead(endpoint, framing), body]);
   const pieces = [bytes.subarray(0, random.between(0, bytes.length - 1))];
   return { via: "socket", pieces, afterwards: "end", answers: [[NOT_HTTP]], mayStaySilent: true };
 }
@@ -132,20 +132,24 @@ const NONSENSE: (string | Buffer)[] = [
 /** Not quite HTTP/1.1, but Node's parser accepts them. */
 const NEARLY = ["GET /v1/models\r\n\r\n", "GET  /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"];
 
-export function notHttp(random: Random): SocketShot {
+export function makeInvalidHttp(random: Random): SocketShot {
   const silent = { afterwards: "end", mayStaySilent: true } as const;
   return random.pick<() => SocketShot>([
-    () => listen([Buffer.from(random.pick(NONSENSE) as string, "latin1")], [NOT_HTTP]),
-    () => listen([head(`GET /${"a".repeat(random.between(17_000, 40_000))} HTTP/1.1`)], [{ status: 431 }]),
+    () => makeListeningShot([Buffer.from(random.pick(NONSENSE) as string, "latin1")], [NOT_HTTP]),
     () =>
-      listen([head("GET /v1/models HTTP/1.1", `x: ${"a".repeat(random.between(17_000, 40_000))}`)], [{ status: 431 }]),
-    () => listen([Buffer.from(`GET /v1/models HTTP/1.1\r\n${AUTHORIZATION}\r\n\r\n`)], [NOT_HTTP]),
-    () => ({ ...listen([random.bytes(random.between(1, 300))], [NOT_HTTP]), ...silent }),
+      makeListeningShot([makeHead(`GET /${"a".repeat(random.between(17_000, 40_000))} HTTP/1.1`)], [{ status: 431 }]),
+    () =>
+      makeListeningShot(
+        [makeHead("GET /v1/models HTTP/1.1", `x: ${"a".repeat(random.between(17_000, 40_000))}`)],
+        [{ status: 431 }],
+      ),
+    () => makeListeningShot([Buffer.from(`GET /v1/models HTTP/1.1\r\n${AUTHORIZATION}\r\n\r\n`)], [NOT_HTTP]),
+    () => ({ ...makeListeningShot([random.bytes(random.between(1, 300))], [NOT_HTTP]), ...silent }),
     () => ({
-      ...listen([Buffer.from("CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n")], [{ status: 405 }]),
+      ...makeListeningShot([Buffer.from("CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n")], [{ status: 405 }]),
       ...silent,
     }),
-    () => listen([Buffer.from(random.pick(NEARLY))], [NOT_HTTP, UNAUTHORIZED]),
-    () => listen([Buffer.from("OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n")], [NOT_FOUND]),
+    () => makeListeningShot([Buffer.from(random.pick(NEARLY))], [NOT_HTTP, UNAUTHORIZED]),
+    () => makeListeningShot([Buffer.from("OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n")], [NOT_FOUND]),
   ])();
 }

@@ -8,10 +8,10 @@ import { after, before, describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
-import { campaign, emptyTally, tallyTable } from "./campaign.ts";
+import { emptyTally, formatTally, runCampaign } from "./campaign.ts";
 import { type Answer, type Expected, NOT_HTTP } from "./expected.ts";
 import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
-import { mistakes } from "./judge.ts";
+import { findMistakes } from "./judge.ts";
 import { sendSocket } from "./send-socket.ts";
 import { KEY } from "./shot.ts";
 
@@ -59,7 +59,7 @@ describe("the gateway under malformed and random requests", () => {
       answers: [[expected]],
     });
     assert.ok(answer, "there is an answer");
-    assert.deepEqual(mistakes(answer, [expected]), [], answer.text);
+    assert.deepEqual(findMistakes(answer, [expected]), [], answer.text);
     assert.equal(more.length, 0, "there is one answer");
     return answer;
   };
@@ -98,7 +98,7 @@ describe("the gateway under malformed and random requests", () => {
       last: [NOT_HTTP],
     });
     assert.ok(got.length === 1 || got.length === 2, `${got.length} answers`);
-    for (const answer of got) assert.deepEqual(mistakes(answer, [NOT_HTTP]), []);
+    for (const answer of got) assert.deepEqual(findMistakes(answer, [NOT_HTTP]), []);
   });
 
   test("sends a 413 to a client that never stops sending, and closes the connection", async () => {
@@ -116,7 +116,7 @@ describe("the gateway under malformed and random requests", () => {
     await new Promise((resolve) => socket.once("close", resolve));
     const [answer] = readAnswers(Buffer.concat(received)).answers;
     assert.ok(answer, "it was answered");
-    assert.deepEqual(mistakes(answer, [TOO_LARGE]), []);
+    assert.deepEqual(findMistakes(answer, [TOO_LARGE]), []);
   });
 
   test("refuses a declared length above the limit before the body arrives", async () => {
@@ -164,7 +164,7 @@ describe("the gateway under malformed and random requests", () => {
     await until('"usage"');
     const [answer] = readAnswers(Buffer.from(received, "latin1")).answers;
     assert.ok(answer);
-    assert.deepEqual(mistakes(answer, [SERVED]), []);
+    assert.deepEqual(findMistakes(answer, [SERVED]), []);
     socket.destroy();
   });
 
@@ -185,7 +185,7 @@ describe("the gateway under malformed and random requests", () => {
         answers: [[expected]],
       });
       assert.ok(answer, "there is an answer");
-      assert.deepEqual(mistakes(answer, [expected]), [], answer.text);
+      assert.deepEqual(findMistakes(answer, [expected]), [], answer.text);
       assert.equal(more.length, 0);
     }
   });
@@ -241,8 +241,8 @@ describe("the gateway under malformed and random requests", () => {
     console.log(`fuzz: seed ${seed}`);
     const tally = emptyTally();
     const run = { target: fuzzed.target, seed, from: 0, to: REQUESTS, concurrency: CONCURRENCY };
-    await campaign({ ...run, onFinding: ({ text }) => console.log(text), onProgress: () => {} }, tally);
-    console.log(tallyTable(tally));
+    await runCampaign({ ...run, onFinding: ({ text }) => console.log(text), onProgress: () => {} }, tally);
+    console.log(formatTally(tally));
     assert.equal(tally.findings.length, 0, `seed ${seed}: ${tally.findings.map(({ index }) => index)}`);
     assert.equal(tally.requests, REQUESTS);
     served = tally.served;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownShot } from "./fire.ts";
 import { expectedOf } from "./oracle.ts";
 import { Random } from "./random.ts";
-import { shotOf } from "./shots.ts";
+import { formatShot } from "./send-and-judge.ts";
+import { generateShot } from "./shots.ts";
 
 test("a generated request depends only on its seed and index", () => {
-  const shown = (seed: number, index: number): string => shownShot(shotOf(seed, index));
+  const shown = (seed: number, index: number): string => formatShot(generateShot(seed, index));
   const alone = shown(7, 400);
-  for (let index = 390; index < 400; index++) shotOf(7, index);
+  for (let index = 390; index < 400; index++) generateShot(7, index);
   assert.equal(shown(7, 400), alone);
   const many = Array.from({ length: 200 }, (_, index) => [shown(7, index), shown(8, index)]).flat();
   assert.ok(new Set(many).size > 300, "other seeds and indexes give other requests");

@@ -2,7 +2,7 @@
 import { METHODS } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { PATHS, validBody } from "./bodies.ts";
-import { anyEndpoint, KEYED, post } from "./body-shots.ts";
+import { KEY_HEADERS, makePost, pickEndpoint } from "./body-shots.ts";
 import { type Expected, NOT_FOUND, UNAUTHORIZED } from "./expected.ts";
 import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
@@ -10,7 +10,7 @@ import { type AgentShot, KEY } from "./shot.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-export function badKey(random: Random): AgentShot {
+export function makeBadKey(random: Random): AgentShot {
   const token = (): string => `tsk_live_${random.word(12, BASE62)}_${random.word(43, BASE62)}`;
   const authorization = random.pick([
     () => "",
@@ -28,14 +28,14 @@ export function badKey(random: Random): AgentShot {
     () => `Bearer \u00ff\u00fe${random.word(5)}`,
     () => "Bearer null",
   ])();
-  const endpoint = anyEndpoint(random);
-  const { authorization: _, ...headers } = KEYED;
+  const endpoint = pickEndpoint(random);
+  const { authorization: _, ...headers } = KEY_HEADERS;
   const body = Buffer.from(random.chance(0.7) ? writeJson(validBody(random, endpoint)) : "{");
   const withHeader = random.chance(0.9) ? { ...headers, authorization } : headers;
   return { via: "agent", method: "POST", path: PATHS[endpoint], headers: withHeader, body, expected: [UNAUTHORIZED] };
 }
 
-export function wrongMethod(random: Random): AgentShot {
+export function makeWrongMethod(random: Random): AgentShot {
   const gets = ["/v1/models", "/v1/models/tiny-3b", "/v1/catalog/rates"];
   const path = random.pick([...Object.values(PATHS), ...gets]);
   const allowed = gets.includes(path) ? ["GET", "HEAD"] : ["POST"];
@@ -43,8 +43,8 @@ export function wrongMethod(random: Random): AgentShot {
   const hasBody = random.chance(0.4) && method !== "HEAD";
   const body = hasBody ? Buffer.from(random.pick(["{}", "x", '{"model":"tiny-3b"}'])) : null;
   const headers = random.chance(0.5)
-    ? { ...KEYED }
-    : { ...KEYED, "content-type": random.pick([";;", "", "text/plain"]) };
+    ? { ...KEY_HEADERS }
+    : { ...KEY_HEADERS, "content-type": random.pick([";;", "", "text/plain"]) };
   // OPTIONS needs no key: a browser sends it first, without the key.
   const expected = method === "OPTIONS" ? { status: 204 } : { status: 405, allow: allowed.join(", ") };
   return { via: "agent", method, path, headers, body, expected: [expected] };
@@ -98,27 +98,27 @@ const PLACES: [path: string, ...expected: Expected[]][] = [
   ["/.well-known/tollgate-receipts", PAGE],
 ];
 
-export function otherPath(random: Random): AgentShot {
+export function makeOtherPath(random: Random): AgentShot {
   const places: typeof PLACES = [
     ...PLACES,
     [`/v1/${random.word(random.between(1, 9000))}`, NOT_FOUND],
     [`/v1/${encodeURIComponent(random.word(3, "äß漢 \n\0\u2028"))}`, NOT_FOUND],
   ];
   const [path, ...expected] = random.pick(places);
-  return { via: "agent", method: "GET", path, headers: { ...KEYED }, body: null, expected };
+  return { via: "agent", method: "GET", path, headers: { ...KEY_HEADERS }, body: null, expected };
 }
 
-export function catalogue(random: Random): AgentShot {
+export function makeCatalogueRequest(random: Random): AgentShot {
   const isModels = random.chance(0.5);
   const path = isModels ? "/v1/models" : "/v1/catalog/rates";
   const expected = isModels ? [MODELS] : [RATES];
   const tag = random.chance(0.2) && !isModels;
-  const headers = tag ? { ...KEYED, "if-none-match": random.pick(["*", 'W/"x", *', '"x"', ","]) } : KEYED;
+  const headers = tag ? { ...KEY_HEADERS, "if-none-match": random.pick(["*", 'W/"x", *', '"x"', ","]) } : KEY_HEADERS;
   if (tag) expected.push({ status: 304 });
   return { via: "agent", method: "GET", path, headers, body: null, expected };
 }
 
-export function strangeHeaders(random: Random): AgentShot {
+export function makeStrangeHeaders(random: Random): AgentShot {
   const latin = (length: number): string => random.word(length, "abc ;,=\"'()<>@\\/[]?{}\u00e9\u00ff\u0080").trim();
   const headers = random.pick<() => Record<string, string>>([
     () => ({
@@ -137,15 +137,15 @@ export function strangeHeaders(random: Random): AgentShot {
     () => ({ "transfer-encoding": "chunked" }),
     () => Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-${i}`, latin(9)])),
   ])();
-  const endpoint = anyEndpoint(random);
-  return post(endpoint, Buffer.from(writeJson(validBody(random, endpoint))), headers);
+  const endpoint = pickEndpoint(random);
+  return makePost(endpoint, Buffer.from(writeJson(validBody(random, endpoint))), headers);
 }
 
-export function compressed(random: Random): AgentShot {
-  const endpoint = anyEndpoint(random);
+export function makeCompressedBody(random: Random): AgentShot {
+  const endpoint = pickEndpoint(random);
   const plain = Buffer.from(writeJson(validBody(random, endpoint)));
   const refused = (encoding: string, body: Buffer): AgentShot => ({
-    ...post(endpoint, body, { "content-encoding": encoding }),
+    ...makePost(endpoint, body, { "content-encoding": encoding }),
     expected: [{ status: 415 }],
   });
   return random.pick([
@@ -154,8 +154,8 @@ export function compressed(random: Random): AgentShot {
     () => refused("deflate", deflateSync(plain)),
     () => refused(random.pick(["zstd", "gzip, identity", "x".repeat(500), "\u00ff"]), plain),
     () => refused("gzip", gzipSync(Buffer.alloc(1_000_000))),
-    () => post(endpoint, plain, { "content-encoding": random.pick(["identity", "IDENTITY"]) }),
+    () => makePost(endpoint, plain, { "content-encoding": random.pick(["identity", "IDENTITY"]) }),
     // A compressed body without the header `content-encoding`.
-    () => post(endpoint, gzipSync(plain)),
+    () => makePost(endpoint, gzipSync(plain)),
   ])();
 }

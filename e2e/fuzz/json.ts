@@ -55,7 +55,7 @@ export function writeJson(value: unknown, style: JsonStyle = PLAIN, random?: Ran
 const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
 /** Parses JSON; returns undefined if the text is not JSON. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -2,10 +2,10 @@
  * Checks a stream: every event is documented, all events have the same ID, and there are a finish reason, the requested
  * usage, and `[DONE]`.
  */
-import { mistakesIn } from "./documented.ts";
+import { findSchemaMistakes } from "./documented.ts";
 import type { Answer, Expected } from "./expected.ts";
-import { parsed } from "./json.ts";
-import { type Usage, usageMistakes } from "./usage.ts";
+import { parseJson } from "./json.ts";
+import { findUsageMistakes, type Usage } from "./usage.ts";
 
 interface Chunk {
   id: string;
@@ -14,7 +14,7 @@ interface Chunk {
   usage?: Usage | null;
 }
 
-export function streamMistakes({ headers, text }: Answer, expected: Expected): string[] {
+export function findStreamMistakes({ headers, text }: Answer, expected: Expected): string[] {
   if (!headers["content-type"]?.startsWith("text/event-stream")) return [`content-type is ${headers["content-type"]}`];
   if (!text.endsWith("\n\n")) return ["the last event is cut off"];
   const lines = text
@@ -26,8 +26,8 @@ export function streamMistakes({ headers, text }: Answer, expected: Expected): s
   // No request makes the scripted engine fail, so a stream must not end with an error.
   if (events.at(-1) !== "[DONE]") return [`the stream ends with ${events.at(-1)?.slice(0, 200)}`];
   const schema = expected.answer === "chat-stream" ? "ChatCompletionChunk" : "TextCompletionChunk";
-  const bodies = events.slice(0, -1).map(parsed);
-  const wrong = bodies.flatMap((body) => mistakesIn(schema, body));
+  const bodies = events.slice(0, -1).map(parseJson);
+  const wrong = bodies.flatMap((body) => findSchemaMistakes(schema, body));
   return wrong.length > 0 ? wrong : orderMistakes(bodies as Chunk[], expected, headers["x-request-id"] ?? "");
 }
 
@@ -40,7 +40,7 @@ function orderMistakes(chunks: Chunk[], expected: Expected, requestId: string): 
   const others = expected.usage ? chunks.slice(0, -1) : chunks;
   if (last !== undefined && (last.usage == null || last.choices.length > 0))
     found.push("the usage is not in its place");
-  else if (last?.usage != null) found.push(...usageMistakes(last.usage, expected));
+  else if (last?.usage != null) found.push(...findUsageMistakes(last.usage, expected));
   if (others.some(({ usage }) => usage !== (expected.usage ? null : undefined)))
     found.push("an event has usage before its time");
   const finishes = others.map(({ choices }) => choices[0]?.finish_reason);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readAnswers } from "./answers.ts";
 import type { Answer, Expected } from "./expected.ts";
-import { mistakes } from "./judge.ts";
+import { findMistakes } from "./judge.ts";
 
 const suffix = "06dfk3v8qe7z2m4x9t1c5n0bga";
 const json = { "x-request-id": `req_${suffix}`, "content-type": "application/json; charset=utf-8" };
@@ -33,7 +33,7 @@ const right: [name: string, answer: Answer, expected: Expected][] = [
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
 ];
 for (const [name, answer, expected] of right) {
-  test(`accepts ${name} that is correct`, () => assert.deepEqual(mistakes(answer, [expected]), []));
+  test(`accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
 }
 
 const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
@@ -98,7 +98,7 @@ const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp]
   ],
 ];
 for (const [name, answer, expected, mistake] of wrong) {
-  test(`reports ${name}`, () => assert.match(mistakes(answer, [expected]).join("; "), mistake));
+  test(`reports ${name}`, () => assert.match(findMistakes(answer, [expected]).join("; "), mistake));
 }
 
 test("parses responses from bytes, and rejects foreign bytes within them", () => {

@@ -1,15 +1,15 @@
 /** Checks a response: its status, its shape, and the headers that every response must have. */
-import { mistakesIn } from "./documented.ts";
+import { findSchemaMistakes } from "./documented.ts";
 import type { Answer, Expected } from "./expected.ts";
-import { parsed } from "./json.ts";
-import { streamMistakes } from "./judge-stream.ts";
-import { type Usage, usageMistakes } from "./usage.ts";
+import { parseJson } from "./json.ts";
+import { findStreamMistakes } from "./judge-stream.ts";
+import { findUsageMistakes, type Usage } from "./usage.ts";
 
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;
 
 /** Returns the mistakes in the response; empty if it matches one of the expected responses. */
-export function mistakes(answer: Answer, expected: Expected[], method = "POST"): string[] {
+export function findMistakes(answer: Answer, expected: Expected[], method = "POST"): string[] {
   const always = common(answer, method);
   const fitting = expected.filter(({ status }) => status === answer.status);
   if (fitting.length === 0) {
@@ -29,10 +29,13 @@ function common({ status, headers, text }: Answer, method: string): string[] {
   if (!headers["content-type"]?.startsWith("application/json"))
     found.push(`content-type is ${headers["content-type"]}`);
   if (method === "HEAD") return found;
-  const body = parsed(text);
+  const body = parseJson(text);
   // These error codes belong to the console and the node API, which the public API's document does not describe.
   const isPublic = !/"code":"(not_authenticated|invalid_host_token)"/.test(text);
-  return [...found, ...(body === undefined ? ["the body is not JSON"] : isPublic ? mistakesIn("Error", body) : [])];
+  return [
+    ...found,
+    ...(body === undefined ? ["the body is not JSON"] : isPublic ? findSchemaMistakes("Error", body) : []),
+  ];
 }
 
 function particular(answer: Answer, expected: Expected, method: string): string[] {
@@ -43,7 +46,7 @@ function particular(answer: Answer, expected: Expected, method: string): string[
   if (expected.allow !== undefined && answer.headers.allow !== expected.allow)
     found.push(`allow is ${answer.headers.allow}`);
   if (method === "HEAD") return found;
-  const { error } = (parsed(answer.text) ?? {}) as { error?: { code?: string; type?: string; param?: string } };
+  const { error } = (parseJson(answer.text) ?? {}) as { error?: { code?: string; type?: string; param?: string } };
   const { code, type = code, param } = expected;
   if (error?.code !== code) found.push(`code is ${error?.code}, not ${code}`);
   if (type !== undefined && error?.type !== type) found.push(`type is ${error?.type}, not ${type}`);
@@ -58,19 +61,19 @@ const shown = (params: string[]): string => `one of ${params.slice(0, 12).join("
 function good(answer: Answer, expected: Expected): string[] {
   const kind = expected.answer;
   if (kind === "any") return answer.text === "" ? ["the body is empty"] : [];
-  if (kind === "chat-stream" || kind === "completion-stream") return streamMistakes(answer, expected);
-  const body = parsed(answer.text);
+  if (kind === "chat-stream" || kind === "completion-stream") return findStreamMistakes(answer, expected);
+  const body = parseJson(answer.text);
   if (body === undefined) return ["the body is not JSON"];
   if (kind === "models" || kind === "model" || kind === "rates")
-    return mistakesIn({ models: "ModelList", model: "Model", rates: "RateSheet" }[kind], body);
+    return findSchemaMistakes({ models: "ModelList", model: "Model", rates: "RateSheet" }[kind], body);
   const schema = { chat: "ChatCompletion", completion: "TextCompletion", embedding: "EmbeddingList" }[kind ?? "chat"];
-  const found = mistakesIn(schema, body);
+  const found = findSchemaMistakes(schema, body);
   if (found.length > 0) return found;
   const made = body as { id?: string; model: string; usage: Usage; data?: { index: number; embedding: number[] }[] };
   if (made.model !== expected.model) found.push(`the model is ${made.model}, not ${expected.model}`);
   if (made.id !== undefined && suffix(made.id) !== suffix(answer.headers["x-request-id"]))
     found.push("the id is another request's");
-  return [...found, ...usageMistakes(made.usage, expected), ...vectorMistakes(made.data, expected)];
+  return [...found, ...findUsageMistakes(made.usage, expected), ...vectorMistakes(made.data, expected)];
 }
 
 const suffix = (id: string | undefined): string | undefined => id?.split(/[-_]/)[1];

@@ -4,7 +4,7 @@
  */
 
 /** The NODE_OPTIONS that open the inspector on a free port. */
-export const INSPECTED = "--inspect=127.0.0.1:0";
+export const INSPECTOR_OPTION = "--inspect=127.0.0.1:0";
 
 export interface Memory {
   residentMb: number;
@@ -78,5 +78,5 @@ export class MemoryProbe {
   }
 }
 
-export const shownMemory = ({ residentMb, heapMb, externalMb }: Memory): string =>
+export const formatMemory = ({ residentMb, heapMb, externalMb }: Memory): string =>
   `${residentMb} MB resident, ${heapMb} MB of objects, ${externalMb} MB of buffers`;

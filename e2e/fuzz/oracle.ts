@@ -4,7 +4,7 @@
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
-import { FIELDS } from "./damage.ts";
+import { VALIDATED_FIELDS } from "./damage.ts";
 import type { Expected } from "./expected.ts";
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024;
@@ -141,7 +141,7 @@ const depthOf = (value: unknown): number =>
 function endless(endpoint: Endpoint, body: Body): string[] {
   const isEndless = (value: unknown): boolean => Array.isArray(value) && value.length > ELEMENTS_MAX;
   return Object.entries(body).flatMap(([field, value]) => {
-    if (!FIELDS[endpoint].includes(field) || (field === "stream_options" && body.stream !== true)) return [];
+    if (!VALIDATED_FIELDS[endpoint].includes(field) || (field === "stream_options" && body.stream !== true)) return [];
     if (isEndless(value)) return [field];
     if (!Array.isArray(value)) return [];
     return value.flatMap((element, i) => (isEndless(element?.content) ? [`${field}[${i}].content`] : []));

@@ -8,29 +8,29 @@ import { KEY, type SocketShot } from "./shot.ts";
 export const HOST = "host: fuzz";
 export const AUTHORIZATION = `authorization: Bearer ${KEY}`;
 
-export function head(line: string, ...headers: string[]): Buffer {
+export function makeHead(line: string, ...headers: string[]): Buffer {
   return Buffer.from([line, HOST, AUTHORIZATION, ...headers, "", ""].join("\r\n"), "latin1");
 }
 
-export const postHead = (endpoint: Endpoint, ...headers: string[]): Buffer =>
-  head(`POST ${PATHS[endpoint]} HTTP/1.1`, ...headers);
+export const makePostHead = (endpoint: Endpoint, ...headers: string[]): Buffer =>
+  makeHead(`POST ${PATHS[endpoint]} HTTP/1.1`, ...headers);
 
 interface Post {
   endpoint: Endpoint;
   body: Buffer;
 }
 
-export function anyPost(random: Random): Post {
+export function makeAnyPost(random: Random): Post {
   const endpoint = random.pick(ENDPOINTS);
   return { endpoint, body: Buffer.from(writeJson(validBody(random, endpoint))) };
 }
 
-export function listen(pieces: Buffer[], ...answers: Expected[][]): SocketShot {
+export function makeListeningShot(pieces: Buffer[], ...answers: Expected[][]): SocketShot {
   return { via: "socket", pieces, afterwards: "listen", answers };
 }
 
 /** Cuts bytes at random places. */
-export function cut(random: Random, bytes: Buffer, countMax: number): Buffer[] {
+export function cutRandomly(random: Random, bytes: Buffer, countMax: number): Buffer[] {
   const at = [0, ...random.times(0, countMax, () => random.between(0, bytes.length)), bytes.length].sort(
     (a, b) => a - b,
   );

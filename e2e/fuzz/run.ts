@@ -3,12 +3,12 @@
  * with 1 on any finding. A finding's seed and index generate the same request again.
  */
 import { parseArgs } from "node:util";
-import { campaign, emptyTally, findingText, tallyTable } from "./campaign.ts";
-import { fire, shownAnswer, shownShot } from "./fire.ts";
+import { emptyTally, formatFinding, formatTally, runCampaign } from "./campaign.ts";
 import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
-import { INSPECTED, type Memory, MemoryProbe, shownMemory } from "./memory.ts";
+import { formatMemory, INSPECTOR_OPTION, type Memory, MemoryProbe } from "./memory.ts";
 import { AgentSender } from "./send-agent.ts";
-import { shotOf } from "./shots.ts";
+import { formatAnswer, formatShot, sendAndJudge } from "./send-and-judge.ts";
+import { generateShot } from "./shots.ts";
 
 const FINDINGS_SHOWN_MAX = 20;
 const PROGRESS_EVERY = 2_500;
@@ -36,7 +36,7 @@ function whole(name: "requests" | "seed" | "only" | "concurrency"): number {
 
 const seed = whole("seed");
 console.log(`seed ${seed}`);
-const fuzzed = await openFuzzPlatform(undefined, { NODE_OPTIONS: INSPECTED });
+const fuzzed = await openFuzzPlatform(undefined, { NODE_OPTIONS: INSPECTOR_OPTION });
 let failed = false;
 try {
   failed = values.only === undefined ? await runAll(fuzzed) : await runOne(fuzzed, whole("only"));
@@ -47,12 +47,12 @@ process.exit(failed ? 1 : 0);
 
 async function runOne({ target }: FuzzPlatform, index: number): Promise<boolean> {
   const agent = new AgentSender(target, 1);
-  const shot = shotOf(seed, index);
-  console.log(`${shot.kind}\n${shownShot(shot)}`);
-  const hit = await fire(shot, target, agent);
+  const shot = generateShot(seed, index);
+  console.log(`${shot.kind}\n${formatShot(shot)}`);
+  const hit = await sendAndJudge(shot, target, agent);
   agent.close();
-  for (const answer of hit.answers) console.log(`---\n${shownAnswer(answer)}`);
-  if (hit.mistakes.length > 0) console.log(findingText({ seed, index, shot, hit }));
+  for (const answer of hit.answers) console.log(`---\n${formatAnswer(answer)}`);
+  if (hit.mistakes.length > 0) console.log(formatFinding({ seed, index, shot, hit }));
   return hit.mistakes.length > 0;
 }
 
@@ -62,7 +62,7 @@ async function runAll({ stage, target }: FuzzPlatform): Promise<boolean> {
   const probe = await MemoryProbe.open(await stage.gateway.log());
   const seconds = (): string => `${Math.round(process.uptime())} s`;
   const fireAll = (from: number, to: number): Promise<void> =>
-    campaign(
+    runCampaign(
       {
         target,
         seed,
@@ -79,7 +79,7 @@ async function runAll({ stage, target }: FuzzPlatform): Promise<boolean> {
       tally,
     );
   const tellProgress = async (done: number): Promise<void> => {
-    const memory = shownMemory(await probe.now());
+    const memory = formatMemory(await probe.now());
     console.log(`${done} of ${requests}, ${seconds()}, ${memory}, ${tally.findings.length} findings`);
   };
 
@@ -89,9 +89,9 @@ async function runAll({ stage, target }: FuzzPlatform): Promise<boolean> {
   await fireAll(half, requests);
   const after = await probe.settled();
   probe.close();
-  console.log(`\n${tallyTable(tally)}\n`);
+  console.log(`\n${formatTally(tally)}\n`);
   console.log(`seed ${seed}: ${requests} requests in ${seconds()}, ${tally.served} of them served`);
-  console.log(`memory, garbage collected, at half: ${shownMemory(before)}; at the end: ${shownMemory(after)}`);
+  console.log(`memory, garbage collected, at half: ${formatMemory(before)}; at the end: ${formatMemory(after)}`);
   const wrong = tally.findings.length > 0 ? [`${tally.findings.length} findings`] : [];
   if (requests >= LONG_RUN) wrong.push(...growth(before, after));
   await assertUnharmed(stage, tally.served).catch((error: Error) => wrong.push(error.message));

@@ -8,7 +8,7 @@ export interface Usage {
   total_tokens: number;
 }
 
-export function usageMistakes(usage: Usage, { outputTokensMax = Number.POSITIVE_INFINITY }: Expected): string[] {
+export function findUsageMistakes(usage: Usage, { outputTokensMax = Number.POSITIVE_INFINITY }: Expected): string[] {
   const { prompt_tokens: prompt, completion_tokens: output = 0, total_tokens: total } = usage;
   const found: string[] = [];
   if (total !== prompt + output) found.push("the total is not the sum");

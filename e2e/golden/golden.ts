@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Got } from "@tollgate/stage/raw-http.ts";
+import type { RawResponse } from "@tollgate/stage/raw-http.ts";
 
 /** The response headers that the contract defines. */
 const HEADERS = [
@@ -27,7 +27,7 @@ const HEADERS = [
 ];
 
 /** Replaces IDs, times, counts and unique names with placeholders in angle brackets. */
-function settled({ status, headers, text, isWhole }: Got): Got {
+function settled({ status, headers, text, isWhole }: RawResponse): RawResponse {
   const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
   const compared = HEADERS.flatMap((name) => {
     const value = headers[name];
@@ -53,7 +53,7 @@ function settledHeader(name: string, value: string, waits: boolean): string {
 }
 
 /** Compares status, headers and body of a JSON answer. */
-export async function assertGoldenAnswer(name: string, got: Got): Promise<void> {
+export async function assertGoldenAnswer(name: string, got: RawResponse): Promise<void> {
   const { status, headers, text } = settled(got);
   const body = JSON.parse(text);
   assert.equal(JSON.stringify(body), text, "the body is compact JSON");
@@ -64,7 +64,7 @@ export async function assertGoldenAnswer(name: string, got: Got): Promise<void> 
  * Compares status, headers and every byte of a stream. Consecutive chunks of text are joined first, because pieces that
  * arrive together are sent as one event.
  */
-export async function assertGoldenStream(name: string, got: Got): Promise<void> {
+export async function assertGoldenStream(name: string, got: RawResponse): Promise<void> {
   const { status, headers, text, isWhole } = settled(got);
   const head = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
   await assertGolden(

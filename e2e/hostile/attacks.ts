@@ -4,18 +4,18 @@
  */
 
 import assert from "node:assert/strict";
-import { whiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
+import { sendWhiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
 import { HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
-import { RawNode } from "@tollgate/stage/nodes/raw.ts";
-import { send, textOf } from "@tollgate/stage/raw-http.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
+import { readText, send } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import type { Builder, Stage } from "@tollgate/stage/stage.ts";
 import { hangSignal, unlessHung } from "@tollgate/stage/wait.ts";
 import { flood as floodAgain } from "./flood.ts";
 import type { Attack } from "./honest-users.ts";
-import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
+import { type Flood, floodUntilCut, joinFloodingNode, outputOfUnknownJobs } from "./plane-floods.ts";
 
-export const CHAT = "/v1/chat/completions";
+export const CHAT_PATH = "/v1/chat/completions";
 /** The model of honest users, which no attacker serves. */
 export const HONEST_MODEL = "tiny-3b";
 const MIB = 1024 * 1024;
@@ -25,11 +25,11 @@ const OUTPUT_CAP = 500;
  * A node answers with endless white space, from the start or after `opening`. The white space counts as output up to
  * the cap.
  */
-export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: string): Attack => {
+export const endlessWhiteSpace = (stage: Stage, attacker: Builder, opening: string): Attack => {
   const read = async (stream: boolean): Promise<void> => {
     const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
     const response = await ask(stage, attacker.key, order, hangSignal());
-    await textOf(response);
+    await readText(response);
     const record = await stage.record(response);
     assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
     assert.ok((record?.completion_tokens ?? Number.POSITIVE_INFINITY) <= OUTPUT_CAP);
@@ -37,7 +37,7 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
   };
   return async () => {
     // Each round uses a new node, because a node that sends far beyond the cap is disconnected.
-    const traits = { name: "stranger", models: ["reason-32b"], behaviour: whiteSpace(opening) };
+    const traits = { name: "stranger", models: ["reason-32b"], behaviour: sendWhiteSpace(opening) };
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
       for (const stream of [false, true]) await read(stream);
@@ -55,10 +55,10 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
 export const floodOfThePlane =
   (stage: Stage, gateway: string, flood: Flood): Attack =>
   async (isOver) => {
-    const node = await join(stage);
+    const node = await joinFloodingNode(stage);
     const next = flood(node.id, gateway);
     await floodUntilCut(node, next);
-    await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfNoJob && isOver()));
+    await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfUnknownJobs && isOver()));
   };
 
 /** Sends pings over 32 connections, and never reads the replies. */
@@ -104,7 +104,7 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () =>
         // If the gateway cuts the connection during the upload, that counts as a 402.
-        send(stage.baseUrl, { path: CHAT, headers, body }).catch(() => ({ status: 402 })),
+        send(stage.baseUrl, { path: CHAT_PATH, headers, body }).catch(() => ({ status: 402 })),
       ),
     );
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([402]));
@@ -125,7 +125,7 @@ export const largeBodies = (stage: Stage, { key }: Builder): Attack => {
     const answers = await Promise.all(
       Array.from({ length: 32 }, async (_, i) => {
         const init = { method: "POST", headers, body: bodies[i % 2] as Buffer };
-        const response = await fetch(stage.baseUrl + CHAT, init);
+        const response = await fetch(stage.baseUrl + CHAT_PATH, init);
         await response.arrayBuffer();
         return response;
       }),

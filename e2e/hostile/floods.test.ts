@@ -9,33 +9,33 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { isAlive } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { overrun } from "@tollgate/stage/nodes/behaviours.ts";
+import { sendTooMuchOutput } from "@tollgate/stage/nodes/behaviours.ts";
 import { dial, enrol, HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { send, textOf } from "@tollgate/stage/raw-http.ts";
-import { ask, codeIn } from "@tollgate/stage/requests.ts";
+import { readText, send } from "@tollgate/stage/raw-http.ts";
+import { ask, findErrorCode } from "@tollgate/stage/requests.ts";
 import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import {
   brokenOperations,
-  CHAT,
+  CHAT_PATH,
+  endlessWhiteSpace,
   floodOfThePlane,
   HONEST_MODEL,
   largeBodies,
   unpaidBodies,
   unreadPings,
-  whiteSpaceWithoutEnd,
 } from "./attacks.ts";
 import { type Attack, HonestUsers } from "./honest-users.ts";
 import {
   type Flood,
+  findGatewayName,
   floodUntilCut,
-  gatewayName,
-  join,
+  joinFloodingNode,
   malformedFrames,
   malformedStates,
-  outputOfNoJob,
+  outputOfUnknownJobs,
   statesOfManyModels,
 } from "./plane-floods.ts";
 
@@ -50,7 +50,7 @@ const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
   ["malformed frames", malformedFrames],
-  ["output of unknown jobs", outputOfNoJob],
+  ["output of unknown jobs", outputOfUnknownJobs],
 ];
 
 const greet = (stage: ProcessStage, key: string): Promise<Response> => {
@@ -79,7 +79,7 @@ describe("floods from nodes and builders", () => {
     const { key } = await stage.builder();
     agent = await honestAgent(stage, key);
     attacker = await stage.builder();
-    gateway = await gatewayName(stage);
+    gateway = await findGatewayName(stage);
     users = new HonestUsers(stage, { key, model: HONEST_MODEL });
   });
   after(async () => {
@@ -99,17 +99,17 @@ describe("floods from nodes and builders", () => {
     ["inside", "<think>well"],
   ] as const) {
     test(`endless white space ${what} the reasoning counts as reasoning up to the cap, and other requests are served`, async () => {
-      await assertServedDuring(stage, users, whiteSpaceWithoutEnd(stage, attacker, opening));
+      await assertServedDuring(stage, users, endlessWhiteSpace(stage, attacker, opening));
     });
   }
 
   test("output beyond the cap is cut off, and billed only up to the cap", async () => {
-    const traits = { name: "stranger", models: ["small-8b"], behaviour: overrun };
+    const traits = { name: "stranger", models: ["small-8b"], behaviour: sendTooMuchOutput };
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
       for (const stream of [false, true]) {
         const response = await ask(stage, attacker.key, { model: "small-8b", prompt: "go", max_tokens: 50, stream });
-        await textOf(response);
+        await readText(response);
         const record = await stage.record(response);
         assert.deepEqual([record?.finish_reason, record?.completion_tokens], ["length", 50]);
       }
@@ -147,10 +147,10 @@ describe("floods from nodes and builders", () => {
   test("an account without credit is refused before it sends any of its body", async () => {
     const { key } = await stage.builder(0n);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    for (const path of [CHAT, "/v1/completions", "/v1/embeddings"]) {
+    for (const path of [CHAT_PATH, "/v1/completions", "/v1/embeddings"]) {
       const answer = send(stage.baseUrl, { path, headers, claimsBytes: 10 * MIB });
       const { status, text } = await unlessHung(`an answer to ${path}`, answer);
-      assert.deepEqual([status, codeIn(text)], [402, "insufficient_credits"], path);
+      assert.deepEqual([status, findErrorCode(text)], [402, "insufficient_credits"], path);
     }
   });
 
@@ -177,7 +177,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
     stage = await openStage({ as: "processes", plane: "nats", env: UNWATCHED });
     const { key } = await stage.builder();
     agent = await honestAgent(stage, key);
-    gateway = await gatewayName(stage);
+    gateway = await findGatewayName(stage);
     // During a flood the NATS server may drop the gateway: it drops any client that is 32 MB behind, such as a gateway
     // without processor time.
     users = new HonestUsers(stage, { key, model: HONEST_MODEL, mayBeRefused: true });
@@ -190,7 +190,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
   for (const [what, flood] of FLOODS) {
     test(`a node that floods NATS with ${what} is disconnected, other requests are served, and the log stays short`, async () => {
       await assertServedDuring(stage, users, async () => {
-        const node = await eventually("a stranger joins", () => join(stage).catch(planeIsLost));
+        const node = await eventually("a stranger joins", () => joinFloodingNode(stage).catch(planeIsLost));
         await floodUntilCut(node, flood(node.id, gateway));
       });
       await stage.noHolds();

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
-import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Stage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../../protocol/src/codec.ts";
-import { nodeState } from "../../protocol/src/subjects.ts";
+import { nodeStateSubject } from "../../protocol/src/subjects.ts";
 
 /** The number of connections that a node may have at a time. */
 const CONNECTIONS = 4;
@@ -37,13 +37,13 @@ export const malformedStates: Flood = (node) => {
     Buffer.from([9]),
     Buffer.alloc(0),
   ];
-  return cycle(payloads.map((payload) => ({ subject: nodeState(node), payload })));
+  return cycle(payloads.map((payload) => ({ subject: nodeStateSubject(node), payload })));
 };
 
 export const statesOfManyModels: Flood = (node) => {
   const models = Array.from({ length: 250 }, (_, n) => `model-${n}-${"x".repeat(40)}`);
   let busy = 0;
-  return () => ({ subject: nodeState(node), payload: stateFrame({ models, busy: busy++ % 64 }) });
+  return () => ({ subject: nodeStateSubject(node), payload: stateFrame({ models, busy: busy++ % 64 }) });
 };
 
 export const malformedFrames: Flood = (node, gateway) => {
@@ -55,7 +55,7 @@ export const malformedFrames: Flood = (node, gateway) => {
  * Output of jobs that do not exist. The gateway disconnects the node only if it receives too much per second, which
  * depends on how fast it reads.
  */
-export const outputOfNoJob: Flood = (node, gateway) =>
+export const outputOfUnknownJobs: Flood = (node, gateway) =>
   cycle([
     { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
     { subject: `tg.g.0.${node}`, payload: Buffer.alloc(32 * 1024, 7) },
@@ -64,16 +64,16 @@ export const outputOfNoJob: Flood = (node, gateway) =>
 let joined = 0;
 
 /** Joins the plane with a node of a new host. */
-export async function join(stage: Stage): Promise<RawNode> {
+export async function joinFloodingNode(stage: Stage): Promise<RawNode> {
   return await RawNode.join(stage, await stage.host(), { name: `flooding-${joined++}`, models: [MODEL] });
 }
 
 /** Finds the name of the gateway: a node that joins gets a probe, and the probe contains the name. */
-export async function gatewayName(stage: Stage): Promise<string> {
-  const node = await join(stage);
+export async function findGatewayName(stage: Stage): Promise<string> {
+  const node = await joinFloodingNode(stage);
   assert.equal(await node.connect(), true);
   const payload = stateFrame({ slots: 1, models: [MODEL] });
-  await node.publish([{ subject: nodeState(node.id), payload }]);
+  await node.publish([{ subject: nodeStateSubject(node.id), payload }]);
   await eventually("the gateway sends it a job", () => node.jobs.length > 0);
   node.leave();
   return node.gateway;

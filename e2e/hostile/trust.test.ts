@@ -14,21 +14,21 @@ import { admin } from "@tollgate/stage/admin.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
-  BREAKS,
   constantAnswer,
-  deafToStops,
   doNothing,
   emptyDeltas,
   HONEST_ANSWER,
   honest,
+  ignoreStopStrings,
   MARK,
-  onMarked,
+  onlyMarkedJobs,
+  PROTOCOL_VIOLATIONS,
   refusesPrompt,
   WRONG_VECTORS,
 } from "@tollgate/stage/nodes/behaviours.ts";
 import { type Behaviour, HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
-import { textOf } from "@tollgate/stage/raw-http.ts";
-import { ask, codeIn, type Generation, said } from "@tollgate/stage/requests.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
+import { ask, findErrorCode, type GenerationRequest, readAnswerText } from "@tollgate/stage/requests.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
@@ -90,25 +90,25 @@ describe("quarantine, probation and payment of nodes", () => {
       await eventually("it is gone", async () => !(await node.is("online")));
     }
   };
-  const asked = async (order: Generation, signal?: AbortSignal) => {
+  const asked = async (order: GenerationRequest, signal?: AbortSignal) => {
     const response = await ask(stage, builder.key, order, signal);
-    const text = await textOf(response);
+    const text = await readText(response);
     return { response, text, record: await stage.record(response), status: response.status };
   };
   const assertTrusted = async (...nodes: HandMadeNode[]): Promise<void> => {
     for (const node of nodes) assert.equal(await node.state(), "online");
   };
-  const marked = (model: string, more: object = {}): Generation => ({
+  const marked = (model: string, more: object = {}): GenerationRequest => ({
     model,
     prompt: `${MARK} say something`,
     ...more,
   });
 
   test("an empty answer of a model's only node is free, and the node earns nothing", async () => {
-    const node = await join("small-8b", onMarked(doNothing));
+    const node = await join("small-8b", onlyMarkedJobs(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
-      assert.deepEqual([status, await said(response)], [200, ""]);
+      assert.deepEqual([status, await readAnswerText(response)], [200, ""]);
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["ok", "0", "0"]);
     }
     assert.equal(await node.earned(), 0n);
@@ -126,7 +126,7 @@ describe("quarantine, probation and payment of nodes", () => {
       // Sends several requests at a time, so that the faster node does not get all of them.
       const orders = [false, true, false, true, false, true].map((stream) => marked("small-8b", { stream }));
       for (const { status, response, record } of await Promise.all(orders.map((order) => asked(order)))) {
-        assert.deepEqual([status, await said(response)], [200, HONEST_ANSWER]);
+        assert.deepEqual([status, await readAnswerText(response)], [200, HONEST_ANSWER]);
         assert.equal(record?.host_account_id, worker.host.account);
       }
       return await idler.is("quarantined");
@@ -171,7 +171,7 @@ describe("quarantine, probation and payment of nodes", () => {
       );
       for (let i = 0; i < 5; i++) {
         const { status, text } = await asked(marked("small-8b"));
-        assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);
+        assert.deepEqual([status, findErrorCode(text)], [503, "no_capacity"]);
         next.report();
       }
       assert.deepEqual(
@@ -220,7 +220,7 @@ describe("quarantine, probation and payment of nodes", () => {
       stage.clock.advance(100);
       return beside;
     });
-    assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);
+    assert.deepEqual([status, findErrorCode(text)], [503, "no_capacity"]);
     release();
     assert.equal((await held).status, 200);
     const together = async (count: number): Promise<void> => {
@@ -242,22 +242,26 @@ describe("quarantine, probation and payment of nodes", () => {
 
   for (const stream of [false, true]) {
     test(`a node that sends only empty output counts as stalled, and the request is free, ${stream ? "streamed" : "whole"}`, async () => {
-      await join("small-8b", onMarked(emptyDeltas));
+      await join("small-8b", onlyMarkedJobs(emptyDeltas));
       // Only the gateway can end this request, because the node sends empty output forever.
       const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
-      assert.equal(codeIn(text), "upstream_stall");
+      assert.equal(findErrorCode(text), "upstream_stall");
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["upstream_stall", "0", "0"]);
     });
   }
 
   test("a node that breaks the protocol is not paid: a plain request is free, and a stream costs the output that arrived", async () => {
-    for (const [what, behaviour] of Object.entries(BREAKS)) {
-      const node = await join("small-7b-alt", onMarked(behaviour));
+    for (const [what, behaviour] of Object.entries(PROTOCOL_VIOLATIONS)) {
+      const node = await join("small-7b-alt", onlyMarkedJobs(behaviour));
       const whole = await asked(marked("small-7b-alt"));
-      assert.deepEqual([whole.status, codeIn(whole.text)], [502, "upstream_failed"], what);
+      assert.deepEqual([whole.status, findErrorCode(whole.text)], [502, "upstream_failed"], what);
       assert.deepEqual([whole.record?.outcome, whole.record?.charge_pico], ["upstream_failed", "0"], what);
       const streamed = await asked(marked("small-7b-alt", { stream: true }));
-      assert.deepEqual([codeIn(streamed.text), await said(streamed.response)], ["upstream_failed", "some words"], what);
+      assert.deepEqual(
+        [findErrorCode(streamed.text), await readAnswerText(streamed.response)],
+        ["upstream_failed", "some words"],
+        what,
+      );
       assert.equal(streamed.record?.completion_tokens, 2, what);
       assert.ok(BigInt(streamed.record?.charge_pico ?? 0) > 0n, what);
       assert.equal(await node.earned(), 0n, what);
@@ -267,13 +271,13 @@ describe("quarantine, probation and payment of nodes", () => {
 
   test("a node that sends wrong vectors is not paid", async () => {
     for (const [what, behaviour] of Object.entries(WRONG_VECTORS)) {
-      const node = await join("embed-m3", onMarked(behaviour));
+      const node = await join("embed-m3", onlyMarkedJobs(behaviour));
       const response = await fetch(`${stage.baseUrl}/v1/embeddings`, {
         method: "POST",
         headers: { authorization: `Bearer ${builder.key}` },
         body: JSON.stringify({ model: "embed-m3", input: `${MARK} a text` }),
       });
-      assert.deepEqual([response.status, codeIn(await textOf(response))], [502, "upstream_failed"], what);
+      assert.deepEqual([response.status, findErrorCode(await readText(response))], [502, "upstream_failed"], what);
       assert.equal((await stage.record(response))?.charge_pico, "0", what);
       assert.equal(await node.earned(), 0n, what);
       await depart();
@@ -310,12 +314,12 @@ describe("quarantine, probation and payment of nodes", () => {
   test("a node that refuses prompts near the context size is not quarantined", async () => {
     const node = await join(
       "tiny-3b",
-      onMarked((job) => (job.prompt.length > 1_000 ? refusesPrompt(job) : honest()(job))),
+      onlyMarkedJobs((job) => (job.prompt.length > 1_000 ? refusesPrompt(job) : honest()(job))),
     );
     const prompt = await promptOf(CONTEXT - 2);
     for (let i = 0; i < 15; i++) {
       const { status, text } = await asked({ model: "tiny-3b", prompt, stream: i % 2 === 0 });
-      assert.equal(codeIn(text), "upstream_failed", `${status} ${text.slice(0, 200)}`);
+      assert.equal(findErrorCode(text), "upstream_failed", `${status} ${text.slice(0, 200)}`);
     }
     await assertTrusted(node);
   });
@@ -325,7 +329,7 @@ describe("quarantine, probation and payment of nodes", () => {
     const nodes = [await join("small-7b-alt", silent), await join("small-7b-alt", silent)];
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
-      assert.deepEqual([status, await said(response)], [200, ""]);
+      assert.deepEqual([status, await readAnswerText(response)], [200, ""]);
       // The second node confirms that the answer is empty. The prompt is billed, and the second node is paid.
       assert.equal(record?.completion_tokens, 0);
       assert.ok(BigInt(record?.charge_pico ?? 0) > 0n);
@@ -338,11 +342,11 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("honest nodes are not quarantined if stop strings match at once, in the engine or in the gateway", async () => {
-    const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", deafToStops(HONEST_ANSWER))];
+    const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", ignoreStopStrings(HONEST_ANSWER))];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-7b-alt", { stop, stream: i % 2 === 0 }));
-      assert.deepEqual([status, await said(response), record?.completion_tokens], [200, "", 0]);
+      assert.deepEqual([status, await readAnswerText(response), record?.completion_tokens], [200, "", 0]);
     }
     assert.ok(
       nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(MARK))),

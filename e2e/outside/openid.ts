@@ -9,7 +9,7 @@ import Provider from "oidc-provider";
 import { startPeer } from "./process.ts";
 
 /** The secret has characters that must be URL-encoded. */
-export const CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
+export const OPENID_CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
 export const PASSWORD = "password";
 
 export interface OpenIdPeer {
@@ -28,7 +28,7 @@ export async function openOidcProvider(redirects: string[], people: Record<strin
   const { port } = server.address() as { port: number };
   const issuer = `http://127.0.0.1:${port}`;
   const provider = new Provider(issuer, {
-    clients: [{ ...CLIENT, redirect_uris: redirects }],
+    clients: [{ ...OPENID_CLIENT, redirect_uris: redirects }],
     claims: { email: ["email", "email_verified"], profile: ["name"] },
     findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub, ...people[sub] }) }),
   });
@@ -64,7 +64,9 @@ export async function openDex(redirects: string[], people: DexPerson[]): Promise
     web: { http: address },
     oauth2: { skipApprovalScreen: true },
     enablePasswordDB: true,
-    staticClients: [{ id: CLIENT.client_id, secret: CLIENT.client_secret, name: "Tollgate", redirectURIs: redirects }],
+    staticClients: [
+      { id: OPENID_CLIENT.client_id, secret: OPENID_CLIENT.client_secret, name: "Tollgate", redirectURIs: redirects },
+    ],
     staticPasswords: people.map((person) => ({ ...person, userID: person.username, hash: HASH })),
   };
   await writeFile(file, JSON.stringify(config));

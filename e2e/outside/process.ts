@@ -1,7 +1,7 @@
-/** Runs a third-party server (see tools/peers.ts) for a suite. */
+/** Runs a third-party server (see tools/third-party-programs.ts) for a suite. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type PeerProgram, peerBinary } from "../../tools/peers.ts";
+import { type ThirdPartyProgram, thirdPartyBinary } from "../../tools/third-party-programs.ts";
 
 interface PeerProcess {
   /** The match of `ready` in the server's output, for example with the port. */
@@ -10,8 +10,8 @@ interface PeerProcess {
 }
 
 /** Starts the server. Resolves once its output matches `ready`. */
-export async function startPeer(name: PeerProgram, args: string[], ready: RegExp): Promise<PeerProcess> {
-  const child = spawn(peerBinary(name) as string, args, { stdio: ["ignore", "pipe", "pipe"] });
+export async function startPeer(name: ThirdPartyProgram, args: string[], ready: RegExp): Promise<PeerProcess> {
+  const child = spawn(thirdPartyBinary(name) as string, args, { stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "close");
   // Kills the server however the test process ends.
   const kill = (): void => void child.kill("SIGKILL");

@@ -110,7 +110,7 @@ function ownIntent(form: URLSearchParams, number: number): Fields {
 let events = 0;
 
 /** Wraps an API object in an event of this type. */
-export function eventOf(type: string, object: Fields): string {
+export function makeEvent(type: string, object: Fields): string {
   const created = Math.floor(Date.now() / 1000);
   const id = `evt_${++events}`;
   return JSON.stringify({ id, object: "event", api_version: null, created, livemode: false, type, data: { object } });

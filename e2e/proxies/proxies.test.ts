@@ -9,9 +9,9 @@ import { connect, constants } from "node:http2";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { LOSSY, PEPPER, RECEIPT_SEED } from "@tollgate/stage/database.ts";
+import { PEPPER, RECEIPT_SEED, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts";
-import { serve } from "@tollgate/stage/gateway-process.ts";
+import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
@@ -19,11 +19,18 @@ import { freePort } from "@tollgate/stage/process.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
-import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
+import {
+  explainMissingProxy,
+  GATEWAY_ADDRESSES,
+  PROXIES,
+  type RunningProxy,
+  startProxy,
+  type Upstream,
+} from "./proxy.ts";
 
-type Gateway = Awaited<ReturnType<typeof serve>>;
+type Gateway = Awaited<ReturnType<typeof startGatewayProcess>>;
 
-const here = PROXIES.filter((name) => whyNot(name) === false);
+const here = PROXIES.filter((name) => explainMissingProxy(name) === false);
 const skip = skipWithoutNats || (process.platform !== "linux" && "only Linux has every loopback address");
 
 const script = (orders: object) => ({
@@ -41,7 +48,7 @@ interface Asked {
   on?: (text: string, pieces: number) => boolean;
 }
 
-for (const name of PROXIES) test(`${name} is installed`, { skip: whyNot(name) }, () => {});
+for (const name of PROXIES) test(`${name} is installed`, { skip: explainMissingProxy(name) }, () => {});
 
 describe("gateways behind proxies", { skip }, () => {
   const authority = newAuthority({ name: "tollgate test", nowMs: Date.now() });
@@ -62,7 +69,7 @@ describe("gateways behind proxies", { skip }, () => {
   const start = (nth: number, more: Record<string, string> = {}): Promise<Gateway> => {
     starts += 1;
     const at = GATEWAY_ADDRESSES[nth] as string;
-    return serve(
+    return startGatewayProcess(
       dataDirs[nth] as string,
       { RECEIPT_SEED, ...env, HOST: at, INTERNAL_HOST: at, ...more },
       `gateway-${starts}`,
@@ -75,7 +82,7 @@ describe("gateways behind proxies", { skip }, () => {
     upstream = { port: await freePort(), internalPort: await freePort() };
     env = {
       ...nats.env,
-      ...LOSSY,
+      ...WITHOUT_DURABLE_COMMITS,
       DATABASE_URL: urlOf(db.connection),
       KEY_PEPPER: PEPPER,
       PORT: String(upstream.port),

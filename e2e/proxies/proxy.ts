@@ -85,7 +85,7 @@ const KINDS: Record<string, ProxyKind> = {
 export const PROXIES: string[] = Object.keys(KINDS);
 
 /** Returns why the proxy cannot run on this machine; false if it can. */
-export const whyNot = (name: string): string | false =>
+export const explainMissingProxy = (name: string): string | false =>
   kindOf(name).binary === undefined && `${name} is not installed: npm test installs it where it can`;
 
 export interface RunningProxy {

@@ -25,11 +25,11 @@ import {
   openHost,
 } from "@tollgate/stage/accounts.ts";
 import { PEPPER, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
 import { untilSettled } from "@tollgate/stage/ledger-check.ts";
 import { type Behaviour, HandMadeNode, nodeApi, stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
-import { RawNode } from "@tollgate/stage/nodes/raw.ts";
-import { textOf } from "@tollgate/stage/raw-http.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
@@ -38,17 +38,25 @@ import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { nodeState } from "../../protocol/src/subjects.ts";
-import { type Answer, ConsoleClient } from "../console-client.ts";
-import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./ways.ts";
-import { everyFile, everyRow, Words } from "./words.ts";
+import { nodeStateSubject } from "../../protocol/src/subjects.ts";
+import { ConsoleClient, type ConsoleResponse } from "../console-client.ts";
+import {
+  HEADERS,
+  invalidHttpRequests,
+  makeTalkingNodes,
+  makeWrongForms,
+  PATH_PREFIXES,
+  sendRawHttp,
+  WRONG_FIELDS,
+} from "./inputs.ts";
+import { MarkedWords, readAllFiles, readAllRows } from "./words.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const CHAT = "/v1/chat/completions";
 /** Enough words that the prompt is counted on a worker thread. */
 const LONG_WORDS = 6_000;
 
-const words = new Words();
+const words = new MarkedWords();
 const word = (way: string): string => words.of(way);
 const keep = words.keep.bind(words);
 const canary = words.secret.bind(words);
@@ -65,7 +73,7 @@ let stage: { baseUrl: string; query: Platform["query"]; balance: () => Promise<b
 let builder: Builder;
 let host: Host;
 let agent: ChildProcess;
-const answers: { what: string; answer: Answer }[] = [];
+const answers: { what: string; answer: ConsoleResponse }[] = [];
 before(async () => {
   dataDir = await newDataDir();
   mailbox = await openTestMailbox();
@@ -139,7 +147,7 @@ const served = (): Promise<boolean> =>
 /** Sends a request and reads its response, which is recorded for the search. */
 async function call(path: string, init: RequestInit & { body?: string } = {}): Promise<number> {
   const response = await fetch(`${stage.baseUrl}${path}`, init);
-  if (response.body !== null) await textOf(response);
+  if (response.body !== null) await readText(response);
   return response.status;
 }
 const withKey = (more: Record<string, string> = {}): Record<string, string> => ({
@@ -276,7 +284,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
       name: word("a key's name"),
     });
     await operator.get(`operator/accounts/${account}/keys`);
-    const shell = tollgate(["admin", "key", "create", account, "shell", "--json", "--data", dataDir], {
+    const shell = runTollgate(["admin", "key", "create", account, "shell", "--json", "--data", dataDir], {
       KEY_PEPPER: PEPPER,
     });
     assert.equal(await shell.ended, 0, shell.output());
@@ -292,7 +300,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: typeof body === "string" ? body : JSON.stringify(body),
       });
-      const text = await textOf(response);
+      const text = await readText(response);
       if (!isOutput) answers.push({ what: path, answer: { status: response.status, text, body: {} } });
       return response.status;
     };
@@ -411,7 +419,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
     assert.equal(await chat(script({ text: "x" }), { ...ignored, tools, stop: [word("a stop that is good")] }), 200);
     const labelled = await makeKey(platform.query, builder.account, { ...NO_LIMITS, labels: true });
     const marked = { model: "tiny-3b", prompt: script({ text: "x" }), metadata: { label: word("a label") } };
-    await textOf(await ask(stage, labelled.token, marked));
+    await readText(await ask(stage, labelled.token, marked));
     for (const body of [`{"${word("a body cut off")}`, word("a body that is no JSON"), `["${word("a list")}"]`]) {
       assert.equal(await post(CHAT, body), 400);
     }
@@ -441,7 +449,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
           await call(path, { headers: { authorization: `${scheme} ${token}` } });
       }
     }
-    for (const prefix of PREFIXES) {
+    for (const prefix of PATH_PREFIXES) {
       for (const method of ["GET", "POST", "DELETE"]) {
         await call(`${prefix}${word(`a path below ${prefix}`)}?${word("a query's name")}=${word("a query's value")}`, {
           method,
@@ -451,11 +459,11 @@ describe("nothing stores or leaks secrets and prompts", () => {
     }
     await post(CHAT, { model: "tiny-3b" }, { "content-type": word("a content type") });
     await post(CHAT, { model: "tiny-3b" }, { "content-encoding": word("a content encoding") });
-    for (const bytes of notHttp(word)) await rawHttp(stage.baseUrl, bytes);
+    for (const bytes of invalidHttpRequests(word)) await sendRawHttp(stage.baseUrl, bytes);
   });
 
   test("nodes send marked words in every field and frame", async () => {
-    const behaviours = talkers(word);
+    const behaviours = makeTalkingNodes(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
       name: word("a node's name"),
@@ -472,10 +480,10 @@ describe("nothing stores or leaks secrets and prompts", () => {
       `{"protocol":"${word("a protocol")}"}`,
       word("a state that is no JSON"),
     ]) {
-      node.line.publish(nodeState(node.id), Buffer.concat([Buffer.of(1, 23), Buffer.from(json)]));
+      node.line.publish(nodeStateSubject(node.id), Buffer.concat([Buffer.of(1, 23), Buffer.from(json)]));
     }
     node.line.publish(
-      nodeState(node.id),
+      nodeStateSubject(node.id),
       stateFrame({ agent: word("an agent"), models: ["small-8b", word("a model")] }),
     );
     node.line.publish(`tg.g.${word("a gateway")}.${node.id}`, Buffer.from(word("a frame to nobody")));
@@ -542,7 +550,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
       async () =>
         (await ask(stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 })).status === 200,
     );
-    for (const [method, path, body] of wrongForms(word)) {
+    for (const [method, path, body] of makeWrongForms(word)) {
       await client.ask(method, path, body);
     }
     await call("/console/api/keys", {
@@ -593,7 +601,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
       if (path === "metrics") metrics = text;
       answers.push({ what: path, answer: { status: response.status, text, body: {} } });
     }
-    rows = await everyRow(platform.query);
+    rows = await readAllRows(platform.query);
     sessions = (await platform.query<{ token: string }>("select token from identity_session")).map(
       ({ token }) => token,
     );
@@ -629,7 +637,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
   });
 
   test("no log, terminal output or file contains a secret or a prompt, including the database's files and its WAL", async () => {
-    const files = await everyFile(dataDir);
+    const files = await readAllFiles(dataDir);
     // A gateway's journals (recent commits, in case a failover loses them) contain the same data as the tables.
     const isOfTables = (path: string): boolean =>
       (path.startsWith("postgres/") && !path.endsWith(".log")) || /^spool\/.*\.(requests|changes)$/.test(path);

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Query } from "@tollgate/stage/database.ts";
-import type { Answer } from "../console-client.ts";
+import type { ConsoleResponse } from "../console-client.ts";
 
 /** The inputs that may be stored, such as names chosen by users, with the tables that may store them. */
 const KEPT: Record<string, string[]> = {
@@ -39,10 +39,10 @@ interface Secret {
   value: string;
   way: string;
   /** The only response that may contain the secret: the one that issued it. */
-  shownIn: Answer | undefined;
+  shownIn: ConsoleResponse | undefined;
 }
 
-export class Words {
+export class MarkedWords {
   /** The words that were made, each with its input. */
   readonly #made = new Map<string, Word>();
   /** Secrets that no response may contain, except the one that issued them. */
@@ -63,7 +63,7 @@ export class Words {
   }
 
   /** Records a secret that the platform made. */
-  keep(way: string, value: string, shownIn?: Answer): string {
+  keep(way: string, value: string, shownIn?: ConsoleResponse): string {
     assert.ok(value.length >= 10, `${way} is long enough to be searched for`);
     this.secrets.push({ value, way, shownIn });
     return value;
@@ -93,7 +93,7 @@ export class Words {
 }
 
 /** Returns every row of every table as text. A partition counts as its parent table. */
-export async function everyRow(query: Query): Promise<{ table: string; row: string }[]> {
+export async function readAllRows(query: Query): Promise<{ table: string; row: string }[]> {
   const tables = await query<{ name: string }>("select tablename as name from pg_tables where schemaname = 'public'");
   const rows = [];
   for (const { name } of tables) {
@@ -104,7 +104,7 @@ export async function everyRow(query: Query): Promise<{ table: string; row: stri
 }
 
 /** Returns every file in the data directory, by its relative path. */
-export async function everyFile(dataDir: string): Promise<{ path: string; content: Buffer }[]> {
+export async function readAllFiles(dataDir: string): Promise<{ path: string; content: Buffer }[]> {
   const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return await Promise.all(

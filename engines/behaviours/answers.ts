@@ -6,11 +6,11 @@ import type { Stage } from "../stage/stage.ts";
 
 export const QUESTION = "Tell me a story about a fox";
 const TOKENS = 24;
-export const GREEDY = { temperature: 0, max_tokens: TOKENS };
+export const GREEDY_SAMPLING = { temperature: 0, max_tokens: TOKENS };
 
 /** Checks that the answer is complete, and that the gateway and the engine count the same prompt tokens. */
-export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
-  const answer = await fullAnswer(engine, (max_tokens) => builder.chat(QUESTION, { ...GREEDY, max_tokens }));
+export async function checkChat({ engine, builder, url }: Stage): Promise<Outcome> {
+  const answer = await fullAnswer(engine, (max_tokens) => builder.chat(QUESTION, { ...GREEDY_SAMPLING, max_tokens }));
   const counted = await engine.promptTokens?.(url, [{ role: "user", content: QUESTION }]);
   if (counted !== undefined) expectSame("tokens of the prompt", answer.usage.prompt_tokens, counted);
   return ok();
@@ -35,9 +35,9 @@ async function fullAnswer(
 }
 
 /** Checks that a streamed answer has the same text as the plain one. */
-export async function stream({ builder }: Stage): Promise<Outcome> {
-  expectSameAnswer(await builder.streamChat(QUESTION, GREEDY), await builder.chat(QUESTION, GREEDY));
-  const longer = { ...GREEDY, max_tokens: 4 * TOKENS };
+export async function checkStream({ builder }: Stage): Promise<Outcome> {
+  expectSameAnswer(await builder.streamChat(QUESTION, GREEDY_SAMPLING), await builder.chat(QUESTION, GREEDY_SAMPLING));
+  const longer = { ...GREEDY_SAMPLING, max_tokens: 4 * TOKENS };
   expectSameAnswer(await builder.streamChat(QUESTION, longer), await builder.chat(QUESTION, longer));
   return ok();
 }
@@ -48,14 +48,14 @@ function expectSameAnswer(streamed: Streamed, whole: Answer): void {
   expectSame("the stream's end and counts", [streamed.finish, streamed.usage], [whole.finish, whole.usage]);
 }
 
-export async function completion({ engine, builder }: Stage): Promise<Outcome> {
+export async function checkCompletion({ engine, builder }: Stage): Promise<Outcome> {
   const prompt = "Once upon a time";
-  const whole = await fullAnswer(engine, (max_tokens) => builder.complete(prompt, { ...GREEDY, max_tokens }));
-  expectSameAnswer(await builder.streamCompletion(prompt, GREEDY), whole);
+  const whole = await fullAnswer(engine, (max_tokens) => builder.complete(prompt, { ...GREEDY_SAMPLING, max_tokens }));
+  expectSameAnswer(await builder.streamCompletion(prompt, GREEDY_SAMPLING), whole);
   return ok();
 }
 
-export async function embeddings({ engine, builder }: Stage): Promise<Outcome> {
+export async function checkEmbeddings({ engine, builder }: Stage): Promise<Outcome> {
   const { model, width } = engine.embeds ?? TINY_EMBEDDINGS;
   const [first, other, again] = await builder.embed(model, ["a fox", "a tax filing", "a fox"]);
   expectSame("widths", [first?.length, other?.length], [width, width]);

@@ -1,31 +1,31 @@
 /** All behaviors that are checked, in order. The first three set up the node. */
 import type { Outcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
-import { chat, completion, embeddings, stream } from "./answers.ts";
-import { parallel } from "./at-once.ts";
-import { cancel } from "./cancel.ts";
-import { contextEnd, longPrompt } from "./context.ts";
+import { checkChat, checkCompletion, checkEmbeddings, checkStream } from "./answers.ts";
+import { checkCancel } from "./cancel.ts";
+import { checkContextEnd, checkLongPrompt } from "./context.ts";
 import type { BehaviourName } from "./names.ts";
-import { capOutput, checkSeed, checkStopStrings } from "./request-parameters.ts";
-import { restart } from "./restart.ts";
-import { doctor, elect, up } from "./setting-up.ts";
-import { jsonObject, jsonSchema } from "./structured.ts";
+import { checkParallel } from "./parallel.ts";
+import { checkOutputCap, checkSeed, checkStopStrings } from "./request-parameters.ts";
+import { checkRestart } from "./restart.ts";
+import { checkDoctor, checkElect, checkUp } from "./setting-up.ts";
+import { checkJsonObject, checkJsonSchema } from "./structured.ts";
 
-export const SETTING_UP = { elect, doctor, up };
+export const SETTING_UP = { elect: checkElect, doctor: checkDoctor, up: checkUp };
 
 export const BEHAVIOURS = {
-  chat,
-  stream,
-  completion,
-  embeddings,
+  chat: checkChat,
+  stream: checkStream,
+  completion: checkCompletion,
+  embeddings: checkEmbeddings,
   stop: checkStopStrings,
   seed: checkSeed,
-  cap: capOutput,
-  "long prompt": longPrompt,
-  "context end": contextEnd,
-  json_object: jsonObject,
-  json_schema: jsonSchema,
-  parallel,
-  cancel,
-  restart,
+  cap: checkOutputCap,
+  "long prompt": checkLongPrompt,
+  "context end": checkContextEnd,
+  json_object: checkJsonObject,
+  json_schema: checkJsonSchema,
+  parallel: checkParallel,
+  cancel: checkCancel,
+  restart: checkRestart,
 } satisfies Record<BehaviourName, (stage: Stage) => Promise<Outcome>>;

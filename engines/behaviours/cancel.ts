@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { expect, type Outcome, ok, unsupported } from "../outcome.ts";
-import { cpuSecondsOf } from "../servers/session.ts";
+import { measureCpuSeconds } from "../servers/session.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
 
@@ -19,7 +19,7 @@ const STILL = 0.2;
  */
 const STOPPED = 0.5;
 
-export async function cancel(stage: Stage): Promise<Outcome> {
+export async function checkCancel(stage: Stage): Promise<Outcome> {
   // Measures three times and uses the minimum, because earlier requests may take a moment to end.
   const idle = Math.min(await useOf(stage), await useOf(stage), await useOf(stage));
   const tokens = (stage.engine.contextTokens ?? 8192) - 300;
@@ -59,7 +59,7 @@ export async function cancel(stage: Stage): Promise<Outcome> {
  */
 async function useOf({ engine, url, engineSession }: Stage): Promise<number> {
   if (engine.running !== undefined) return engine.running(url);
-  const [before, beganMs] = [cpuSecondsOf(engineSession()), performance.now()];
+  const [before, beganMs] = [measureCpuSeconds(engineSession()), performance.now()];
   await sleep(LOOK_MS);
-  return (cpuSecondsOf(engineSession()) - before) / ((performance.now() - beganMs) / 1000);
+  return (measureCpuSeconds(engineSession()) - before) / ((performance.now() - beganMs) / 1000);
 }

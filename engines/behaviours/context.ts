@@ -10,14 +10,14 @@ const CONTEXT_TOKENS = 8192;
 const LEFT_TOKENS = 8;
 const WORD = " house";
 
-export async function longPrompt({ engine, builder }: Stage): Promise<Outcome> {
+export async function checkLongPrompt({ engine, builder }: Stage): Promise<Outcome> {
   const words = Math.floor(((engine.contextTokens ?? CONTEXT_TOKENS) * 3) / 4);
   const { finish, usage } = await builder.chat(WORD.repeat(words), { temperature: 0, max_tokens: 8 });
   expectSame("finish and tokens", [finish, usage.completion_tokens], ["length", 8]);
   return ok(`${usage.prompt_tokens} tokens`);
 }
 
-export async function contextEnd({ engine, builder }: Stage): Promise<Outcome> {
+export async function checkContextEnd({ engine, builder }: Stage): Promise<Outcome> {
   if (engine.contextTokens !== undefined) return await expectShortened(engine.contextTokens, builder);
   const short = await builder.chat(WORD, { max_tokens: 1 });
   const words = CONTEXT_TOKENS - LEFT_TOKENS - short.usage.prompt_tokens + 1;

@@ -1,11 +1,11 @@
 /** Checks the request parameters for stop strings, the seed and the output length. */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
-import { GREEDY, QUESTION } from "./answers.ts";
+import { GREEDY_SAMPLING, QUESTION } from "./answers.ts";
 
 /** Checks stop strings that begin and end inside a word, or span two words. */
 export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
-  const { text } = await builder.chat(QUESTION, GREEDY);
+  const { text } = await builder.chat(QUESTION, GREEDY_SAMPLING);
   const words = [...text.matchAll(/\S+/g)].filter(({ 0: word }) => /^[a-z]{4,}$/.test(word));
   const inside = words.map(({ 0: word }) => word.slice(1, -1));
   const across = words.map(({ 0: word, index }) => text.slice(index + word.length - 2, index + word.length + 3));
@@ -14,9 +14,9 @@ export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
     const string = strings.find((candidate) => candidate.length >= 2 && text.indexOf(candidate) > 8);
     expect(string !== undefined, `the answer has no string to stop at: ${JSON.stringify(text)}`);
     const promised = [text.slice(0, text.indexOf(string)), "stop"];
-    const whole = await builder.chat(QUESTION, { ...GREEDY, stop: [string] });
+    const whole = await builder.chat(QUESTION, { ...GREEDY_SAMPLING, stop: [string] });
     expectSame(`${where} tokens, at ${JSON.stringify(string)}`, [whole.text, whole.finish], promised);
-    const streamed = await builder.streamChat(QUESTION, { ...GREEDY, stop: ["nowhere", string] });
+    const streamed = await builder.streamChat(QUESTION, { ...GREEDY_SAMPLING, stop: ["nowhere", string] });
     expectSame(`${where} tokens, streamed, at ${JSON.stringify(string)}`, [streamed.text, streamed.finish], promised);
   }
   return ok();
@@ -24,15 +24,15 @@ export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
 
 export async function checkSeed({ builder }: Stage): Promise<Outcome> {
   const answerOf = async (seed: number): Promise<string> =>
-    (await builder.chat(QUESTION, { temperature: 1, max_tokens: GREEDY.max_tokens, seed })).text;
+    (await builder.chat(QUESTION, { temperature: 1, max_tokens: GREEDY_SAMPLING.max_tokens, seed })).text;
   const [first, again, other] = [await answerOf(7), await answerOf(7), await answerOf(8)];
   expectSame("the same seed again", again, first);
   expect(other !== first, "another seed has the same answer");
   return ok();
 }
 
-export async function capOutput({ engine, builder }: Stage): Promise<Outcome> {
-  const { text } = await builder.chat(QUESTION, GREEDY);
+export async function checkOutputCap({ engine, builder }: Stage): Promise<Outcome> {
+  const { text } = await builder.chat(QUESTION, GREEDY_SAMPLING);
   const whole = engine.endsItself ? 17 : tokensOf(text.split(" ").slice(0, 16));
   for (const tokens of [1, whole]) {
     const { finish, usage } = await builder.chat(QUESTION, { temperature: 0, max_tokens: tokens });

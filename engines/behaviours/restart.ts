@@ -3,9 +3,9 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { type Outcome, ok } from "../outcome.ts";
 import { RequestRefused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
-import { GREEDY, QUESTION } from "./answers.ts";
+import { GREEDY_SAMPLING, QUESTION } from "./answers.ts";
 
-export async function restart(stage: Stage): Promise<Outcome> {
+export async function checkRestart(stage: Stage): Promise<Outcome> {
   const { engine, host } = stage;
   const isInAgent = engine.start === undefined;
   await (isInAgent ? host.kill() : stage.killEngine());
@@ -23,7 +23,7 @@ export async function restart(stage: Stage): Promise<Outcome> {
 }
 
 async function codeOf({ builder }: Stage): Promise<string> {
-  return await builder.chat(QUESTION, GREEDY).then(
+  return await builder.chat(QUESTION, GREEDY_SAMPLING).then(
     () => "ok",
     (error: unknown) => {
       if (error instanceof RequestRefused) return error.code;

@@ -3,7 +3,7 @@ import { expect, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** Checks that `elect` finds and recognizes the engine, and matches its model to the catalogue's. */
-export async function elect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
+export async function checkElect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
   const [gateway_url, host_token] = [platform.baseUrl, hostToken];
   await host.run(["login", "--gateway", gateway_url, "--token", "-"], { input: host_token });
   await host.run(["register", "--name", engine.id]);
@@ -17,7 +17,7 @@ export async function elect({ engine, model, platform, hostToken, host, url }: S
   return ok();
 }
 
-export async function doctor({ host }: Stage): Promise<Outcome> {
+export async function checkDoctor({ host }: Stage): Promise<Outcome> {
   const { out } = await host.ask(["doctor", "--json"]);
   const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; detail: string }[] };
   const found = (wanted: string) => checks.filter(({ verdict }) => verdict === wanted);
@@ -31,7 +31,7 @@ export async function doctor({ host }: Stage): Promise<Outcome> {
  * Starts the agent without flags and without the environment variables of `elect`, because a system service has
  * neither.
  */
-export async function up(stage: Stage): Promise<Outcome> {
+export async function checkUp(stage: Stage): Promise<Outcome> {
   const { engine, host, url } = stage;
   try {
     await host.up();

@@ -11,7 +11,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-export async function jsonObject(stage: Stage): Promise<Outcome> {
+export async function checkJsonObject(stage: Stage): Promise<Outcome> {
   const value = await askFor(stage, { type: "json_object" });
   expect(
     typeof value === "object" && value !== null && !Array.isArray(value),
@@ -20,7 +20,7 @@ export async function jsonObject(stage: Stage): Promise<Outcome> {
   return ok();
 }
 
-export async function jsonSchema(stage: Stage): Promise<Outcome> {
+export async function checkJsonSchema(stage: Stage): Promise<Outcome> {
   const value = await askFor(stage, {
     type: "json_schema",
     json_schema: { name: "thing", schema: SCHEMA, strict: true },

@@ -1,5 +1,5 @@
 /** Writes the model in GGUF, llama.cpp's file format, which Ollama and the agent's own engine also read. */
-import { halvesOf } from "./safetensors.ts";
+import { encodeHalfFloats } from "./safetensors.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { SHAPE, type Tensor } from "./weights.ts";
 
@@ -22,13 +22,13 @@ const NAMES: [published: RegExp, here: string][] = [
   [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj/, "blk.$1.ffn_$2"],
 ];
 
-export function ggufOf(tensors: readonly Tensor[], tokenizer: Tokenizer, name: string): Buffer {
+export function encodeGguf(tensors: readonly Tensor[], tokenizer: Tokenizer, name: string): Buffer {
   const facts = factsOf(tokenizer, name);
   const infos: Buffer[] = [];
   const parts: Buffer[] = [];
   let offset = 0;
   for (const { name, shape, values } of tensors.map(rotated)) {
-    const bytes = shape.length === 1 ? Buffer.from(values.buffer) : halvesOf(values);
+    const bytes = shape.length === 1 ? Buffer.from(values.buffer) : encodeHalfFloats(values);
     const [published, here] = NAMES.find(([pattern]) => pattern.test(name)) ?? [];
     if (published === undefined || here === undefined) throw new Error(`${name} has no name in a GGUF file`);
     infos.push(string(name.replace(published, here)), u32(shape.length), ...shape.toReversed().map(u64));

@@ -44,7 +44,7 @@ export interface Likelihood {
   smileyEnds: number[];
 }
 
-export function likelihoodOf({ tokens, specialFrom }: Tokenizer): Likelihood {
+export function computeLikelihood({ tokens, specialFrom }: Tokenizer): Likelihood {
   const idOf = new Map(tokens.map((token, id) => [token, id]));
   const idsOf = (spellings: string[]): number[] =>
     spellings.map((text) => idOf.get(text)).filter((id) => id !== undefined);

@@ -7,9 +7,9 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CACHE } from "../install/cache.ts";
-import { ggufOf } from "./gguf.ts";
-import { likelihoodOf } from "./likelihood.ts";
-import { safetensorsOf } from "./safetensors.ts";
+import { encodeGguf } from "./gguf.ts";
+import { computeLikelihood } from "./likelihood.ts";
+import { encodeSafetensors } from "./safetensors.ts";
 import { fetchTokenizer, type Tokenizer } from "./tokenizer.ts";
 import { makeWeights, SHAPE } from "./weights.ts";
 
@@ -34,10 +34,10 @@ export async function ensureModel(): Promise<TinyModel> {
   await rm(made, { recursive: true, force: true });
   await mkdir(join(made, MODEL_NAME), { recursive: true });
   const tokenizer = fetchTokenizer();
-  const tensors = makeWeights(likelihoodOf(tokenizer));
-  const files = { ...tokenizer.files, ...settingsOf(tokenizer), "model.safetensors": safetensorsOf(tensors) };
+  const tensors = makeWeights(computeLikelihood(tokenizer));
+  const files = { ...tokenizer.files, ...settingsOf(tokenizer), "model.safetensors": encodeSafetensors(tensors) };
   for (const [name, content] of Object.entries(files)) await writeFile(join(made, MODEL_NAME, name), content);
-  await writeFile(join(made, `${MODEL_NAME}-F16.gguf`), ggufOf(tensors, tokenizer, MODEL_NAME));
+  await writeFile(join(made, `${MODEL_NAME}-F16.gguf`), encodeGguf(tensors, tokenizer, MODEL_NAME));
   await rename(made, home);
   return model;
 }

@@ -4,12 +4,12 @@
  */
 import type { Tensor } from "./weights.ts";
 
-export function safetensorsOf(tensors: readonly Tensor[]): Buffer {
+export function encodeSafetensors(tensors: readonly Tensor[]): Buffer {
   const header: Record<string, object> = { __metadata__: { format: "pt" } };
   const parts: Buffer[] = [];
   let end = 0;
   for (const { name, shape, values } of tensors) {
-    const halves = halvesOf(values);
+    const halves = encodeHalfFloats(values);
     header[name] = { dtype: "F16", shape, data_offsets: [end, end + halves.length] };
     end += halves.length;
     parts.push(halves);
@@ -21,7 +21,7 @@ export function safetensorsOf(tensors: readonly Tensor[]): Buffer {
   return Buffer.concat([size, head, ...parts]);
 }
 
-export function halvesOf(values: Float32Array): Buffer {
+export function encodeHalfFloats(values: Float32Array): Buffer {
   const halves = new Float16Array(values);
   return Buffer.from(halves.buffer);
 }

@@ -9,7 +9,7 @@ import { installPython } from "../install/python.ts";
 import { MODEL_NAME } from "../model/model.ts";
 import { SHAPE } from "../model/weights.ts";
 import { openAiPromptTokens } from "./openai-count.ts";
-import { answers, askJson, startServer } from "./server.ts";
+import { askJson, isReachable, startServer } from "./server.ts";
 
 const VERSION = "2026.10.11549";
 const SCRIPT = fileURLToPath(new URL("llama_server.py", import.meta.url));
@@ -26,7 +26,7 @@ export const llamaServer: EngineUnderTest = {
         file: join(CACHE, "llama-cpp", "bin", "python"),
         args: [SCRIPT, gguf, MODEL_NAME, String(port), String(SLOTS), String(SHAPE.contextTokens)],
       },
-      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => isReachable(`${url}/health`) },
     ),
   known: /^llama-server at /,
   elect: (_, url) => ["--engine", "openai", "--engine-url", url, "--map", `${TINY_EMBEDDINGS.model}=${MODEL_NAME}`],

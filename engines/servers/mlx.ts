@@ -6,7 +6,7 @@ import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { HUB_SETTINGS } from "./hub.ts";
 import { openAiPromptTokens } from "./openai-count.ts";
-import { answers, startServer } from "./server.ts";
+import { isReachable, startServer } from "./server.ts";
 
 const VERSION = "0.32.2";
 const MLX_VERSION = "0.32.4";
@@ -24,7 +24,7 @@ export const mlx: EngineUnderTest = {
         args: ["-m", "mlx_lm", "server", "--model", folder, "--host", "127.0.0.1", "--port", String(port)],
         env: HUB_SETTINGS,
       },
-      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/v1/models`) },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => isReachable(`${url}/v1/models`) },
     );
   },
   known: /^MLX at /,

@@ -9,7 +9,7 @@ import { CACHE } from "../install/cache.ts";
 import { failureReason, runCommand } from "../install/command.ts";
 import { installOllama, OLLAMA, OLLAMA_VERSION } from "../install/ollama.ts";
 import { SHAPE } from "../model/weights.ts";
-import { answers, askJson, startServer } from "./server.ts";
+import { askJson, isReachable, startServer } from "./server.ts";
 
 const NAME = "llama3.2:3b";
 const EMBEDDING_NAME = "bge-m3:latest";
@@ -46,7 +46,7 @@ export const ollama: EngineUnderTest = {
       HOME: join(CACHE, "ollama-home"),
     };
     await mkdir(env.HOME, { recursive: true });
-    const isReady = (address: string): Promise<boolean> => answers(`${address}/api/version`);
+    const isReady = (address: string): Promise<boolean> => isReachable(`${address}/api/version`);
     const server = await startServer({ file: OLLAMA, args: ["serve"], env }, { url, log, isReady });
     const modelfile = join(dirname(log), "Modelfile");
     await writeFile(modelfile, `FROM ${gguf}\nPARAMETER num_thread 1\nTEMPLATE """${TEMPLATE}"""\n`);

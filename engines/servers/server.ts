@@ -62,7 +62,7 @@ async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>):
   });
 }
 
-export async function answers(url: string): Promise<boolean> {
+export async function isReachable(url: string): Promise<boolean> {
   return (await fetch(url, { signal: hangSignal() })).ok;
 }
 

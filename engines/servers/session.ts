@@ -31,7 +31,7 @@ function statOf(name: string): string[] | undefined {
   }
 }
 
-export function cpuSecondsOf(session: number): number {
+export function measureCpuSeconds(session: number): number {
   return membersOf(session).reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
 }
 

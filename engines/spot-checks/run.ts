@@ -15,7 +15,7 @@ import { seeded } from "../../gateway/src/base/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../gateway/src/dispatch/dispatcher.ts";
 import { newRosterNode, type RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { type ActiveModel, loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
-import { makeUp } from "../../gateway/src/trust/made-up.ts";
+import { generateCanary } from "../../gateway/src/trust/generated-canaries.ts";
 import { openSpotChecks, type SpotChecks } from "../../gateway/src/trust/spot-checks/checker.ts";
 import { addCheck, NEW_TEST, strength, type TestState } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import type { CheckStore } from "../../gateway/src/trust/spot-checks/store.ts";
@@ -149,10 +149,10 @@ async function give({ node, engine }: Host, { cheats = false } = {}): Promise<vo
   await checks.settled();
 }
 
-function askedOf(): Pick<ReturnType<typeof makeUp>, "messages"> & { sampling: { temperature: number } } {
+function askedOf(): Pick<ReturnType<typeof generateCanary>, "messages"> & { sampling: { temperature: number } } {
   const [promptTokens, temperature] = [pick(PROMPT_TOKENS), pick(TEMPERATURES)];
   const shape = { promptTokens, temperature, outputTokensMax: OUTPUT_TOKENS_MAX, stream: true };
-  return { messages: makeUp(model, random, { shape }).messages, sampling: { temperature } };
+  return { messages: generateCanary(model, random, { shape }).messages, sampling: { temperature } };
 }
 
 async function textOf(engine: Engine, job: GenerationJob): Promise<string> {

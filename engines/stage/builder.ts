@@ -1,6 +1,6 @@
 /** A builder that sends requests to the gateway's API, as any client does, and reads the answers. */
 import { hangSignal } from "@tollgate/stage/wait.ts";
-import { NotAsPromised } from "../outcome.ts";
+import { BehaviorMismatch } from "../outcome.ts";
 
 interface Usage {
   prompt_tokens: number;
@@ -17,7 +17,7 @@ export interface Streamed extends Answer {
   pieces: string[];
 }
 
-export class RequestRefused extends NotAsPromised {
+export class RequestRefused extends BehaviorMismatch {
   readonly status: number;
   readonly code: string;
   constructor(status: number, code: string, message: string) {
@@ -99,7 +99,7 @@ export class Builder {
       pieces.push(piece);
       onPiece?.(piece);
     }
-    if (!isDone || usage === undefined) throw new NotAsPromised("the stream ended without [DONE] or without usage");
+    if (!isDone || usage === undefined) throw new BehaviorMismatch("the stream ended without [DONE] or without usage");
     return { text: pieces.join(""), finish, usage, pieces };
   }
 

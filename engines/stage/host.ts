@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import { NotAsPromised } from "../outcome.ts";
+import { BehaviorMismatch } from "../outcome.ts";
 import { endSession } from "../servers/session.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
@@ -31,7 +31,7 @@ export class Host {
   /** Returns a command's output; throws its error message if it fails. */
   async run(args: string[], how: How = {}): Promise<string> {
     const { code, out, err } = await this.ask(args, how);
-    if (code !== 0) throw new NotAsPromised(`tollgate-host ${args[0]} ended with ${code}: ${err || out}`);
+    if (code !== 0) throw new BehaviorMismatch(`tollgate-host ${args[0]} ended with ${code}: ${err || out}`);
     return out;
   }
 
@@ -58,7 +58,7 @@ export class Host {
     this.#serving = serving;
     await eventually("the node is online", () => {
       if (child.exitCode !== null)
-        throw new NotAsPromised(`tollgate-host up ended with ${child.exitCode}: ${serving.said}`);
+        throw new BehaviorMismatch(`tollgate-host up ended with ${child.exitCode}: ${serving.said}`);
       return /^online /m.test(serving.said);
     });
   }

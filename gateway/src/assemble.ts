@@ -5,13 +5,13 @@
  */
 import type { AccountParts } from "./accounts/parts.ts";
 import { type AccountSettings, openAccountParts } from "./assemble/accounts.ts";
-import type { Context, Stop } from "./assemble/context.ts";
-import { openServers, type Servers } from "./assemble/doors.ts";
+import type { CloseFunction, Context } from "./assemble/context.ts";
 import { type DrainTimes, drain } from "./assemble/drain.ts";
 import { openTrust } from "./assemble/fleet.ts";
 import { type HealthSettings, openHealth } from "./assemble/health.ts";
 import { type NotificationSettings, openNotificationParts } from "./assemble/notifications.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
+import { openServers, type Servers } from "./assemble/servers.ts";
 import { openServing, type Serving, type ServingSettings } from "./assemble/serving.ts";
 import { openSite, type SiteSettings } from "./assemble/site.ts";
 import { openUpkeep, type UpkeepSettings } from "./assemble/upkeep.ts";
@@ -75,10 +75,10 @@ export function assemble(ports: Ports & { listener: Listener }, settings: Settin
 export function assemble(ports: Ports, settings: Settings): Promise<RunningGateway>;
 export async function assemble(ports: Ports, settings: Settings): Promise<RunningGateway | ServedGateway> {
   const { clock, random, newId, gatewayId, log, listener } = ports;
-  const stack: Stop[] = [() => ports.close()];
+  const stack: CloseFunction[] = [() => ports.close()];
   const context: Context = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
   const close = (): Promise<void> => closeAll(stack);
-  const onClosed = (stop: Stop): void => void stack.unshift(stop);
+  const onClosed = (stop: CloseFunction): void => void stack.unshift(stop);
   try {
     const front = listener && (await openFront(context, settings, { ...ports, listener }));
     const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
@@ -177,7 +177,7 @@ function running(
 }
 
 /** Closes everything in reverse order. After a failure it continues, and then throws the first error. */
-async function closeAll(stack: Stop[]): Promise<void> {
+async function closeAll(stack: CloseFunction[]): Promise<void> {
   const failures: unknown[] = [];
   for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) {
     try {

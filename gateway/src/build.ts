@@ -3,7 +3,7 @@
  * behind a port.
  */
 import { developmentMail, type Mail, smtpMail } from "./accounts/mail.ts";
-import type { Stop } from "./assemble/context.ts";
+import type { CloseFunction } from "./assemble/context.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
 import { assemble, type ServedGateway } from "./assemble.ts";
 import { systemClock } from "./base/clock.ts";
@@ -85,8 +85,8 @@ async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, starte
   return { ...gateway, postgresPid };
 }
 
-function openStack(): { onClose: (stop: Stop) => void; close: () => Promise<void> } {
-  const stack: Stop[] = [];
+function openStack(): { onClose: (stop: CloseFunction) => void; close: () => Promise<void> } {
+  const stack: CloseFunction[] = [];
   return {
     onClose: (stop) => void stack.push(stop),
     async close() {

@@ -1,17 +1,17 @@
 /** The error of a refused request. api/src/faults.ts lists the codes and their messages. */
 import {
-  brokenRule,
-  compressedBody,
+  brokenRuleError,
+  compressedBodyError,
   envelopeOf,
   type FaultBody,
   type FaultCode,
   faults,
-  noSuchPath,
+  invalidFieldError,
   type Refusal,
   type Retry,
   refusal,
-  slowBody,
-  wrongField,
+  slowBodyError,
+  unknownPathError,
 } from "@tollgate/api/faults.ts";
 
 export type { FaultCode } from "@tollgate/api/faults.ts";
@@ -101,27 +101,27 @@ export function modelNotFound(id: string): Fault {
 
 /** A 400 that names the field and the rule that it violates. */
 export function invalidRequest(param: string | null, message: string, cause?: unknown, about?: About): Fault {
-  return new Fault({ ...wrongField(param, message), cause, about });
+  return new Fault({ ...invalidFieldError(param, message), cause, about });
 }
 
 /** A 400 such as `"from" must be …`. */
-export const breaksRule = (field: string, rule: string): Fault => new Fault(brokenRule(field, rule));
+export const ruleViolation = (field: string, rule: string): Fault => new Fault(brokenRuleError(field, rule));
 
 export function notFound(message: string): Fault {
-  return new Fault(noSuchPath(message));
+  return new Fault(unknownPathError(message));
 }
 
 export function unsupportedEncoding(encoding: string, header?: string): Fault {
   const about = { message: "The request body has a content encoding that the gateway does not support." };
-  return new Fault({ ...compressedBody(encoding, header), about });
+  return new Fault({ ...compressedBodyError(encoding, header), about });
 }
 
 /** For a body that arrives too slowly. Closes the connection, because the rest of the body may still arrive. */
-export function tooSlow(): Fault {
-  return new Fault({ ...slowBody(), headers: { connection: "close" } });
+export function bodyTooSlow(): Fault {
+  return new Fault({ ...slowBodyError(), headers: { connection: "close" } });
 }
 
-export function wrongMethod(allowed: readonly string[]): Fault {
+export function methodNotAllowed(allowed: readonly string[]): Fault {
   const allow = allowed.join(", ");
   const message = `This path does not support this method. Allowed: ${allow}.`;
   return new Fault({ status: 405, retry: "never", type: "invalid_request_error", message, headers: { allow } });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseConfig } from "./config.ts";
-import { forgetReplaced, replaceKept, secretsFileIn, serverSecrets } from "./server-secrets.ts";
+import { removeReplacedSecret, replaceStoredSecret, secretsFileIn, serverSecrets } from "./server-secrets.ts";
 
 async function openPlace(t: TestContext) {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-secrets-"));
@@ -25,28 +25,28 @@ test("secrets are generated once, are readable only by their owner, and are over
 
 test("a stored secret is replaced by a new one and kept beside it until it is removed, one replacement at a time", async (t) => {
   const { dataDir, read } = await openPlace(t);
-  await assert.rejects(replaceKept(dataDir, "pepper"), /no platform was started/);
+  await assert.rejects(replaceStoredSecret(dataDir, "pepper"), /no platform was started/);
   const before = await read();
   await before.keepPlaneSeed("the plane's first");
-  await replaceKept(dataDir, "pepper");
+  await replaceStoredSecret(dataDir, "pepper");
   const during = await read();
   assert.notEqual(during.pepper, before.pepper);
   assert.equal(during.pepperOld, before.pepper);
-  await assert.rejects(replaceKept(dataDir, "pepper"), /already being replaced. Finish that first/);
+  await assert.rejects(replaceStoredSecret(dataDir, "pepper"), /already being replaced. Finish that first/);
 
-  await replaceKept(dataDir, "plane");
+  await replaceStoredSecret(dataDir, "plane");
   const planeless = await read();
   assert.deepEqual([planeless.planeSeed, planeless.planeSeedOld], [undefined, "the plane's first"]);
   await planeless.keepPlaneSeed("the plane's second");
   const both = await read();
   assert.deepEqual([both.planeSeed, both.planeSeedOld], ["the plane's second", "the plane's first"]);
 
-  await replaceKept(dataDir, "receipts");
+  await replaceStoredSecret(dataDir, "receipts");
   assert.notEqual((await read()).receiptSeed, before.receiptSeed);
 
-  assert.equal(await forgetReplaced(dataDir, "pepper"), true);
-  assert.equal(await forgetReplaced(dataDir, "plane"), true);
-  assert.equal(await forgetReplaced(dataDir, "plane"), false);
+  assert.equal(await removeReplacedSecret(dataDir, "pepper"), true);
+  assert.equal(await removeReplacedSecret(dataDir, "plane"), true);
+  assert.equal(await removeReplacedSecret(dataDir, "plane"), false);
   const { pepper, pepperOld, planeSeed, planeSeedOld } = await read();
   assert.deepEqual([pepper, pepperOld], [during.pepper, undefined]);
   assert.deepEqual([planeSeed, planeSeedOld], ["the plane's second", undefined]);

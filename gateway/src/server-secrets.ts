@@ -73,10 +73,10 @@ export async function serverSecrets(configured: Configured): Promise<ServerSecre
 export const secretsFileIn = (dataDir: string): string => join(dataDir, "secrets.json");
 
 /** The secrets in the data directory that can be replaced. */
-export type KeptSecret = "pepper" | "plane" | "receipts";
+export type StoredSecretName = "pepper" | "plane" | "receipts";
 
 /** Replaces the stored secret. Gateways use the new one from their next start. */
-export async function replaceKept(dataDir: string, which: KeptSecret): Promise<void> {
+export async function replaceStoredSecret(dataDir: string, which: StoredSecretName): Promise<void> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
   if (stored === undefined) throw new Error(`${file} does not exist: no platform was started with this data directory`);
@@ -86,7 +86,7 @@ export async function replaceKept(dataDir: string, which: KeptSecret): Promise<v
     throw new Error(`the ${which} is already being replaced. Finish that first: tollgate admin secrets forget`);
   }
   const { plane_seed: planeSeed, ...others } = stored;
-  const replaced: Record<KeptSecret, () => SecretsFile> = {
+  const replaced: Record<StoredSecretName, () => SecretsFile> = {
     pepper: () => ({ ...stored, key_pepper: drawn(), key_pepper_old: stored.key_pepper }),
     // Removes the seed, so that the plane generates a new one at the next start.
     plane: () => ({ ...others, ...(planeSeed !== undefined && { plane_seed_old: planeSeed }) }),
@@ -96,7 +96,7 @@ export async function replaceKept(dataDir: string, which: KeptSecret): Promise<v
 }
 
 /** Removes a replaced secret. Returns false if there is none. */
-export async function forgetReplaced(dataDir: string, which: "pepper" | "plane"): Promise<boolean> {
+export async function removeReplacedSecret(dataDir: string, which: "pepper" | "plane"): Promise<boolean> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
   const name = which === "pepper" ? "key_pepper_old" : "plane_seed_old";

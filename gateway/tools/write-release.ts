@@ -17,4 +17,4 @@ await close();
 const file = join(RELEASES, `${VERSION}.json`);
 await writeFile(file, `${JSON.stringify(release, null, 2)}\n`);
 console.log(`${file}: schema ${release.schema}`);
-console.log("next: npm run format, and set OLDEST_SCHEMA in gateway/src/db/standing.ts to that number");
+console.log("next: npm run format, and set OLDEST_SCHEMA in gateway/src/db/schema-status.ts to that number");

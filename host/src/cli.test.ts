@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import { run } from "./cli.ts";
+import { runTollgateHost } from "./cli.ts";
 import { loginFile } from "./command/login-file.ts";
 import type { Supervisor } from "./command/supervisor.ts";
-import { deadAddress, json, stubServer } from "./testing/stub-http.ts";
+import { sendJson, stubServer, unusedAddress } from "./testing/stub-http.ts";
 import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 
 const BIN = fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url));
@@ -60,9 +60,14 @@ async function platform(t: TestContext): Promise<{ gateway: string; nats: StubNa
   const gateway = await stubServer(t, (request, response) => {
     calls.push(`${request.method} ${request.path}`);
     if (request.path.endsWith("/credentials"))
-      json(response, { plane_url: nats.url, jwt: "j", seed: SEED, expires_at: Math.floor(Date.now() / 1000) + 3600 });
-    else if (request.method === "GET") json(response, { data: [] });
-    else json(response, { id: "node_1", name: "box" });
+      sendJson(response, {
+        plane_url: nats.url,
+        jwt: "j",
+        seed: SEED,
+        expires_at: Math.floor(Date.now() / 1000) + 3600,
+      });
+    else if (request.method === "GET") sendJson(response, { data: [] });
+    else sendJson(response, { id: "node_1", name: "box" });
   });
   return { gateway, nats, calls };
 }
@@ -81,7 +86,11 @@ test("exits with code 2 for wrong arguments and 1 for failures, and says what to
   ];
   for (const [args, code, line] of cases) {
     const terminal = new FakeTerminal();
-    assert.equal(await run(args, { terminal, logins: loginFile("/nonexistent"), supervisor }), code, args.join(" "));
+    assert.equal(
+      await runTollgateHost(args, { terminal, logins: loginFile("/nonexistent"), supervisor }),
+      code,
+      args.join(" "),
+    );
     assert.deepEqual(terminal.lines, []);
     assert.match(`${terminal.remarks.join("\n")}\n`, line);
   }
@@ -103,7 +112,7 @@ test("writes a failure as a JSON object with --json", async (t) => {
 test("prints help for every command wherever --help stands, and prints the version", async () => {
   const said = async (...args: string[]): Promise<string> => {
     const terminal = new FakeTerminal();
-    assert.equal(await run(args, { terminal }), 0, args.join(" "));
+    assert.equal(await runTollgateHost(args, { terminal }), 0, args.join(" "));
     return terminal.text;
   };
   const overview = await said("--help");
@@ -131,7 +140,12 @@ test("does not repeat a token that the user passed in the wrong place", async ()
   ]) {
     const terminal = new FakeTerminal();
     assert.equal(
-      await run(args, { terminal, logins: loginFile("/nonexistent"), supervisor, env: { TOLLGATE_TRACE: "1" } }),
+      await runTollgateHost(args, {
+        terminal,
+        logins: loginFile("/nonexistent"),
+        supervisor,
+        env: { TOLLGATE_TRACE: "1" },
+      }),
       args[0] === "status" ? 1 : 2,
     );
     assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
@@ -140,7 +154,7 @@ test("does not repeat a token that the user passed in the wrong place", async ()
 
 test("lists its commands when called without arguments", async () => {
   const terminal = new FakeTerminal();
-  assert.equal(await run([], { terminal }), 2);
+  assert.equal(await runTollgateHost([], { terminal }), 2);
   assert.match(terminal.text, /^Usage: tollgate-host COMMAND/);
 });
 
@@ -170,7 +184,7 @@ test("ends when its parent process disconnects the IPC channel", async (t) => {
 });
 
 test("reports the reason of a failed start over IPC", async (t) => {
-  const dead = await deadAddress();
+  const dead = await unusedAddress();
   const { child, exit, output } = start(t, scripted(dead), true);
   const [message] = await once(child, "message");
   const reason = `cannot reach the gateway at ${dead}: ECONNREFUSED`;

@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type CommandTable, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { completion } from "@tollgate/terminal/completion.ts";
-import { envOf, perform } from "@tollgate/terminal/perform.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
+import { envOf, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
-import type { Dial } from "./agent/plane.ts";
+import type { PlaneDialer } from "./agent/plane.ts";
 import { systemClock } from "./clock.ts";
 import type { Command, CommandContext } from "./command/command.ts";
 import { doctor } from "./command/doctor/doctor.ts";
 import { earnings } from "./command/earnings.ts";
 import { elect } from "./command/elect/elect.ts";
-import { explain, PROGRAM } from "./command/errors.ts";
+import { explainHostError, PROGRAM } from "./command/errors.ts";
 import { jobs } from "./command/jobs.ts";
 import { login } from "./command/login.ts";
 import { loginFile } from "./command/login-file.ts";
@@ -24,7 +24,7 @@ import { register } from "./command/register.ts";
 import { rename, retire } from "./command/rename.ts";
 import { serviceCommands } from "./command/service.ts";
 import { status } from "./command/status.ts";
-import { supervisorOf } from "./command/supervisor.ts";
+import { createSupervisor } from "./command/supervisor.ts";
 import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
 import { findAbsences, findEngines } from "./engines/detect.ts";
@@ -54,7 +54,7 @@ const version = (): string => {
   return manifest.version;
 };
 
-export const TOLLGATE_HOST: CommandTable<CommandContext> = {
+export const TOLLGATE_HOST_COMMANDS: CommandTable<CommandContext> = {
   program: PROGRAM,
   version: version(),
   help: "serve requests with this machine and earn from them",
@@ -70,14 +70,14 @@ export const TOLLGATE_HOST: CommandTable<CommandContext> = {
         { ...command, flags: { ...command.flags, ...JSON_FLAG } },
       ]),
     ),
-    completion: completion(PROGRAM, () => TOLLGATE_HOST),
+    completion: completion(PROGRAM, () => TOLLGATE_HOST_COMMANDS),
   },
   groups: { service: { help: "run as a systemd service: install, uninstall, print" } },
 };
 
 /** Runs one command and returns the exit code: 0, 1 for a failure, 2 for wrong usage. */
-export function run(args: string[], overrides: Partial<CommandContext> = {}): Promise<number> {
-  return perform(TOLLGATE_HOST, args, { ...realContext(args), ...overrides }, explain);
+export function runTollgateHost(args: string[], overrides: Partial<CommandContext> = {}): Promise<number> {
+  return runCommandLine(TOLLGATE_HOST_COMMANDS, args, { ...realContext(args), ...overrides }, explainHostError);
 }
 
 function realContext(args: string[]): CommandContext {
@@ -85,7 +85,7 @@ function realContext(args: string[]): CommandContext {
   const machine = thisMachine();
   return {
     env,
-    version: `${PROGRAM}/${TOLLGATE_HOST.version}`,
+    version: `${PROGRAM}/${TOLLGATE_HOST_COMMANDS.version}`,
     program: { node: process.execPath, file: fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url)) },
     terminal: openTerminal(process, env),
     clock: systemClock,
@@ -94,12 +94,12 @@ function realContext(args: string[]): CommandContext {
     findEngines,
     findAbsences,
     dial,
-    supervisor: () => supervisorOf(process),
+    supervisor: () => createSupervisor(process),
   };
 }
 
 /** The NATS client is loaded on first use, because loading it takes much of a command's start time. */
-const dial: Dial = async (credentials, name) => {
-  const { dialNats } = await import("./agent/nats.ts");
+const dial: PlaneDialer = async (credentials, name) => {
+  const { connectToNats: dialNats } = await import("./agent/nats.ts");
   return dialNats(credentials, name);
 };

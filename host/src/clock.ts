@@ -19,6 +19,6 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
 }
 
 /** Waits for one turn of the event loop. */
-export function turn(clock: Clock): Promise<void> {
+export function waitOneTurn(clock: Clock): Promise<void> {
   return new Promise((resolve) => clock.soon(resolve));
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { decode, encode, encodeApart, FrameError } from "./codec.ts";
+import { decode, encode, encodeInParts, FrameError } from "./codec.ts";
 import type { Frame } from "./frames.ts";
 import {
   CONTROL_FRAME_BYTES_MAX,
@@ -76,10 +76,10 @@ describe("frames", () => {
 
   test("are encoded in two parts without copying a job's piece, within the frame limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
-      const [head, piece] = encodeApart(frame);
+      const [head, piece] = encodeInParts(frame);
       assert.equal(piece, frame.piece);
       assert.deepEqual(Buffer.concat([head, piece]), encode(frame));
-      assert.throws(() => encodeApart({ ...frame, piece: new Uint8Array(FRAME_BYTES_MAX) }), FrameError);
+      assert.throws(() => encodeInParts({ ...frame, piece: new Uint8Array(FRAME_BYTES_MAX) }), FrameError);
     }
   });
 

@@ -79,7 +79,7 @@ export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
 }
 
 /** Encodes a frame in two parts, so that a large piece does not have to be copied. */
-export function encodeApart(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
+export function encodeInParts(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
   const head = headOf(frame, 0);
   checkSize(frame.kind, head.length + frame.piece.length);
   return [head, frame.piece];

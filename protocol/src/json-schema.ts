@@ -16,7 +16,7 @@ const PLACE_CHARS_MAX = 200;
 const BOUNDS_CHARS_MAX = 20;
 
 /** The keywords to assume if a node announces output formats but does not list keywords. */
-export const PROVEN_KEYWORDS: readonly string[] = ["type", "properties", "required", "additionalProperties", "enum"];
+export const ASSUMED_KEYWORDS: readonly string[] = ["type", "properties", "required", "additionalProperties", "enum"];
 
 /** A keyword that an engine must enforce, and the place where the schema first uses it. */
 export interface KeywordUse {
@@ -224,7 +224,7 @@ class Reader {
     for (const keyword of Object.keys(schema)) this.#keyword(part, schema, keyword, depth);
     for (const [min, max] of REPETITIONS) part.steps += Number(schema[max] ?? schema[min] ?? 0);
     if (Array.isArray(schema.enum)) part.steps += schema.enum.length;
-    if (typeof schema.pattern === "string") part.steps += patternSteps(schema.pattern);
+    if (typeof schema.pattern === "string") part.steps += countPatternParts(schema.pattern);
     if ("$ref" in schema) this.#references.push(part);
     return part;
   }
@@ -404,7 +404,7 @@ function regexRule(pattern: string): string | undefined {
 }
 
 /** The number of parts of a regular expression after its repetitions are expanded, counted in one pass. */
-export function patternSteps(pattern: string): number {
+export function countPatternParts(pattern: string): number {
   /** For each open group, the sum of its parts and its last part, which a following repetition multiplies. */
   const groups: { sum: number; last: number }[] = [{ sum: 0, last: 0 }];
   const top = (): { sum: number; last: number } => groups.at(-1) as { sum: number; last: number };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gatewayInbox, nodePermissions, nodeState, senderOf, toGateway, toNode } from "./subjects.ts";
+import { gatewayInbox, gatewaySubject, nodePermissions, nodeStateSubject, nodeSubject, senderOf } from "./subjects.ts";
 
 test("parses the sending node from our own subjects, and returns undefined for other subjects", () => {
-  assert.equal(senderOf(toGateway("gw1", "node_a")), "node_a");
-  assert.equal(senderOf(nodeState("node_a")), "node_a");
+  assert.equal(senderOf(gatewaySubject("gw1", "node_a")), "node_a");
+  assert.equal(senderOf(nodeStateSubject("node_a")), "node_a");
   for (const foreign of ["tg.n.node_a", "tg.g.gw1", "tg.g.gw1.node_a.x", "other.s.node_a", ""]) {
     assert.equal(senderOf(foreign), undefined, foreign);
   }
@@ -15,6 +15,6 @@ test("lets a node publish to any gateway, and subscribe only to its own subjects
     publish: ["tg.g.*.node_a", "tg.s.node_a"],
     subscribe: ["tg.n.node_a", "tg.q"],
   });
-  assert.equal(toNode("node_a"), "tg.n.node_a");
+  assert.equal(nodeSubject("node_a"), "tg.n.node_a");
   assert.equal(gatewayInbox("gw1"), "tg.g.gw1.*");
 });

@@ -4,11 +4,11 @@
  */
 
 /** From a gateway to a node: jobs and cancellations. */
-export const toNode = (nodeId: string): string => `tg.n.${nodeId}`;
+export const nodeSubject = (nodeId: string): string => `tg.n.${nodeId}`;
 /** From a node to one gateway: all messages about that gateway's jobs. */
-export const toGateway = (gatewayId: string, nodeId: string): string => `tg.g.${gatewayId}.${nodeId}`;
+export const gatewaySubject = (gatewayId: string, nodeId: string): string => `tg.g.${gatewayId}.${nodeId}`;
 /** From a node to all gateways: the node's state. */
-export const nodeState = (nodeId: string): string => `tg.s.${nodeId}`;
+export const nodeStateSubject = (nodeId: string): string => `tg.s.${nodeId}`;
 
 /** The subscription with which a gateway receives messages about its jobs. */
 export const gatewayInbox = (gatewayId: string): string => `tg.g.${gatewayId}.*`;
@@ -32,7 +32,7 @@ export interface SubjectPermissions {
 
 export function nodePermissions(nodeId: string): SubjectPermissions {
   return {
-    publish: [`tg.g.*.${nodeId}`, nodeState(nodeId)],
-    subscribe: [toNode(nodeId), STATE_REQUEST],
+    publish: [`tg.g.*.${nodeId}`, nodeStateSubject(nodeId)],
+    subscribe: [nodeSubject(nodeId), STATE_REQUEST],
   };
 }

@@ -9,7 +9,7 @@ import { assemble } from "../../gateway/src/assemble.ts";
 import { type NewId, newIds, suffixOf } from "../../gateway/src/base/ids.ts";
 import { noTracing } from "../../gateway/src/base/tracing.ts";
 import type { Gateway } from "../../gateway/src/inference/gateway.ts";
-import { localWhenAway } from "../../gateway/src/limits/local-when-away.ts";
+import { limitsWithLocalFallback } from "../../gateway/src/limits/local-fallback.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
@@ -126,7 +126,7 @@ function portsOf(
       const connect = (_url: string, options: Parameters<World["limitsServer"]["client"]>[1]) =>
         world.limitsServer.client(life, options);
       const shared = await valkeyLimits({ url: "simulated", clock, log, connect });
-      return limitsWhenAway === "local" ? localWhenAway({ shared, clock, gateways }) : shared;
+      return limitsWhenAway === "local" ? limitsWithLocalFallback({ shared, clock, gateways }) : shared;
     },
     spool: {
       directory: SPOOL,

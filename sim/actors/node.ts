@@ -5,7 +5,7 @@
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
-import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
+import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { AnswerScript, NodeKind, NodePlan } from "../plan.ts";
 import type { NodeLink } from "../world/network.ts";
 import { sentence } from "../world/words.ts";
@@ -102,7 +102,7 @@ export class SimNode {
     this.#scriptOf = knows.scriptOf;
     this.#standing = knows.standing;
     this.#link = world.network.node(id, {
-      patterns: [toNode(id), STATE_REQUEST],
+      patterns: [nodeSubject(id), STATE_REQUEST],
       receive: (subject, payload) => (subject === STATE_REQUEST ? this.#tell() : this.#hear(decode(payload))),
       dropped: (by) => this.#dropped(by),
     });
@@ -188,7 +188,7 @@ export class SimNode {
     const busy = this.#running.size;
     const json_schema = this.plan.formats ? models : [];
     const state = { protocol: "1.3", agent: "simulated", slots, busy, models, json_schema, ...EARLY };
-    this.#link.publish(nodeState(this.id), encode({ kind: "state", state }));
+    this.#link.publish(nodeStateSubject(this.id), encode({ kind: "state", state }));
   }
 
   #hear(frame: Frame): void {
@@ -455,7 +455,7 @@ export class SimNode {
   }
 
   #raw(gateway: string, bytes: Uint8Array): void {
-    if (this.#isUp) this.#link.publish(toGateway(gateway, this.id), bytes);
+    if (this.#isUp) this.#link.publish(gatewaySubject(gateway, this.id), bytes);
   }
 }
 

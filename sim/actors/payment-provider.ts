@@ -8,7 +8,7 @@ import { pico } from "../../gateway/src/base/money.ts";
 import { inCents, type PaymentNews, type ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "../stage/retry-until-done.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/process-life.ts";
 
 type PaymentItem = Extract<PlanItem, { do: "payment" }>;
@@ -18,7 +18,7 @@ const PICO_PER_CENT = 10_000_000_000n;
 const NEWS_MS_MAX = 8_000;
 const STEP_MS = 4_000;
 
-export function simulatePayment(stage: Stage, item: PaymentItem): void {
+export function simulatePayment(stage: WorldParticipants, item: PaymentItem): void {
   const { world, builders } = stage;
   const accountId = builders[item.account]?.id;
   if (accountId === undefined) return;
@@ -65,7 +65,7 @@ export function simulatePayment(stage: Stage, item: PaymentItem): void {
 }
 
 /** Delivers the event once, and sometimes a second time. */
-function tell(stage: Stage, event: ProviderEvent): void {
+function tell(stage: WorldParticipants, event: ProviderEvent): void {
   const { scheduler, trace, chance } = stage.world;
   const luck = chance.of(event.id);
   const deliver = (again: boolean): void => {

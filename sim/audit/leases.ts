@@ -5,7 +5,7 @@
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { ClientObservation } from "../actors/client.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/stage.ts";
 
 /**
  * How long a gateway must lack the database before leases can expire, in milliseconds. A lease lasts one minute, and a
@@ -19,11 +19,11 @@ const RENEWED_BEFORE_MS = 40_000;
 const RENEWED_AGAIN_MS = 5_000;
 
 export class LeasesAudit {
-  readonly #stage: Stage;
+  readonly #stage: WorldParticipants;
   /** Requests that were already reported or excused for losing their holds. */
   readonly #seen = new Set<Uuid>();
 
-  constructor(stage: Stage) {
+  constructor(stage: WorldParticipants) {
     this.#stage = stage;
   }
 

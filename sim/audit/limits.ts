@@ -4,7 +4,7 @@
  * no request.
  */
 import type { ClientObservation } from "../actors/client.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/process-life.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 
@@ -42,7 +42,7 @@ const UNANSWERED_MS_MAX = 1_600;
  * Checks at the end of a simulated world that requests were refused only because of other requests, and that no key
  * exceeded its limits per minute.
  */
-export function auditMinuteLimits(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+export function auditMinuteLimits(stage: WorldParticipants, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const limitsWereWell = world.limitsServer.outages.length === 0;
   for (const sight of sights) {
@@ -72,7 +72,7 @@ export function auditMinuteLimits(stage: Stage, { storeWasWell }: { storeWasWell
   if (storeWasWell) auditCounts(stage);
 }
 
-function auditCounts({ world, sights, builders }: Stage): void {
+function auditCounts({ world, sights, builders }: WorldParticipants): void {
   const admitted = new Map<string, number>();
   for (const { ask, status, code, askedMs } of sights) {
     const limit = builders[ask.account]?.key.requestsPerMinute ?? null;
@@ -94,7 +94,7 @@ function auditCounts({ world, sights, builders }: Stage): void {
  * Checks that a key is refused in the minute in which it used up its tokens, and that no other key is refused for that
  * reason. Tokens are counted before the client gets the end of the answer.
  */
-function auditTokens({ world, sights, builders }: Stage): void {
+function auditTokens({ world, sights, builders }: WorldParticipants): void {
   for (const sight of sights) {
     const limit = builders[sight.ask.account]?.key.tokensPerMinute ?? null;
     const { askedMs } = sight;
@@ -137,11 +137,11 @@ const DEFAULT_IN_FLIGHT = 64;
  * Whether the limits server was unreachable in the period, or so shortly before that ended requests may still count as
  * in flight.
  */
-const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
+const wasAway = ({ world }: WorldParticipants, fromMs: number, toMs: number): boolean =>
   world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
 /** Whether `other` may have occupied a slot when `sight` was refused. */
-function overlaps(stage: Stage, other: ClientObservation, sight: ClientObservation): boolean {
+function overlaps(stage: WorldParticipants, other: ClientObservation, sight: ClientObservation): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
   // A request continues for a moment after its client left. The slots of a dead gateway stay occupied until their
@@ -156,14 +156,14 @@ function overlaps(stage: Stage, other: ClientObservation, sight: ClientObservati
  * Whether the limits server must have counted the request and still have it in memory. That is so if the server was
  * well when the request came, because after an outage gateways report their requests again.
  */
-const isCountedThere = ({ world }: Stage, { askedMs }: ClientObservation, enteredMs: number): boolean =>
+const isCountedThere = ({ world }: WorldParticipants, { askedMs }: ClientObservation, enteredMs: number): boolean =>
   !world.limitsServer.outages.some(({ fromMs, toMs }) => askedMs >= fromMs - enteredMs && askedMs <= toMs + BACK_MS);
 
 /**
  * Whether the gateway must have counted the request without the limits server, which was unreachable from before the
  * request until long after.
  */
-const isCountedAlone = ({ world }: Stage, { askedMs }: ClientObservation, enteredMs: number): boolean =>
+const isCountedAlone = ({ world }: WorldParticipants, { askedMs }: ClientObservation, enteredMs: number): boolean =>
   world.limitsServer.outages.some(
     ({ fromMs, toMs }) => askedMs >= fromMs && askedMs + enteredMs + UNANSWERED_MS_MAX < toMs,
   );
@@ -173,12 +173,12 @@ const isCountedAlone = ({ world }: Stage, { askedMs }: ClientObservation, entere
  * its memory counts from zero, and slots whose leases expired are used again. Gateways that count alone together allow
  * the limit once more, and at least one request each.
  */
-function beyond({ world, machines }: Stage, limit: number): number {
+function beyond({ world, machines }: WorldParticipants, limit: number): number {
   if (world.limitsServer.outages.length === 0) return 0;
   return limit + machines.length * Math.max(1, limit);
 }
 
-export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+export function auditLimits(stage: WorldParticipants, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const revokedMsMax = storeWasWell ? TOLD_MS_MAX : REVOKED_MS_MAX;
   const enteredMs = storeWasWell ? COUNTED_MS_MAX : SLOWLY_COUNTED_MS_MAX;
@@ -203,7 +203,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
 }
 
 function auditInFlight(
-  stage: Stage,
+  stage: WorldParticipants,
   {
     account,
     limit,

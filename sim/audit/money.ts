@@ -4,11 +4,11 @@
  * deducted from the owner's earnings before a payout.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/process-life.ts";
 
 /** Runs after every statement about payouts. */
-export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
+export function auditPayouts({ world, hosts, payoutHoldDays }: WorldParticipants): void {
   const { payouts } = world.store.tables;
   const balanceOf = (id: Uuid): bigint => world.ledgerModel.accounts.get(id)?.balance ?? 0n;
   const promised = new Map<Uuid, bigint>();
@@ -29,7 +29,7 @@ export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
  * Runs when a payout batch is created. Checks that the hosts of an owner in debt have no balance beyond the amounts
  * that earlier batches will pay them.
  */
-export function auditSetOffs({ world, hosts }: Stage): void {
+export function auditSetOffs({ world, hosts }: WorldParticipants): void {
   const { payouts } = world.store.tables;
   const nowMs = EPOCH_MS + world.scheduler.nowMs;
   const batches = [...payouts.batches.values()];
@@ -49,7 +49,7 @@ export function auditSetOffs({ world, hosts }: Stage): void {
 }
 
 /** Runs once at the end of a simulated world. */
-export function auditMoney(stage: Stage): void {
+export function auditMoney(stage: WorldParticipants): void {
   const { world, builders, hosts, credited } = stage;
   const { payouts } = world.store.tables;
   if (stage.errandsUnderWay > 0) world.fail("what people ask for is done", `${stage.errandsUnderWay} things are not`);

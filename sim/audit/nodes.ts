@@ -3,7 +3,7 @@
  * jobs.
  */
 import type { NodeKind } from "../plan.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/stage.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 
 /** These kinds of nodes fail every job. */
@@ -25,7 +25,7 @@ const WRONG_ENOUGH = 12;
  */
 const WRONG_MAX = 4 * WRONG_ENOUGH;
 
-export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+export function auditNodes(stage: WorldParticipants, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, nodes, records, machines } = stage;
   // Each gateway sends its own canaries and judges a node only by the answers that it received itself. These results
   // are lost when the gateway ends.

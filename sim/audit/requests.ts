@@ -10,13 +10,13 @@ import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
 import { nodeUuid } from "../actors/node-ids.ts";
 import type { RequestPlan } from "../plan.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/stage.ts";
 import type { TokenCounting } from "../tokens.ts";
 import type { World } from "../world/world.ts";
 import { describeWrongCharge } from "./charges.ts";
 
 interface Facts {
-  stage: Stage;
+  stage: WorldParticipants;
   tokens: TokenCounting;
   /**
    * Whether connections to the plane were stable: no gateway lost the plane, and no node lost it more often than
@@ -110,7 +110,7 @@ function auditSight(world: World, sight: ClientObservation, jobs: JobFacts[]): v
     world.fail("an answer ends before its stop string", `${sight.id}: ${JSON.stringify(text)}`);
 }
 
-function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
+function auditForm({ world, nodes }: WorldParticipants, jobs: JobFacts[]): void {
   for (const { job, nodeId, isFormatted } of jobs)
     if (isFormatted && nodes.find(({ id }) => id === nodeId)?.plan.formats !== true)
       world.fail("an output format is asked of nodes that keep to it", `${job} was offered to ${nodeId}`);

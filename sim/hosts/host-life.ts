@@ -3,21 +3,26 @@
  * barred, and which ended requests are paid. All of these rules are the gateway's code; only the answers, the
  * verifiers' machines and the time are simulated.
  */
-import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
-import { Reliability } from "../../gateway/src/trust/reliability.ts";
-import { Calibration, type VerifierBench } from "../../gateway/src/trust/spot-checks/calibration.ts";
+import { decideEnding, isNormalPace } from "../../gateway/src/inference/endings.ts";
+import { ReliabilityRecord } from "../../gateway/src/trust/reliability.ts";
+import { Calibration, type ScoreGroup } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
   addCheck,
   factorsOf,
   hasFailed,
-  isPressed,
+  isStronglySuspected,
   isSuspected,
   NEW_TEST,
   type TestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
-import { answerLogprobs, type Served, seeded, type Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
+import {
+  answerLogprobs,
+  type SimulatedServer,
+  seeded,
+  type UniformRandom,
+} from "../../gateway/src/trust/spot-checks/testing.ts";
 import { decide, nextStep, type Opinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
 import { HONEST_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
 
@@ -32,7 +37,7 @@ const LENGTHS = [12, 24, 50, 120];
 const CALIBRATED_BY = 6_000;
 const OPENING = 16;
 
-export interface HostLife {
+export interface HostResult {
   strategy: string;
   jobs: number;
   /**
@@ -66,9 +71,9 @@ export function fleetCalibration(seed: number): Calibration {
 export function simulateHost(
   strategy: Strategy,
   { jobs, seed, calibration }: { jobs: number; seed: number; calibration: Calibration },
-): HostLife {
+): HostResult {
   const roll = seeded(seed);
-  const life: HostLife = {
+  const life: HostResult = {
     ...{ strategy: strategy.name, jobs: 0, kept: 0, withheld: 0, cost: 0 },
     ...{ barred: [], checks: 0, tokensChecked: 0, tokensServed: 0 },
   };
@@ -92,7 +97,7 @@ export function simulateHost(
 interface Identity {
   jobs: number;
   answers: number;
-  reliability: Reliability;
+  reliability: ReliabilityRecord;
   test: TestState;
   dueAt: number;
   /**
@@ -105,19 +110,19 @@ interface Identity {
 const newIdentity = (): Identity => ({
   jobs: 0,
   answers: 0,
-  reliability: new Reliability(),
+  reliability: new ReliabilityRecord(),
   test: NEW_TEST,
   dueAt: 0,
   paid: [],
 });
 
 interface Job {
-  life: HostLife;
+  life: HostResult;
   identity: Identity;
   act: HostAction;
   asked: Asked;
   now: number;
-  roll: Uniform;
+  roll: UniformRandom;
   calibration: Calibration;
   friends: number;
 }
@@ -128,9 +133,9 @@ function serve(job: Job): string | undefined {
   // From then on the gateway offers jobs to a node that declined only after all others, and pays it nothing for them.
   if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
-  const paceExplained = act.does !== "crawl" || explainsPace(crawlOf(act.wordEveryMs), MODEL_SPEED);
+  const paceExplained = act.does !== "crawl" || isNormalPace(crawlOf(act.wordEveryMs), MODEL_SPEED);
   const facts = { accepted: true, hadOutput: true, reachedClient: true, waitExplained: true, paceExplained };
-  const ending = judge(ENDS[act.does], facts);
+  const ending = decideEnding(ENDS[act.does], facts);
   if (ending.share === "paid") {
     life.kept += SHARE;
     identity.paid.push({ at: now, amount: SHARE });
@@ -175,7 +180,7 @@ function check(
     const found = roll() < friends ? judged?.map(() => 0.9) : judged;
     return { factors: found && factorsOf(found), reference: false };
   };
-  const suspected = isPressed(test);
+  const suspected = isStronglySuspected(test);
   const first = verifier();
   const third = nextStep({ first, suspected }) === "third" ? verifier() : undefined;
   const control =
@@ -196,19 +201,19 @@ interface Asked {
   temperature: number;
   tokens: number;
 }
-const pick = <T>(of: readonly T[], roll: Uniform): T => of[Math.floor(roll() * of.length)] as T;
-const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
+const pick = <T>(of: readonly T[], roll: UniformRandom): T => of[Math.floor(roll() * of.length)] as T;
+const ask = (roll: UniformRandom): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
 
-const benchOf = ({ temperature, tokens }: Asked): VerifierBench => ({
+const benchOf = ({ temperature, tokens }: Asked): ScoreGroup => ({
   model: "m",
   method: "text",
   class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 }, "text"),
 });
 
 function logprobsOf(
-  { cached = false, ...served }: Partial<Served> & { cached?: boolean },
+  { cached = false, ...served }: Partial<SimulatedServer> & { cached?: boolean },
   asked: Asked,
-  roll: Uniform,
+  roll: UniformRandom,
 ): number[] {
   const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
   if (!cached) return answerLogprobs(own, roll);
@@ -218,7 +223,7 @@ function logprobsOf(
 }
 
 /** Returns the score of an honest node's answer to the same request, for comparison. */
-function controlOf(bench: VerifierBench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
+function controlOf(bench: ScoreGroup, asked: Asked, roll: UniformRandom, calibration: Calibration): Opinion {
   const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && factorsOf(judged), reference: false };

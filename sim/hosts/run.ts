@@ -4,7 +4,7 @@
  * strategy earns more per job than honest work does.
  */
 import { parseArgs } from "node:util";
-import { fleetCalibration, type HostLife, simulateHost } from "./host-life.ts";
+import { fleetCalibration, type HostResult, simulateHost } from "./host-life.ts";
 import { STRATEGIES } from "./strategies.ts";
 
 const { values } = parseArgs({
@@ -20,8 +20,9 @@ const { values } = parseArgs({
 const [jobs, lives, seed] = [Number(values.jobs), Number(values.lives), Number(values.seed)];
 const calibration = fleetCalibration(seed);
 
-const profitOf = (all: HostLife[]): number => sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);
-const sum = (all: HostLife[], of: (life: HostLife) => number): number =>
+const profitOf = (all: HostResult[]): number =>
+  sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);
+const sum = (all: HostResult[], of: (life: HostResult) => number): number =>
   all.reduce((total, life) => total + of(life), 0);
 
 const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
@@ -64,7 +65,7 @@ console.log(
 console.log("|---|---|---|---|---|---|---|---|");
 for (const { name, all, at, by, profit, uncaught } of rows) {
   const served = sum(all, (life) => life.jobs);
-  const per = (of: (life: HostLife) => number): string => (sum(all, of) / served).toFixed(3);
+  const per = (of: (life: HostResult) => number): string => (sum(all, of) / served).toFixed(3);
   console.log(
     `| ${name} | ${served} | ${per((life) => life.kept)} | ${per((life) => life.withheld)} | ${profit.toFixed(3)} | ${at(0.1)}, ${at(0.5)}, ${at(0.9)} | ${uncaught} of ${all.length} | ${by || "–"} |`,
   );

@@ -3,7 +3,7 @@
  * much that costs the host. Costs are fractions of a job's price: a host is paid 0.70, and honest work is assumed to
  * cost 0.40.
  */
-import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
+import type { SimulatedServer, UniformRandom } from "../../gateway/src/trust/spot-checks/testing.ts";
 
 const HONEST_COST = 0.4;
 /** The noise in scores of honest machines, which differ in hardware and in builds of the same quantisation. */
@@ -11,7 +11,7 @@ export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 
 export type HostAction =
   /** The node completes the job. `served` describes how it produced the answer. */
-  | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
+  | { does: "answer"; served: Partial<SimulatedServer> & { cached?: boolean }; cost: number }
   /** The node ends the job after some output: it falls silent, reports a failure, or closes its connection. */
   | { does: "stall" | "fail" | "disconnect"; cost: number }
   /** The node sends a word every `wordEveryMs`, until the client leaves. */
@@ -23,7 +23,7 @@ interface Moment {
   /** The number of answers that this identity of the host has given. */
   answers: number;
   job: number;
-  roll: Uniform;
+  roll: UniformRandom;
 }
 
 export interface Strategy {
@@ -38,7 +38,7 @@ export interface Strategy {
 }
 
 const honestly = (noise: number): HostAction => ({ does: "answer", served: { noise }, cost: HONEST_COST });
-export const honestAction = (roll: Uniform): HostAction =>
+export const honestAction = (roll: UniformRandom): HostAction =>
   honestly(HONEST_NOISE[Math.floor(roll() * HONEST_NOISE.length)] as number);
 const junk: HostAction = { does: "answer", served: { text: "junk" }, cost: 0 };
 const smaller: HostAction = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };

@@ -49,7 +49,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "the spool keeps nothing",
     file: `${LEDGER}spool.ts`,
-    find: "append: (settlement) => file.append(settlement.id, lineOf(settlement)),",
+    find: "append: (settlement) => file.append(settlement.id, formatSettlementLine(settlement)),",
     replace: "append: async () => {},",
   },
   {
@@ -282,7 +282,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who could not sign off at the limits' server does not try again",
-    file: `${LIMITS}valkey-departures.ts`,
+    file: `${LIMITS}valkey-slot-returns.ts`,
     find: "if (!(await this.#attempt(pending))) this.#keep(pending);",
     replace: "await this.#attempt(pending);",
   },
@@ -300,13 +300,13 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who counts alone lets everybody in",
-    file: `${LIMITS}local-when-away.ts`,
+    file: `${LIMITS}local-fallback.ts`,
     find: "limit === 0 ? 0 : Math.max(1, Math.floor(limit / Math.max(1, gateways())))",
     replace: "1_000",
   },
   {
     name: "wrong answers to canaries are passed over",
-    file: `${TRUST}evidence.ts`,
+    file: `${TRUST}canary-evidence.ts`,
     find: "FALSE_ALARMS_PER_DAY = 1e-4",
     replace: "FALSE_ALARMS_PER_DAY = 1e-300",
   },

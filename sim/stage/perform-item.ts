@@ -2,16 +2,18 @@
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
-import { CHANGED } from "../../gateway/src/keys/keys.ts";
+import { CHANGED_TOPICS } from "../../gateway/src/keys/keys.ts";
 import type { Payouts } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
 import { simulatePayment } from "../actors/payment-provider.ts";
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "./retry-until-done.ts";
-import type { Stage } from "./stage.ts";
+import type { WorldParticipants } from "./stage.ts";
 
 /** The function that carries out each kind of item. Returns false if a fault found nothing to strike. */
-type Deeds = { [Do in PlanItem["do"]]: (stage: Stage, item: Extract<PlanItem, { do: Do }>) => boolean | undefined };
+type Deeds = {
+  [Do in PlanItem["do"]]: (stage: WorldParticipants, item: Extract<PlanItem, { do: Do }>) => boolean | undefined;
+};
 
 const DEEDS: Deeds = {
   ask: (stage, { ask }) => void stage.ask(ask),
@@ -94,7 +96,7 @@ const DEEDS: Deeds = {
     const key = stage.builders[account]?.key;
     if (key === undefined || key.revokedMs !== null) return;
     key.revokedMs = stage.world.scheduler.nowMs;
-    stage.world.store.announce(CHANGED.api_key, key.id);
+    stage.world.store.announce(CHANGED_TOPICS.api_key, key.id);
   },
   "reload catalogue": (stage) => {
     stage.priceVersion = Math.min(CATALOGUES.length, stage.priceVersion + 1);
@@ -124,16 +126,17 @@ const OPERATIONS: PlanItem["do"][] = [
   "quarantine node",
 ];
 
-export function performItem(stage: Stage, item: PlanItem): void {
+export function performItem(stage: WorldParticipants, item: PlanItem): void {
   if (item.do !== "ask") stage.world.trace.add("plan", JSON.stringify(item));
-  const isStruck = (DEEDS[item.do] as (stage: Stage, item: PlanItem) => boolean | undefined)(stage, item) !== false;
+  const isStruck =
+    (DEEDS[item.do] as (stage: WorldParticipants, item: PlanItem) => boolean | undefined)(stage, item) !== false;
   if (item.do === "ask") return;
   if (OPERATIONS.includes(item.do)) stage.operations += 1;
   else if (isStruck) stage.world.faults.struck += 1;
 }
 
 /** Runs an action later, unless everything was healed before. */
-function later(stage: Stage, ms: number, run: () => void): true {
+function later(stage: WorldParticipants, ms: number, run: () => void): true {
   stage.world.scheduler.after(ms, () => {
     if (!stage.isHealed) run();
   });
@@ -146,7 +149,7 @@ interface Move {
   amount: bigint;
 }
 
-function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
+function transfer(stage: WorldParticipants, { kind, accountId, amount }: Move): void {
   const { trace, newId } = stage.world;
   const order = { id: newId(), kind, accountId, amount: pico(amount), reason: "simulated" };
   stage.credit(accountId, kind === "grant" || kind === "purchase" ? amount : -amount);
@@ -161,7 +164,7 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
  * Creates a batch and marks every open batch as paid. The list of batches must be read first, because the answer to an
  * earlier creation may have been lost.
  */
-function payOut(stage: Stage, minimum: bigint): void {
+function payOut(stage: WorldParticipants, minimum: bigint): void {
   const { trace, store } = stage.world;
   retryUntilDone(stage, {
     first: 0,
@@ -180,7 +183,7 @@ function payOut(stage: Stage, minimum: bigint): void {
 }
 
 const told =
-  (stage: Stage, id: Uuid) =>
+  (stage: WorldParticipants, id: Uuid) =>
   (outcome: Awaited<ReturnType<Payouts["markPaid"]>>): void => {
     if (outcome !== "paid" && outcome !== "repeated")
       stage.world.fail("a batch can be paid", `${id}: ${JSON.stringify(outcome)}`);

@@ -1,6 +1,6 @@
 /** Repeats an action on any running gateway until one gateway has carried it out. */
 import type { RunningGateway } from "../actors/gateway.ts";
-import type { Stage } from "./stage.ts";
+import type { WorldParticipants } from "./stage.ts";
 
 const AGAIN_MS = 1_000;
 
@@ -11,7 +11,7 @@ interface Errand<T> {
   done: (result: T) => void;
 }
 
-export function retryUntilDone<T>(stage: Stage, { first, act, done }: Errand<T>): void {
+export function retryUntilDone<T>(stage: WorldParticipants, { first, act, done }: Errand<T>): void {
   stage.errandsUnderWay += 1;
   const again = (): void => {
     stage.world.scheduler.after(AGAIN_MS, attempt);

@@ -30,7 +30,7 @@ interface Builder {
   token: string;
 }
 
-export class Stage {
+export class WorldParticipants {
   readonly world: World;
   readonly machines: Machine[];
   readonly nodes: SimNode[] = [];

@@ -6,7 +6,7 @@
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
-import { joined, type Plane } from "../../gateway/src/plane/plane.ts";
+import { joinPayload, type Plane } from "../../gateway/src/plane/plane.ts";
 import { covers } from "../../gateway/src/plane/subjects-match.ts";
 import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { ProcessLife } from "./process-life.ts";
@@ -113,7 +113,7 @@ export class Network {
         return link.hears;
       },
       publish: (subject, payload, rest) => {
-        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, joined(payload, rest));
+        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, joinPayload(payload, rest));
       },
       subscribe: (pattern, receive) =>
         subscribe(link, pattern, (subject, payload) => life.hears && receive(subject, payload)),

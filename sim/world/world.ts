@@ -2,7 +2,7 @@
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
-import { AnswerBook } from "../../gateway/src/trust/testing.ts";
+import { RecordedCanaries } from "../../gateway/src/trust/testing.ts";
 import { type FaultCounts, zeroFaultCounts } from "./faults.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
@@ -12,7 +12,7 @@ import { LedgerModel } from "./store/ledger-model.ts";
 import { NodeTable } from "./store/nodes.ts";
 import { PaymentTables } from "./store/payments.ts";
 import { PayoutModel } from "./store/payouts.ts";
-import { Store } from "./store/store.ts";
+import { SimulatedDatabase } from "./store/store.ts";
 import { Trace } from "./trace.ts";
 
 /** The error of a broken rule, which ends the run. */
@@ -31,7 +31,7 @@ export class World {
   readonly trace: Trace;
   readonly network: Network;
   readonly ledgerModel: LedgerModel;
-  readonly store: Store;
+  readonly store: SimulatedDatabase;
   readonly limitsServer: LimitsServer;
   readonly newId: () => Uuid;
   /** Called after every statement that took effect. */
@@ -42,7 +42,7 @@ export class World {
    */
   readonly toldUnsafe = new Set<string>();
   /** The answers to the canaries that gateways generate. Simulated nodes have no model, so they read them here. */
-  readonly answers = new AnswerBook();
+  readonly answers = new RecordedCanaries();
   readonly faults: FaultCounts = zeroFaultCounts();
   /** The first broken rule of this run, if any. */
   violation: Violation | undefined;
@@ -59,7 +59,7 @@ export class World {
     this.newId = newIds(clock, this.chance.of("ids"));
     const { ledgerModel } = this;
     const payouts = new PayoutModel({ ledgerModel, newId: newIds(clock, this.chance.of("payouts")), now });
-    this.store = new Store({
+    this.store = new SimulatedDatabase({
       tables: {
         ledgerModel,
         keys: [],

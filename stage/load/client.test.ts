@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { send } from "./client.ts";
-import { answerOf, type Errand } from "./sight.ts";
+import { describeEnd, type PlannedRequest } from "./observation.ts";
 
 const chunk = (content: string): string => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
 const STALL = `data: ${JSON.stringify({ error: { code: "upstream_stall" } })}\n\n`;
@@ -34,7 +34,7 @@ const ways: Record<string, (response: ServerResponse) => void> = {
   silent: () => {},
 };
 
-const errand = (stream: boolean, hangUpAfterMs: number | null = null): Errand => ({
+const errand = (stream: boolean, hangUpAfterMs: number | null = null): PlannedRequest => ({
   ...{ kind: "chat", endpoint: "chat", account: "a", model: "m", stream, cap: 1, text: "time people" },
   ...{ hangUpAfterMs, isPoor: false },
 });
@@ -51,7 +51,7 @@ describe("load client", () => {
     server.close();
     server.closeAllConnections();
   });
-  const ask = (way: string, what: Errand) => {
+  const ask = (way: string, what: PlannedRequest) => {
     const { port } = server.address() as AddressInfo;
     return send(what, { port, method: "GET", path: `/${way}`, headers: {} }, () => 0);
   };
@@ -68,13 +68,13 @@ describe("load client", () => {
   ] as const) {
     test(`reports ${answer} for ${way}${stream ? " of a stream" : ""}`, async () => {
       const sight = await ask(way, errand(stream));
-      assert.deepEqual([answerOf(sight), sight.received, sight.requestId], [answer, received, "req_1"]);
+      assert.deepEqual([describeEnd(sight), sight.received, sight.requestId], [answer, received, "req_1"]);
       assert.deepEqual(sight.usage, answer === "ok" ? { prompt: 9, completion: 2 } : null);
     });
   }
 
   test("reports no error when it disconnects itself", async () => {
     const sight = await ask("silent", errand(true, 20));
-    assert.deepEqual([sight.end, answerOf(sight), sight.requestId], ["hung up", "ok", null]);
+    assert.deepEqual([sight.end, describeEnd(sight), sight.requestId], ["hung up", "ok", null]);
   });
 });

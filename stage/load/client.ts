@@ -1,6 +1,6 @@
 /** Sends one request on its own connection, without retries, and reports how it ended. */
 import { type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
-import type { End, Errand, Sight } from "./sight.ts";
+import type { PlannedRequest, RequestEnd, RequestObservation } from "./observation.ts";
 
 /**
  * The maximum duration of a request in milliseconds, longer than any answer takes with every delay. After it the client
@@ -8,7 +8,7 @@ import type { End, Errand, Sight } from "./sight.ts";
  */
 const PATIENCE_MS = 60_000;
 
-export interface Sending {
+export interface OutgoingRequest {
   port: number;
   method: "GET" | "POST";
   path: string;
@@ -16,22 +16,26 @@ export interface Sending {
   body?: string;
 }
 
-type Seen = Omit<Sight, keyof Errand | "beganAt" | "endedAt">;
+type Seen = Omit<RequestObservation, keyof PlannedRequest | "beganAt" | "endedAt">;
 
-export async function send(errand: Errand, sending: Sending, now: () => number): Promise<Sight> {
+export async function send(
+  errand: PlannedRequest,
+  sending: OutgoingRequest,
+  now: () => number,
+): Promise<RequestObservation> {
   const beganAt = now();
   const seen = await exchange(errand, sending);
   return { ...errand, beganAt, endedAt: now(), ...seen };
 }
 
-function exchange({ stream, hangUpAfterMs }: Errand, sending: Sending): Promise<Seen> {
+function exchange({ stream, hangUpAfterMs }: PlannedRequest, sending: OutgoingRequest): Promise<Seen> {
   const { port, method, path, headers, body } = sending;
   return new Promise((resolve) => {
     let answer: IncomingMessage | undefined;
     let text = "";
     const timers: NodeJS.Timeout[] = [];
     const outgoing: ClientRequest = openRequest({ host: "127.0.0.1", port, method, path, headers, agent: false });
-    const done = (end: End): void => {
+    const done = (end: RequestEnd): void => {
       for (const timer of timers) clearTimeout(timer);
       outgoing.destroy();
       resolve(tell(end, { answer, text, stream }));
@@ -56,7 +60,7 @@ interface Got {
   stream: boolean;
 }
 
-function tell(end: End, { answer, text, stream }: Got): Seen {
+function tell(end: RequestEnd, { answer, text, stream }: Got): Seen {
   const status = answer?.statusCode ?? null;
   const requestId = headerOf(answer, "x-request-id");
   const facts = { requestId, status, code: null, received: "", usage: null };
@@ -75,7 +79,7 @@ function tell(end: End, { answer, text, stream }: Got): Seen {
 interface Told {
   code: string | null;
   received: string;
-  usage: Sight["usage"];
+  usage: RequestObservation["usage"];
   isWhole: boolean;
 }
 
@@ -112,7 +116,7 @@ function readEvents(text: string): Told {
   return told;
 }
 
-function usageOf(body: Body | undefined): Sight["usage"] {
+function usageOf(body: Body | undefined): RequestObservation["usage"] {
   const usage = body?.usage ?? undefined;
   return usage === undefined ? null : { prompt: usage.prompt_tokens, completion: usage.completion_tokens ?? 0 };
 }

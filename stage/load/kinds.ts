@@ -3,9 +3,9 @@
  * second, with as many in flight, which two cores handle easily: chaos runs test faults, not load.
  */
 import type { Chance } from "../chance.ts";
-import type { Errand } from "./sight.ts";
+import type { PlannedRequest } from "./observation.ts";
 
-export interface Kind {
+export interface RequestKind {
   name: string;
   perSecond: number;
   /** Marks requests that take so long that recovery from a fault is judged without them. */
@@ -16,7 +16,7 @@ export interface Kind {
   read?: { as: "builder" | "operator" | "host"; path: string };
 }
 
-interface Order extends Pick<Errand, "endpoint" | "stream"> {
+interface Order extends Pick<PlannedRequest, "endpoint" | "stream"> {
   model: string;
   words: number;
   /** The pause between two words of the engine in milliseconds. */
@@ -29,7 +29,7 @@ const CHAT = { endpoint: "chat", model: "tiny-3b", stream: false, deltaMs: 5 } a
 const STREAM = { ...CHAT, stream: true } as const;
 const OTHER_MODEL = "small-7b-alt";
 
-export const KINDS: Kind[] = [
+export const REQUEST_KINDS: RequestKind[] = [
   { name: "chat", perSecond: 4, order: (by) => ({ ...CHAT, words: by.between(3, 40) }) },
   { name: "long chat", perSecond: 0.8, order: (by) => ({ ...CHAT, words: by.between(60, 100), deltaMs: 30 }) },
   { name: "stream", perSecond: 4, order: (by) => ({ ...STREAM, words: by.between(3, 40) }) },
@@ -67,5 +67,5 @@ export const KINDS: Kind[] = [
  */
 const WORDS = ["time", "people", "water", "house", "world", "hand", "part", "place", "year", "day", "line", "work"];
 
-export const textOf = (words: number, chance: Chance): string =>
+export const drawText = (words: number, chance: Chance): string =>
   Array.from({ length: words }, () => chance.pick(WORDS)).join(" ");

@@ -3,9 +3,9 @@
  * fault delays accumulate, as in production. Beyond a limit for this machine, requests are counted instead of sent.
  */
 import type { Chance } from "../chance.ts";
-import { type Sending, send } from "./client.ts";
-import { KINDS, type Kind, textOf } from "./kinds.ts";
-import type { Errand, Sight } from "./sight.ts";
+import { type OutgoingRequest, send } from "./client.ts";
+import { drawText, REQUEST_KINDS, type RequestKind } from "./kinds.ts";
+import type { PlannedRequest, RequestObservation } from "./observation.ts";
 
 const TICK_MS = 50;
 /** The maximum number of requests in flight, more than the load ever has without a fault. */
@@ -13,23 +13,23 @@ const UNDER_WAY_MAX = 150;
 const CAPS = { least: 200, most: 7_000 };
 const PATHS = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" };
 
-export interface Payer {
+export interface PayingAccount {
   account: string;
   key: string;
 }
 
 /** The accounts that send requests, and where they send them. */
-export interface Customers {
+export interface LoadAccounts {
   /** Returns the port for the next request. */
   port: (chance: Chance) => number;
-  rich: Payer[];
-  poor: Payer[];
+  rich: PayingAccount[];
+  poor: PayingAccount[];
   operatorCookie: string;
   hostToken: string;
 }
 
 interface Load {
-  sights: readonly Sight[];
+  sights: readonly RequestObservation[];
   inFlight(): number;
   /** Returns how many requests were not sent because too many were in flight. */
   leftOut(): number;
@@ -38,24 +38,24 @@ interface Load {
 }
 
 interface LoadOptions {
-  customers: Customers;
+  customers: LoadAccounts;
   chance: Chance;
   now: () => number;
 }
 
 export function startLoad({ customers, chance, now }: LoadOptions): Load {
-  const sights: Sight[] = [];
+  const sights: RequestObservation[] = [];
   const inFlight = new Set<Promise<void>>();
   let leftOut = 0;
   let cap = CAPS.least;
-  const due = KINDS.map(({ perSecond }) => chance.next() / perSecond);
+  const due = REQUEST_KINDS.map(({ perSecond }) => chance.next() / perSecond);
   const begunAt = now();
   const nextCap = (): number => {
     cap = cap < CAPS.most ? cap + 1 : CAPS.least;
     return cap;
   };
 
-  const dispatch = (kind: Kind): void => {
+  const dispatch = (kind: RequestKind): void => {
     if (inFlight.size >= UNDER_WAY_MAX) {
       leftOut += 1;
       return;
@@ -68,7 +68,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
   };
   const ticking = setInterval(() => {
     const seconds = (now() - begunAt) / 1000;
-    for (const [i, kind] of KINDS.entries()) {
+    for (const [i, kind] of REQUEST_KINDS.entries()) {
       const at = due[i] as number;
       if (at > seconds) continue;
       dispatch(kind);
@@ -88,19 +88,22 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
 }
 
 interface Making {
-  customers: Customers;
+  customers: LoadAccounts;
   chance: Chance;
   nextCap: () => number;
 }
 
-function makeErrand(kind: Kind, { customers, chance, nextCap }: Making): { errand: Errand; sending: Sending } {
+function makeErrand(
+  kind: RequestKind,
+  { customers, chance, nextCap }: Making,
+): { errand: PlannedRequest; sending: OutgoingRequest } {
   const port = customers.port(chance);
   const order = kind.order?.(chance);
   if (order === undefined)
     return { errand: reading(kind.name), sending: { port, ...readingOf(kind, customers, chance) } };
   const { endpoint, model, stream, words, deltaMs, hangUpAfterMs = null, isPoor = false } = order;
   const payer = chance.pick(isPoor ? customers.poor : customers.rich);
-  const text = textOf(words, chance);
+  const text = drawText(words, chance);
   // An account with little credit requests only as many tokens as it can pay for.
   const cap = endpoint === "embedding" ? null : isPoor ? words + 10 : nextCap();
   const script = `#script ${JSON.stringify({ text, delta_ms: deltaMs })}`;
@@ -122,16 +125,16 @@ function makeErrand(kind: Kind, { customers, chance, nextCap }: Making): { erran
   };
 }
 
-const reading = (kind: string): Errand => ({
+const reading = (kind: string): PlannedRequest => ({
   ...{ kind, endpoint: "reading", account: null, model: null, stream: false, cap: null },
   ...{ text: "", hangUpAfterMs: null, isPoor: false },
 });
 
 function readingOf(
-  { read }: Kind,
-  { rich, operatorCookie, hostToken }: Customers,
+  { read }: RequestKind,
+  { rich, operatorCookie, hostToken }: LoadAccounts,
   chance: Chance,
-): Omit<Sending, "port"> {
+): Omit<OutgoingRequest, "port"> {
   const headers = {
     builder: { authorization: `Bearer ${chance.pick(rich).key}` },
     operator: { cookie: operatorCookie, "sec-fetch-site": "same-origin" },

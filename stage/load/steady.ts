@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Platform } from "../dev.ts";
 import { assertBalanced, type RecordRow } from "../ledger-check.ts";
-import { requestUuid, textOf } from "../raw-http.ts";
+import { readText, requestUuid } from "../raw-http.ts";
 import { eventually } from "../wait.ts";
 
 interface Asked {
@@ -40,7 +40,7 @@ export async function ask(baseUrl: string, key: string, { path, body }: Asked) {
     ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
   });
   const { status, headers } = response;
-  return { status, headers, id: headers.get("x-request-id"), text: await textOf(response) };
+  return { status, headers, id: headers.get("x-request-id"), text: await readText(response) };
 }
 
 interface SteadyLoad {

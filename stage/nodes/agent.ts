@@ -3,17 +3,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Ready } from "../dev.ts";
+import type { ReadyFile } from "../dev.ts";
 import { bareEnvironment, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
 /** Returns for each model whether a connected node supports output formats, according to the list of models. */
-export async function formsKept({
+export async function readFormatSupport({
   ready,
 }: {
-  ready: Pick<Ready, "gateway_url" | "api_key">;
+  ready: Pick<ReadyFile, "gateway_url" | "api_key">;
 }): Promise<Map<string, boolean>> {
   const headers = { authorization: `Bearer ${ready.api_key}` };
   const response = await fetch(`${ready.gateway_url}/v1/models`, { headers });
@@ -25,11 +25,11 @@ export async function formsKept({
  * Resolves when a node supports output formats for the model. A node comes online before it has reported the
  * capabilities of its engine.
  */
-export async function untilFormsAreKept(
-  platform: { ready: Pick<Ready, "gateway_url" | "api_key"> },
+export async function waitForFormatSupport(
+  platform: { ready: Pick<ReadyFile, "gateway_url" | "api_key"> },
   model: string,
 ): Promise<void> {
-  await eventually(`a node keeps to forms for ${model}`, async () => (await formsKept(platform)).get(model));
+  await eventually(`a node keeps to forms for ${model}`, async () => (await readFormatSupport(platform)).get(model));
 }
 
 interface AgentOptions {
@@ -74,7 +74,7 @@ export function newAgent({
  * process.
  */
 export async function startNode(
-  platform: { ready: Pick<Ready, "gateway_url" | "host_token"> },
+  platform: { ready: Pick<ReadyFile, "gateway_url" | "host_token"> },
   { name, model, slots }: { name: string; model: string; slots: number },
 ): Promise<Process> {
   const { gateway_url: gatewayUrl, host_token: hostToken } = platform.ready;

@@ -40,7 +40,7 @@ export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { del
 }
 
 /** Answers honestly, but ignores stop strings. */
-export function deafToStops(text: string): Behaviour {
+export function ignoreStopStrings(text: string): Behaviour {
   return (job) => {
     job.accept();
     job.deltas([job.known ?? text]);
@@ -57,7 +57,7 @@ function meaningOf(text: string): Float32Array {
   return normalise(sum);
 }
 
-export const onMarked =
+export const onlyMarkedJobs =
   (behaviour: Behaviour, otherwise: Behaviour = honest()): Behaviour =>
   (job) =>
     job.prompt.includes(MARK) ? behaviour(job) : otherwise(job);
@@ -90,7 +90,7 @@ export const emptyDeltas: Behaviour = async (job) => {
 };
 
 /** Sends six mebibytes of spaces and then single spaces, all in one frame. */
-export const whiteSpace =
+export const sendWhiteSpace =
   (opening: string): Behaviour =>
   (job) => {
     job.accept();
@@ -102,7 +102,7 @@ export const whiteSpace =
   };
 
 /** Sends far more output than the job asks for. */
-export const overrun: Behaviour = (job) => {
+export const sendTooMuchOutput: Behaviour = (job) => {
   job.accept();
   for (let i = 0; i < 100; i++) job.deltas(Array.from({ length: 100 }, () => " word"));
   job.done();
@@ -114,7 +114,7 @@ export const refusesPrompt: Behaviour = (job) => {
 };
 
 /** Ways to break the protocol after some output, by name. */
-export const BREAKS: Record<string, Behaviour> = {
+export const PROTOCOL_VIOLATIONS: Record<string, Behaviour> = {
   "a gap in its numbers": (job) => {
     job.accept();
     job.deltas(["some words"]);

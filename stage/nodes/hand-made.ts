@@ -9,15 +9,15 @@ import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transpo
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
-import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
+import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { Host } from "../accounts.ts";
 import type { Stage } from "../common.ts";
 import { eventually } from "../wait.ts";
-import { type KnowsAnswers, knownAnswer } from "./known-answers.ts";
+import { type CanaryAnswers, knownAnswer } from "./known-answers.ts";
 import { every } from "./pace.ts";
 
 /** The platform that the node joins, with the function that reads its earnings. */
-type Platform = Pick<Stage, "baseUrl" | "balance"> & KnowsAnswers;
+type Platform = Pick<Stage, "baseUrl" | "balance"> & CanaryAnswers;
 
 const REPORT_EVERY_MS = 3_000;
 const SLOTS = 64;
@@ -58,7 +58,7 @@ async function must<T>(answer: Promise<ApiAnswer<T>>): Promise<T> {
 }
 
 /** The data with which a node is registered. */
-export interface Enrolled {
+export interface NodeRegistration {
   name: string;
   models: string[];
   hardware?: object;
@@ -69,7 +69,7 @@ export interface Enrolled {
 export async function enrol(
   stage: Pick<Stage, "baseUrl">,
   { token }: Pick<Host, "token">,
-  { name, models, hardware = {}, agent = "handmade" }: Enrolled,
+  { name, models, hardware = {}, agent = "handmade" }: NodeRegistration,
 ): Promise<{ id: string; credentials: Credentials }> {
   const { id } = await must(nodeApi<{ id: string }>(stage, token, "POST", "/nodes", { name, hardware, agent }));
   await must(nodeApi(stage, token, "PUT", `/nodes/${id}/elections`, { models }));
@@ -90,7 +90,7 @@ export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promis
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
 /** The behaviour of a hand-made node, and the state that it reports. */
-export interface Manners extends Enrolled {
+export interface HandMadeNodeOptions extends NodeRegistration {
   behaviour: Behaviour;
   /**
    * Called for a job whose body arrives only after the job is accepted; `body` is empty then. Default: accepts the job.
@@ -175,7 +175,7 @@ export class HandMadeNode {
   /** The prompts of all jobs, including the platform's own probes. */
   readonly prompts: string[] = [];
   readonly #stage: Platform;
-  readonly #manners: Manners;
+  readonly #manners: HandMadeNodeOptions;
   readonly #joining = new Map<string, JobJoiner>();
   readonly #running = new Map<string, AbortController>();
   /** Jobs that were accepted before their bodies arrived. */
@@ -186,7 +186,7 @@ export class HandMadeNode {
    * Joins the platform and waits until it reports that the node is online or barred (on a busy machine the test may not
    * see it online). With `waits: false`, waits only until the node has sent its state.
    */
-  static async join(stage: Platform, host: Host, traits: Manners): Promise<HandMadeNode> {
+  static async join(stage: Platform, host: Host, traits: HandMadeNodeOptions): Promise<HandMadeNode> {
     const { id, credentials } = await enrol(stage, host, traits);
     const node = new HandMadeNode(stage, host, id, await dial(credentials), traits);
     await node.line.flush();
@@ -195,13 +195,13 @@ export class HandMadeNode {
     return node;
   }
 
-  private constructor(stage: Platform, host: Host, id: string, line: NatsConnection, manners: Manners) {
+  private constructor(stage: Platform, host: Host, id: string, line: NatsConnection, manners: HandMadeNodeOptions) {
     this.#stage = stage;
     this.host = host;
     this.id = id;
     this.line = line;
     this.#manners = manners;
-    line.subscribe(toNode(id), { callback: (_error, { data }) => this.#hear(decode(data)) });
+    line.subscribe(nodeSubject(id), { callback: (_error, { data }) => this.#hear(decode(data)) });
     line.subscribe(STATE_REQUEST, { callback: () => this.report() });
     this.report();
     this.#stopReports = every(REPORT_EVERY_MS, () => this.report());
@@ -211,7 +211,7 @@ export class HandMadeNode {
   report(): void {
     const { models, claims } = this.#manners;
     if (!this.line.isClosed())
-      this.line.publish(nodeState(this.id), stateFrame({ models, busy: this.#running.size, ...claims }));
+      this.line.publish(nodeStateSubject(this.id), stateFrame({ models, busy: this.#running.size, ...claims }));
   }
 
   async state(): Promise<string> {
@@ -269,7 +269,7 @@ export class HandMadeNode {
 
   #job(header: JobHeader, body: JobBody, cancelled: AbortSignal): Job {
     return new Job({ header, body, known: this.#answerTo(body) }, cancelled, (bytes) => {
-      if (!this.line.isClosed()) this.line.publish(toGateway(header.gateway, this.id), bytes);
+      if (!this.line.isClosed()) this.line.publish(gatewaySubject(header.gateway, this.id), bytes);
     });
   }
 

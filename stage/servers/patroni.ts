@@ -15,7 +15,7 @@ import { pythonPath, pythonTool } from "../../tools/python-tools.ts";
 import { isOnPath } from "../../tools/servers.ts";
 import { freePort, killTree, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
-import { type Front, openFront } from "./front.ts";
+import { openSwitchableProxy, type SwitchableProxy } from "./switchable-proxy.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy/patroni/", import.meta.url));
 const BINARIES = { etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy" };
@@ -29,11 +29,11 @@ const PATIENCE = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 const LAG_BYTES_MAX = 1024 * 1024;
 
 /** How gateways connect: through HAProxy, or directly to the members with `target_session_attrs=read-write`. */
-export type Entrance = "haproxy" | "hosts";
+export type GatewayConnection = "haproxy" | "hosts";
 
 interface ClusterOptions {
   synchronous: boolean;
-  entrance: Entrance;
+  entrance: GatewayConnection;
   /** The folder of PostgreSQL's programs; default: Debian's version 15. */
   programs?: string;
   members?: number;
@@ -43,7 +43,7 @@ interface Member {
   readonly name: string;
   readonly port: number;
   readonly restPort: number;
-  readonly front: Front;
+  readonly front: SwitchableProxy;
   readonly patroni: Process;
   /** Kills all processes of PostgreSQL with SIGKILL; Patroni continues. */
   killPostgres(): Promise<void>;
@@ -102,7 +102,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
 
   const newMember = async (name: string): Promise<Member> => {
     const [port, restPort] = [await freePort(), await freePort()];
-    const front = await openFront({ port });
+    const front = await openSwitchableProxy({ port });
     const data = join(directory, name);
     const sockets = join(directory, `${name}.socket`);
     await mkdir(sockets, { mode: 0o700 });

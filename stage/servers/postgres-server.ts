@@ -9,7 +9,7 @@ import pg from "pg";
 import { type Binaries, binary } from "../../gateway/src/db/embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
-import { type RunAs, runToEnd, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
+import { type RunAs, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
 import { freePort, newProcess, type Process } from "../process.ts";
 import { type Disk, openDisk } from "./disk.ts";
 
@@ -194,7 +194,7 @@ async function copyWhileItRuns(primary: PostgresServer, to: string, runAs: RunAs
   await client.connect();
   try {
     await client.query("select pg_backup_start($1, true)", [`copy ${randomBytes(4).toString("hex")}`]);
-    const copied = await runToEnd("/bin/sh", ["-c", COPY, "sh", primary.cluster, to], runAs, 300_000);
+    const copied = await runToCompletion("/bin/sh", ["-c", COPY, "sh", primary.cluster, to], runAs, 300_000);
     const { rows } = await client.query("select labelfile from pg_backup_stop(false)");
     if (copied.code !== 0 || copied.stderr !== "") throw new Error(`${to} could not be copied: ${copied.stderr}`);
     return rows[0].labelfile as string;

@@ -16,9 +16,9 @@ import { chown, mkdtemp, rm } from "node:fs/promises";
 import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
 import { binariesOf } from "../../gateway/src/db/testing/versions.ts";
 import { eventually } from "../wait.ts";
-import { openFront } from "./front.ts";
 import { newOperator } from "./postgres-operator.ts";
 import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
+import { openSwitchableProxy } from "./switchable-proxy.ts";
 
 type Which = "primary" | "standby";
 
@@ -95,7 +95,7 @@ const ROLE = "tollgate";
 const COMMIT_DELAY_MS_MAX = 100;
 
 /** Creates a directory for servers of one version. */
-export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
+export async function createServerDirectory({ major, diskMb }: Required<PostgresOptions>) {
   const runAs = await chooseRunAs();
   // /tmp is used because the system's temporary directory may have a path too long for a socket, or be closed to other
   // users.
@@ -117,7 +117,7 @@ export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
 }
 
 /** Starts a new cluster with an empty database; returns a function that returns the database owner's URL for a port. */
-export async function startEmpty(server: PostgresServer): Promise<(port: number) => string> {
+export async function startEmptyCluster(server: PostgresServer): Promise<(port: number) => string> {
   await server.create();
   await server.process.start();
   const password = randomBytes(16).toString("hex");
@@ -127,11 +127,11 @@ export async function startEmpty(server: PostgresServer): Promise<(port: number)
 }
 
 export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOptions = {}): Promise<Postgres> {
-  const { make, remove } = await openPlace({ major, diskMb });
+  const { make, remove } = await createServerDirectory({ major, diskMb });
   const servers = { primary: await make("postgres-a"), standby: await make("postgres-b") };
   const { primary } = servers;
-  const urlAt = await startEmpty(primary);
-  const front = await openFront(primary);
+  const urlAt = await startEmptyCluster(primary);
+  const front = await openSwitchableProxy(primary);
   const operator = newOperator(servers);
   operator.watch();
   await operator.inStep();

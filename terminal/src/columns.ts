@@ -1,6 +1,6 @@
 /** Prints records as a table with headers, or one record as a list of properties. */
 import type { Terminal } from "./terminal.ts";
-import { alignedFacts, type Paint, PLAIN, table as rowsOf, sanitise, truncate, width } from "./text.ts";
+import { alignProperties, type Paint, PLAIN, table as rowsOf, sanitise, textWidth, truncate } from "./text.ts";
 
 /** How cells are aligned. `money`: at the decimal point. */
 type Align = "left" | "right" | "money";
@@ -28,7 +28,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
     const cells = rows.map((row) => sanitise(String(cell(row))));
     return align === "money" ? pointed(cells) : cells;
   });
-  const widths = laid.map((cells, i) => Math.max(...[columns[i]?.title ?? "", ...cells].map(width)));
+  const widths = laid.map((cells, i) => Math.max(...[columns[i]?.title ?? "", ...cells].map(textWidth)));
   const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
   const last = columns.length - 1;
   const room = Math.max(LAST_COLUMNS_MIN, look.columns - before);
@@ -51,7 +51,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
 /** Prints one record, with a line for each property that has a value. */
 export function propertyList(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
   const rows = Object.entries(of).filter((row) => row[1] !== undefined && row[1] !== "");
-  return alignedFacts(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");
+  return alignProperties(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");
 }
 
 function pointed(cells: string[]): string[] {

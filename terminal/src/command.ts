@@ -74,5 +74,5 @@ export interface ShapeTable<C extends CommandShape = CommandShape> {
 export type CommandTable<Context = BaseCommandContext> = ShapeTable<Command<Context>>;
 
 /** Formats the allowed values of a flag: `builder or host`, `one of a, b, c`. */
-export const choiceText = (words: readonly string[]): string =>
+export const formatChoices = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;

@@ -3,7 +3,7 @@
  * of commands.
  */
 import type { BaseCommandContext, Command, Flag, ShapeTable } from "./command.ts";
-import { nextWords } from "./read.ts";
+import { nextWords } from "./parse-command-line.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const HELP: Record<string, Flag> = { help: { help: "show help" } };

@@ -24,7 +24,7 @@ export type ExplainError = (
 const SECRET = /\b(t(?:ht|sk)_live|tgs)_[\w-]+/g;
 const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack trace";
 
-export function failureOf(
+export function explainFailure(
   error: unknown,
   program: string,
   explain: ExplainError = () => undefined,
@@ -143,7 +143,7 @@ export function failureLine({ message, next }: Failure): string {
  * The stack traces of an error and its causes. Messages are left out, because they may quote a file that contains a
  * secret.
  */
-export function traceOf(error: unknown): string[] {
+export function stackTraces(error: unknown): string[] {
   return [...chainOf(error)].flatMap(({ name, stack = "" }) => [
     `  ${name}`,
     ...stack.split("\n").filter((line) => line.startsWith("    at ")),

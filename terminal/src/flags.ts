@@ -1,6 +1,6 @@
 /** Reads flags from the tokens of Node's `parseArgs`, and collects every mistake. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { nearestWord } from "./nearest.ts";
+import { nearestWord } from "./nearest-word.ts";
 
 /** The definition of a flag. */
 interface KnownFlag {

@@ -1,6 +1,6 @@
 /** Prints `--help` at every level, from the table of commands. */
-import { type CommandShape, choiceText, type Flag, type ShapeTable } from "./command.ts";
-import { type Paint, PLAIN, padEnd, width, wrap } from "./text.ts";
+import { type CommandShape, type Flag, formatChoices, type ShapeTable } from "./command.ts";
+import { type Paint, PLAIN, padEnd, textWidth, wrap } from "./text.ts";
 
 /** Help is not wider than this, because longer lines are hard to read. */
 const COLUMNS_MAX = 100;
@@ -10,7 +10,11 @@ interface Page {
   paint: Paint;
 }
 
-export function helpOf(table: ShapeTable, name: string, page: Page = { columns: COLUMNS_MAX, paint: PLAIN }): string {
+export function formatHelp(
+  table: ShapeTable,
+  name: string,
+  page: Page = { columns: COLUMNS_MAX, paint: PLAIN },
+): string {
   const fitted = { ...page, columns: Math.min(page.columns, COLUMNS_MAX) };
   const command = Object.hasOwn(table.commands, name) ? table.commands[name] : undefined;
   const below = entriesBelow(table, name);
@@ -63,7 +67,7 @@ const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slic
 const spelled = (flag: string, { value }: Flag): string => (value === undefined ? `--${flag}` : `--${flag} ${value}`);
 const usageOf = (flag: string, of: Flag): string =>
   of.required === true ? spelled(flag, of) : `[${spelled(flag, of)}]`;
-const described = ({ help, oneOf }: Flag): string => (oneOf === undefined ? help : `${help}: ${choiceText(oneOf)}`);
+const described = ({ help, oneOf }: Flag): string => (oneOf === undefined ? help : `${help}: ${formatChoices(oneOf)}`);
 
 /** Formats the usage line. A flag and its value stay on one line. */
 function usage(parts: string[], { columns, paint }: Page): string {
@@ -78,7 +82,7 @@ const exampleOf = (self: string, example: string | undefined, { paint }: Page): 
   example === undefined ? [] : ["", paint.strong("Example:"), `  ${self} ${example}`.trimEnd()];
 
 function section(title: string, rows: [string, string][], { columns, paint }: Page): string[] {
-  const left = Math.max(...rows.map(([name]) => width(name))) + 4;
+  const left = Math.max(...rows.map(([name]) => textWidth(name))) + 4;
   const lines = rows.map(
     ([name, text]) => padEnd(`  ${name}`, left) + wrap(text, columns - left).replaceAll("\n", `\n${" ".repeat(left)}`),
   );

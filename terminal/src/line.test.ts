@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import { type Column, propertyList, table } from "./columns.ts";
 import type { Command, CommandInput, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { helpOf } from "./help.ts";
-import { nearestWord } from "./nearest.ts";
-import { readCommandLine } from "./read.ts";
+import { formatHelp } from "./help.ts";
+import { nearestWord } from "./nearest-word.ts";
+import { readCommandLine } from "./parse-command-line.ts";
 
 const run = async (): Promise<number> => 0;
 const lend: Command = {
@@ -108,7 +108,7 @@ describe("a command line", () => {
 describe("--help", () => {
   test("of a command prints usage, arguments, flags and an example", () => {
     assert.equal(
-      helpOf(LIBRARY, "desk book lend"),
+      formatHelp(LIBRARY, "desk book lend"),
       `Usage: library desk book lend BOOK KIND --to NAME [--note TEXT] [--quiet]
 
 Lend a book to somebody.
@@ -130,20 +130,20 @@ Example:
 
   test("of the program and of a group lists the commands below it", () => {
     assert.match(
-      helpOf(LIBRARY, ""),
+      formatHelp(LIBRARY, ""),
       /^Usage: library COMMAND .*\n\nBooks\.\n\nCommands:\n {2}desk {2}what librarians do\n {2}open {2}open the doors\n/,
     );
     assert.match(
-      helpOf(LIBRARY, "desk"),
+      formatHelp(LIBRARY, "desk"),
       /\n {2}book lend {2}lend a book.*\n {2}book list .*\n {2}hours {6}when.*\n {2}hours set {2}say when\n/,
     );
-    assert.match(helpOf(LIBRARY, "desk"), /\nExample:\n {2}library desk book list$/);
+    assert.match(formatHelp(LIBRARY, "desk"), /\nExample:\n {2}library desk book list$/);
     assert.match(
-      helpOf(LIBRARY, "desk book"),
+      formatHelp(LIBRARY, "desk book"),
       /Commands:\n {2}lend .*\n {2}list .*\n\nlibrary desk book COMMAND --help/,
     );
-    assert.match(helpOf(LIBRARY, "desk book"), /\nExample:\n {2}library desk book lend 12 week --to Ada$/);
-    assert.match(helpOf(LIBRARY, "desk hours"), /Also:\n {2}set {2}say when$/);
+    assert.match(formatHelp(LIBRARY, "desk book"), /\nExample:\n {2}library desk book lend 12 week --to Ada$/);
+    assert.match(formatHelp(LIBRARY, "desk hours"), /Also:\n {2}set {2}say when$/);
   });
 });
 

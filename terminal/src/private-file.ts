@@ -22,7 +22,8 @@ export function configDirectory({ platform, home, env }: ConfigPlace): string {
 }
 
 /** Reads a file. Undefined if it does not exist. */
-export const readPrivateFile = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
+export const readPrivateFile = (path: string): Promise<string | undefined> =>
+  undefinedIfMissing(readFile(path, "utf8"));
 
 /** Replaces the whole file, and makes the file and its directory readable only by the user. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
@@ -41,12 +42,12 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 
 /** Deletes a file. Returns whether it existed. */
 export async function removePrivateFile(path: string): Promise<boolean> {
-  const there = (await ifThere(stat(path))) !== undefined;
+  const there = (await undefinedIfMissing(stat(path))) !== undefined;
   await rm(path, { force: true });
   return there;
 }
 
-export async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfMissing<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;
   } catch (error) {

@@ -35,16 +35,16 @@ export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
 const COLOUR = /\x1b\[\d+m/g;
 
 /** The number of columns that the text occupies. Color codes do not count. */
-export function width(text: string): number {
+export function textWidth(text: string): number {
   return [...text.replaceAll(COLOUR, "")].length;
 }
 
 export function padEnd(text: string, columns: number): string {
-  return text + " ".repeat(Math.max(0, columns - width(text)));
+  return text + " ".repeat(Math.max(0, columns - textWidth(text)));
 }
 
 export function padStart(text: string, columns: number): string {
-  return " ".repeat(Math.max(0, columns - width(text))) + text;
+  return " ".repeat(Math.max(0, columns - textWidth(text))) + text;
 }
 
 /** Cuts a text without color codes to `columns` and puts an ellipsis at the cut. */
@@ -63,7 +63,7 @@ export function wrap(text: string, columns: number, indent = 0): string {
   for (const word of text.split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
     const room = columns - (lines.length === 0 ? 0 : indent);
-    if (line !== "" && width(longer) > room) {
+    if (line !== "" && textWidth(longer) > room) {
       lines.push(line);
       line = word;
     } else line = longer;
@@ -84,7 +84,7 @@ type Align = "left" | "right";
 /** Formats one line per row, with two spaces between columns. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
   const widths: number[] = [];
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell));
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, textWidth(cell));
   return rows.map((row) =>
     row
       .map((cell, i) => {
@@ -97,6 +97,6 @@ export function table(rows: readonly (readonly string[])[], align: readonly Alig
 }
 
 /** Formats lines of `name value` with aligned values. */
-export function alignedFacts(rows: readonly (readonly [name: string, value: string])[]): string[] {
+export function alignProperties(rows: readonly (readonly [name: string, value: string])[]): string[] {
   return table(rows);
 }

@@ -54,5 +54,5 @@ export function fillVariables(
  * Returns the name of a chart's line: the legend's format with the values of the line's labels. A missing label becomes
  * an empty text.
  */
-export const nameLine = (legendFormat: string, labels: Record<string, string>): string =>
+export const formatLineName = (legendFormat: string, labels: Record<string, string>): string =>
   legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => labels[label] ?? "");

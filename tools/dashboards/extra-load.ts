@@ -2,10 +2,10 @@
  * Additional load for the recorded platform that chaos tests must not have: clients with invalid, frequent or too large
  * requests, failing engines, and payment events. They give every panel data.
  */
-import type { Payer } from "@tollgate/stage/load/load.ts";
+import type { PayingAccount } from "@tollgate/stage/load/load.ts";
 import { adminJson } from "../../chaos/stage/admin.ts";
 import type { Stage } from "../../chaos/stage/stage.ts";
-import { deliver, eventOf } from "../../e2e/outside/stripe.ts";
+import { deliver, makeEvent } from "../../e2e/outside/stripe.ts";
 
 const CROWD = 120;
 
@@ -25,7 +25,7 @@ export interface ExtraLoad {
 
 export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
   const { url } = stage.balancer;
-  const { key: rich } = stage.customers.rich[0] as Payer;
+  const { key: rich } = stage.customers.rich[0] as PayingAccount;
   const hasty = await openHasty(stage);
   const chat = ({ key, model = "tiny-3b", script = {}, maxTokens = 200 }: Asked): Promise<void> =>
     send(`${url}/v1/chat/completions`, key, {
@@ -40,7 +40,7 @@ export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
     [0.3, () => chat({ key: rich, maxTokens: -1 })],
     [0.2, () => chat({ key: rich, script: { text: "time people water", fail_after: 1 } })],
     [1, () => chat({ key: hasty, script: { text: "time people" } })],
-    [0.3, () => deliver(webhook, eventOf("customer.created", {}))],
+    [0.3, () => deliver(webhook, makeEvent("customer.created", {}))],
     [0.1, () => send(webhook, "nobody", {})],
     [0.2, () => fetch(`${url}/nowhere`).then((answer) => answer.text())],
   ];

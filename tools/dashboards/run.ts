@@ -12,10 +12,10 @@ import { parseArgs } from "node:util";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
 import { natsBuilder } from "../nats-servers.ts";
 import { ensureServers } from "../servers.ts";
-import { queryDashboard } from "./ask.ts";
 import { readDashboards } from "./dashboards.ts";
 import { drawDashboard } from "./draw.ts";
 import { buildPage } from "./install.ts";
+import { queryDashboard } from "./query-dashboard.ts";
 import { type Recording, recordPlatform, SCRAPE_S } from "./record.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

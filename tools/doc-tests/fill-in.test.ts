@@ -1,22 +1,22 @@
 /** Tests the replacement of the guides' address, key, token and ports. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { credentialsIn, fillIn, portsIn, replacePorts } from "./fill-in.ts";
+import { fillPlaceholders, findCredentials, findPorts, replacePorts } from "./fill-in.ts";
 
 test("replaces the address, the key and the host token everywhere", () => {
   const text =
     'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer tsk_live_your_key" # tht_live_your_token';
   const values = { address: "http://127.0.0.1:4711", key: "tsk_live_k1", token: "tht_live_t1" };
   assert.equal(
-    fillIn(text, values),
+    fillPlaceholders(text, values),
     'curl http://127.0.0.1:4711/v1/models -H "Authorization: Bearer tsk_live_k1" # tht_live_t1',
   );
-  assert.equal(fillIn(text, {}), text, "what is not known stays");
+  assert.equal(fillPlaceholders(text, {}), text, "what is not known stays");
 });
 
 test("replaces a port with the same other port everywhere in a text", () => {
   const text = "PORT=8080 INTERNAL_PORT=9091 x --port 8081; curl localhost:9091 127.0.0.1:8080/8080 --port=8081 2048";
-  assert.deepEqual(portsIn(text), ["8080", "9091", "8081"]);
+  assert.deepEqual(findPorts(text), ["8080", "9091", "8081"]);
   const ports = new Map([
     ["8080", "1"],
     ["9091", "2"],
@@ -28,7 +28,7 @@ test("replaces a port with the same other port everywhere in a text", () => {
 });
 
 test("finds the credentials in a platform's output", () => {
-  assert.deepEqual(credentialsIn("  API key   tsk_live_abc123\n"), { key: "tsk_live_abc123" });
-  assert.deepEqual(credentialsIn("tht_live_x tsk_live_y"), { key: "tsk_live_y", token: "tht_live_x" });
-  assert.deepEqual(credentialsIn("nothing"), {});
+  assert.deepEqual(findCredentials("  API key   tsk_live_abc123\n"), { key: "tsk_live_abc123" });
+  assert.deepEqual(findCredentials("tht_live_x tsk_live_y"), { key: "tsk_live_y", token: "tht_live_x" });
+  assert.deepEqual(findCredentials("nothing"), {});
 });

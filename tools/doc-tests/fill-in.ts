@@ -6,11 +6,11 @@
 /** The placeholders in every page, which the site and the doc tests replace. */
 const WRITTEN = { address: "http://127.0.0.1:8080", key: "tsk_live_your_key", token: "tht_live_your_token" };
 
-export type Values = Partial<typeof WRITTEN>;
+export type PlaceholderValues = Partial<typeof WRITTEN>;
 
-export function fillIn(text: string, values: Values): string {
+export function fillPlaceholders(text: string, values: PlaceholderValues): string {
   return Object.entries(values).reduce(
-    (filled, [name, value]) => filled.replaceAll(WRITTEN[name as keyof Values], value),
+    (filled, [name, value]) => filled.replaceAll(WRITTEN[name as keyof PlaceholderValues], value),
     text,
   );
 }
@@ -18,14 +18,14 @@ export function fillIn(text: string, values: Values): string {
 const PORT = /(?<=(?:127\.0\.0\.1|localhost):|PORT=|--port[ =])\d{4,5}\b/g;
 
 /** Returns the ports on 127.0.0.1 that a text contains. */
-export const portsIn = (text: string): string[] => [...new Set(text.match(PORT) ?? [])];
+export const findPorts = (text: string): string[] => [...new Set(text.match(PORT) ?? [])];
 
 /** Replaces ports on 127.0.0.1 in a text. */
 export const replacePorts = (text: string, ports: ReadonlyMap<string, string>): string =>
   text.replaceAll(PORT, (port) => ports.get(port) ?? port);
 
 /** Finds the credentials in a platform's output, as a reader would copy them. */
-export function credentialsIn(printed: string): Values {
+export function findCredentials(printed: string): PlaceholderValues {
   const [key] = /\btsk_live_\w+/.exec(printed) ?? [];
   const [token] = /\btht_live_\w+/.exec(printed) ?? [];
   return { ...(key !== undefined && { key }), ...(token !== undefined && { token }) };

@@ -1,7 +1,7 @@
 /** Tests which outputs match a page's output block, and how differences are printed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matchesOutput, sideBySide } from "./output.ts";
+import { formatSideBySide, matchesOutput } from "./output.ts";
 
 test("compares line by line, ignoring trailing spaces and trailing blank lines", () => {
   assert.ok(matchesOutput("a\n  b\n", "a  \n  b\n\n"));
@@ -44,7 +44,7 @@ test("a pattern with many wildcards that does not match fails quickly", () => {
 
 test("prints expected and actual output side by side and marks different lines", () => {
   assert.equal(
-    sideBySide("one\n…\nthree\nfour", "one\n2\n2b\nthree\nfive\nsix"),
+    formatSideBySide("one\n…\nthree\nfour", "one\n2\n2b\nthree\nfive\nsix"),
     `  expected | actual
   one      | one
   …        | 2
@@ -57,7 +57,7 @@ test("prints expected and actual output side by side and marks different lines",
 
 test("prints an expected line after … on a row of its own if the output lacks the line", () => {
   assert.equal(
-    sideBySide("one\n…\nthree", "one\ntwo"),
+    formatSideBySide("one\n…\nthree", "one\ntwo"),
     "  expected | actual\n  one      | one\n≠ three    |\n≠          | two",
   );
 });

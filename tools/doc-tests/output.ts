@@ -9,7 +9,7 @@ export function matchesOutput(expected: string, actual: string): boolean {
 }
 
 /** Prints both texts in two columns; `≠` marks the lines that differ. */
-export function sideBySide(expected: string, actual: string): string {
+export function formatSideBySide(expected: string, actual: string): string {
   const rows = aligned(linesOf(expected), linesOf(actual));
   const width = Math.max(...rows.map(([left]) => left.length), "expected".length);
   const line = (mark: string, left: string, right: string): string =>

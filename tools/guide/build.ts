@@ -1,10 +1,10 @@
 /** `npm run docs`: builds the docs into docs/dist, where a gateway that runs from these sources finds them. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { siteOf, writeSite } from "./site.ts";
+import { buildSite, writeSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const files = await siteOf(root);
+const files = await buildSite(root);
 /** A hash of the sources, passed by build-guide.mjs, which builds again only when the hash changes. */
 const sources = process.argv[2];
 writeSite(sources === undefined ? files : new Map([...files, [".sources", sources]]), join(root, "docs", "dist"));

@@ -3,7 +3,7 @@
  * are replaced for the reader: the gateway inserts its address when it sends the page, the browser inserts the key.
  */
 import { createRequire } from "node:module";
-import { ADDRESS } from "../../gateway/src/site/reference/frame.ts";
+import { ADDRESS_PLACEHOLDER } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
 
 interface Highlighter {
@@ -72,7 +72,7 @@ const CHARS_MAX = 50_000;
 
 export function highlight(language: string, text: string): Html {
   const grammar = LANGUAGES[language]?.grammar;
-  const filled = text.replaceAll(LOCAL_ADDRESS, ADDRESS);
+  const filled = text.replaceAll(LOCAL_ADDRESS, ADDRESS_PLACEHOLDER);
   const coloured =
     grammar === undefined || text.length > CHARS_MAX
       ? html`${filled}`.text

@@ -2,8 +2,8 @@
  * Renders a guide page from Markdown with the console's parser. Raw HTML becomes text, except pictures with a width;
  * comments are removed.
  */
-import { type Block, type Inline, markdownReader, type Words } from "../../console/src/ui/markdown/read.ts";
-import { ADDRESS, block as codeBlock, outputBlock } from "../../gateway/src/site/reference/frame.ts";
+import { type Block, type BlockText, type Inline, markdownReader } from "../../console/src/ui/markdown/read.ts";
+import { ADDRESS_PLACEHOLDER, codeFigure as codeBlock, outputBlock } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
 import { anchorMaker } from "./anchors.ts";
 import { captionOf, highlight, LOCAL_ADDRESS } from "./highlight.ts";
@@ -88,7 +88,7 @@ class Renderer {
   }
 
   #heading(level: number, words: Inline[]): Html {
-    const plain = textOf(words);
+    const plain = plainTextOf(words);
     const id = this.#anchor(plain);
     this.headings.push({ level, id, text: plain });
     const tag = new Html(`h${level}`);
@@ -115,14 +115,14 @@ class Renderer {
    * On a phone, tables with three or four columns and long cells are shown as stacked rows, with each cell after its
    * column's name.
    */
-  #table({ head, rows }: { head: Words[]; rows: Words[][] }): Html {
+  #table({ head, rows }: { head: BlockText[]; rows: BlockText[][] }): Html {
     const isStacked =
       (head.length === 3 || head.length === 4) && rows.flat().some(({ source }) => source.length > LONG_CHARS);
-    const cell = ({ nodes }: Words, i: number) => {
-      const name = i === 0 ? "" : textOf(head[i]?.nodes ?? []);
+    const cell = ({ nodes }: BlockText, i: number) => {
+      const name = i === 0 ? "" : plainTextOf(head[i]?.nodes ?? []);
       return html`<td${isStacked && name !== "" ? html` data-column="${name}"` : ""}>${this.#inline(nodes, BREAK)}</td>`;
     };
-    const named = ({ source, nodes }: Words) =>
+    const named = ({ source, nodes }: BlockText) =>
       source === "" ? html`<td></td>` : html`<th scope="col">${this.#inline(nodes)}</th>`;
     const top = head.every(({ source }) => source === "") ? "" : html`<thead><tr>${head.map(named)}</tr></thead>\n`;
     const label = `Table in ${this.headings.at(-1)?.text ?? ""}`;
@@ -146,7 +146,8 @@ class Renderer {
   #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
     return html`${nodes.map((node): Html | string => {
       if (node.kind === "text") return node.text;
-      if (node.kind === "code") return html`<code>${node.text === BASE_URL ? `${ADDRESS}/v1` : node.text}</code>`;
+      if (node.kind === "code")
+        return html`<code>${node.text === BASE_URL ? `${ADDRESS_PLACEHOLDER}/v1` : node.text}</code>`;
       if (node.kind === "break") return lineEnd;
       const inside = this.#inline(node.inside, lineEnd);
       if (node.kind === "link") {
@@ -176,8 +177,8 @@ function tight(item: Html): Html {
   return only === undefined ? item : new Html(only);
 }
 
-export function textOf(nodes: Inline[]): string {
+export function plainTextOf(nodes: Inline[]): string {
   return nodes
-    .map((node) => ("inside" in node ? textOf(node.inside) : node.kind === "break" ? " " : node.text))
+    .map((node) => ("inside" in node ? plainTextOf(node.inside) : node.kind === "break" ? " " : node.text))
     .join("");
 }

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CONTRIBUTOR_FOLDERS, PAGES } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
-import { siteOf } from "./site.ts";
+import { buildSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const files = await siteOf(root);
+const files = await buildSite(root);
 const htmlFiles = [...files.keys()].filter((name) => name.endsWith(".html"));
 const textOf = (name: string): string => String(files.get(name) ?? assert.fail(`there is no ${name}`));
 /** Returns the file for a URL, chosen as the gateway does. */

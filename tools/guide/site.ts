@@ -5,19 +5,25 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../gateway/src/site/reference/documents.ts";
-import { ADDRESS, block, framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
+import {
+  ADDRESS_PLACEHOLDER,
+  codeFigure,
+  framePage,
+  GUIDE_STYLE_URL,
+  GUIDE_URL,
+} from "../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
 import { replaceFolder } from "../replace-folder.mjs";
 import { captionOf, highlight, languageOfFile } from "./highlight.ts";
 import { breadcrumbs, previousAndNextLinks, tableOfContents, urlOf } from "./navigation.ts";
-import { EXAMPLE_FOLDERS, type GuidePage, PAGES, pathOf } from "./pages.ts";
+import { EXAMPLE_FOLDERS, type GuidePage, guidePathOf, PAGES } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
 import { referencePage } from "./reference/page.ts";
 import { navigationTabs, REFERENCE_URL } from "./reference/tabs.ts";
 import { type Heading, type LinkTargets, renderPage } from "./render.ts";
-import { entriesOfApi, entriesOfPage } from "./search/entries.ts";
+import { indexApi, indexPage } from "./search/entries.ts";
 import type { Entry } from "./search/query.ts";
 import { searchScript } from "./search/script.ts";
 
@@ -25,20 +31,20 @@ const PICTURES = "docs/pictures/";
 
 type Files = Map<string, string | Buffer>;
 
-export async function siteOf(root: string): Promise<Files> {
+export async function buildSite(root: string): Promise<Files> {
   const files: Files = new Map();
   const entries: Entry[] = [];
   const put = (page: GuidePage, title: string, shown: { headings: Heading[]; body: Html }): void => {
     const name = page.path === "" ? "index" : page.path;
     files.set(`guide/${name}.html`, guidePage(page, title, shown));
-    entries.push(...entriesOfPage(page, shown.body));
+    entries.push(...indexPage(page, shown.body));
   };
   // The loop appends examples after the pages that link to them, because examples may link to further examples.
   const pages = [...PAGES];
   const publish = (file: string, { section }: GuidePage): GuidePage | undefined => {
     const known = pages.find((page) => page.file === file);
     if (known !== undefined || !isExample(root, file)) return known;
-    const page = { file, path: pathOf(file), name: file, section };
+    const page = { file, path: guidePathOf(file), name: file, section };
     pages.push(page);
     return page;
   };
@@ -66,10 +72,10 @@ export async function siteOf(root: string): Promise<Files> {
     } else put(page, page.file, { headings: [], body: sourceOf(page, readFileSync(path, "utf8")) });
   }
   for (const api of DOCUMENTS) {
-    const document = documentOf(api.api);
+    const document = buildDocument(api.api);
     const name = api.pageUrl === REFERENCE_URL ? "index" : posix.basename(api.pageUrl);
-    files.set(`${name}.html`, referencePage(api, { document, baseUrl: ADDRESS, hasStatus: true }));
-    entries.push(...entriesOfApi(api, document));
+    files.set(`${name}.html`, referencePage(api, { document, baseUrl: ADDRESS_PLACEHOLDER, hasStatus: true }));
+    entries.push(...indexApi(api, document));
   }
   files.set("not-found.html", notFoundPage());
   const index = JSON.stringify(entries);
@@ -100,7 +106,7 @@ ${tableOfContents(page, headings)}
 ${breadcrumbs(page)}${body}${previousAndNextLinks(page)}</main>
 </div>`;
   const framing = { nav: navigationTabs("guide"), styleUrl: GUIDE_STYLE_URL, hasStatus: true };
-  return framed({ ...framing, title: `${title} · Tollgate`, body: main });
+  return framePage({ ...framing, title: `${title} · Tollgate`, body: main });
 }
 
 const isExample = (root: string, file: string): boolean =>
@@ -112,7 +118,7 @@ const titleOf = ({ file }: GuidePage): Html =>
 
 function sourceOf(page: GuidePage, text: string): Html {
   const language = languageOfFile(page.file);
-  return html`${titleOf(page)}${block(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
+  return html`${titleOf(page)}${codeFigure(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
 }
 
 /** Lists every file below a folder and publishes each as a page of its own. */
@@ -171,5 +177,5 @@ function notFoundPage(): string {
 <li><a href="/console/"><strong>Console</strong> API keys, credits and the playground.</a></li>
 </ul>
 </main>`;
-  return framed({ title: "Page not found · Tollgate", nav: navigationTabs(undefined), body, hasStatus: true });
+  return framePage({ title: "Page not found · Tollgate", nav: navigationTabs(undefined), body, hasStatus: true });
 }

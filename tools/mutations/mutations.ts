@@ -28,7 +28,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SQL}ledger_expire.sql`,
     find: "delete from hold where id = any (ids) and expires_at < now()",
     replace: "delete from hold where id = any (ids)",
-    test: `${SRC}ledger/late.test.ts`,
+    test: `${SRC}ledger/late-settlement.test.ts`,
     title:
       "are read again by a sweep after it waited for the account's lock: it ends no hold that was renewed meanwhile",
   },
@@ -151,7 +151,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "a removed member comes back as owner by an older invitation",
     file: `${SRC}accounts/team.ts`,
-    find: "        await revokeOpen(client, accountId, member.email);\n",
+    find: "        await revokeInvitationsTo(client, accountId, member.email);\n",
     replace: "",
     test: `${SRC}accounts/team.test.ts`,
     title: "a person who was removed and invited again has only the new role",

@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { collectLicences, createBillOfMaterials } from "./bill-of-materials.ts";
 import { compile } from "./compile.ts";
-import { billOf, licencesOf } from "./materials.ts";
 import { type Manifest, manifestOf, type Origin, PACKAGES, type PackageSpec } from "./packages.ts";
 
 const DEMO_MODEL = "host/models/tollgate-demo.gguf";
@@ -29,7 +29,10 @@ export async function buildRelease(job: Job): Promise<string[]> {
   for (const spec of PACKAGES) {
     const bill = `${spec.name}-${version}.cdx.json`;
     const subject = { name: spec.name, version };
-    writeFileSync(join(out, bill), `${JSON.stringify(billOf(root, spec.materials, subject), null, 2)}\n`);
+    writeFileSync(
+      join(out, bill),
+      `${JSON.stringify(createBillOfMaterials(root, spec.materials, subject), null, 2)}\n`,
+    );
     files.push(await packPackage(spec, job), bill);
   }
   copyFileSync(join(root, DEMO_MODEL), join(out, basename(DEMO_MODEL)));
@@ -56,8 +59,8 @@ export async function packPackage(spec: PackageSpec, { root, out, version, origi
   const unknown = imported.filter((name) => known[name] === undefined);
   if (unknown.length > 0) throw new Error(`${spec.workspace}/package.json does not name ${unknown.join(", ")}`);
   copyFiles(spec, root, folder);
-  const carried = spec.carried.map((name) => billOf(root, [name], { name, version }));
-  writeFileSync(join(folder, "THIRD-PARTY"), licencesOf(root, carried));
+  const carried = spec.carried.map((name) => createBillOfMaterials(root, [name], { name, version }));
+  writeFileSync(join(folder, "THIRD-PARTY"), collectLicences(root, carried));
   writeJson(join(folder, "package.json"), manifestOf(spec, workspace, origin));
   const packed: [{ filename: string }] = JSON.parse(
     execFileSync("npm", ["pack", "--json", "--loglevel=error", "--pack-destination", out], {

@@ -1,7 +1,7 @@
 /** Reads a version's section of CHANGELOG.md. */
 
 /** Returns the section of a version or of `Unreleased`, without its heading. */
-export function sectionOf(changelog: string, title: string): string {
+export function readChangelogSection(changelog: string, title: string): string {
   const heading = /^## \[?([^\]\s]+)\]?.*$/gm;
   const headings = [...changelog.matchAll(heading)];
   const at = headings.findIndex(([, name]) => name === title);

@@ -8,18 +8,18 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildRelease } from "./build.ts";
-import { sectionOf } from "./changelog.ts";
+import { readChangelogSection } from "./changelog.ts";
 import { checkTag } from "./tag.ts";
-import { versionOf } from "./versions.ts";
+import { readCommonVersion } from "./versions.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const out = join(root, "dist");
 
 try {
   const { tag } = parseArgs({ options: { tag: { type: "string" } } }).values;
-  const version = versionOf(root);
+  const version = readCommonVersion(root);
   if (tag !== undefined) checkTag({ tag, version, git });
-  const changes = sectionOf(
+  const changes = readChangelogSection(
     readFileSync(join(root, "CHANGELOG.md"), "utf8"),
     tag === undefined ? "Unreleased" : version,
   );

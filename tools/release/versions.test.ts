@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { versionOf } from "./versions.ts";
+import { readCommonVersion } from "./versions.ts";
 
 test("all packages of the repository have the same version", () => {
-  assert.match(versionOf(fileURLToPath(new URL("../..", import.meta.url))), /^\d+\.\d+\.\d+/);
+  assert.match(readCommonVersion(fileURLToPath(new URL("../..", import.meta.url))), /^\d+\.\d+\.\d+/);
 });
 
 test("a package with a different version is reported by name", (t) => {
@@ -20,7 +20,7 @@ test("a package with a different version is reported by name", (t) => {
   write("", { version: "2.0.0", workspaces: ["api", "host"] });
   write("api", { version: "2.0.0" });
   write("host", { version: "1.9.0", dependencies: { "@tollgate/api": "1.9.0", zod: "4.0.0" } });
-  assert.throws(() => versionOf(root), {
+  assert.throws(() => readCommonVersion(root), {
     message:
       /^package\.json is 2\.0\.0, but host\/package\.json is 1\.9\.0, host\/package\.json wants @tollgate\/api 1\.9\.0: /,
   });

@@ -10,7 +10,7 @@ interface Manifest {
 }
 
 /** Returns the version of the workspace at `root`; throws if a package.json has a different one. */
-export function versionOf(root: string): string {
+export function readCommonVersion(root: string): string {
   const read = (folder: string): Manifest => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   const { version, workspaces } = read("") as Manifest & { workspaces: string[] };
   const others = workspaces.flatMap((folder) => {

@@ -64,7 +64,7 @@ function allCode(): { titles: string[]; comments: string[]; names: string[] } {
 }
 
 /** Draws without replacement; the same seed and texts give the same draw (algorithm: mulberry32). */
-export function draw(texts: readonly string[], count: number, seed: number): string[] {
+export function drawTexts(texts: readonly string[], count: number, seed: number): string[] {
   let state = seed;
   const below = (bound: number): number => {
     state = (state + 0x6d2b79f5) | 0;
@@ -84,6 +84,6 @@ if (import.meta.main) {
   assert.ok(Number.isSafeInteger(seed), "--seed must be a whole number");
   assert.ok(of === "messages" || of === "code", "--of must be messages or code");
   const texts = of === "code" ? allCode() : { sentences: allSentences(), messages: allMessages() };
-  const items = Object.entries(texts).flatMap(([kind, all]) => draw(all, DRAWN[kind as keyof typeof DRAWN], seed));
+  const items = Object.entries(texts).flatMap(([kind, all]) => drawTexts(all, DRAWN[kind as keyof typeof DRAWN], seed));
   console.log(items.map((item, i) => `${i + 1}. ${item}`).join("\n"));
 }

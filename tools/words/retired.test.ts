@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { readCode } from "./code.ts";
-import { retiredIn } from "./retired.ts";
+import { findReplacements } from "./retired.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CLEANED = "{api,bench,chaos,demo-provider,e2e,engines,gateway,host,protocol,stage,terminal,tools}/**/*.ts";
@@ -19,8 +19,8 @@ const PLAIN = /^(api|gateway|host|protocol|sim)\//;
 function findingsIn(file: string, source: string): string[] {
   const { titles, comments } = readCode(file, source);
   const wordsIn = (place: "titles" | "comments", text: string): string[] => [
-    ...retiredIn(place, text),
-    ...(PLAIN.test(file) ? retiredIn(`plain ${place}`, text) : []),
+    ...findReplacements(place, text),
+    ...(PLAIN.test(file) ? findReplacements(`plain ${place}`, text) : []),
   ];
   const found = [
     ...titles.map(({ line, text }) => ({ line, text, words: wordsIn("titles", text) })),

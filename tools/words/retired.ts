@@ -48,5 +48,5 @@ const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
 ];
 
 /** Returns the replacements for the retired words in a text. */
-export const retiredIn = (place: Place, text: string): string[] =>
+export const findReplacements = (place: Place, text: string): string[] =>
   RETIRED.filter(([word, , places]) => places.includes(place) && word.test(text)).map(([, instead]) => instead);

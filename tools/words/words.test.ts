@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readCode } from "./code.ts";
-import { draw } from "./draw.ts";
+import { drawTexts } from "./draw.ts";
 import { messagesIn } from "./messages.ts";
 import { sentencesIn } from "./sentences.ts";
 
@@ -97,8 +97,8 @@ test.skip("alone", open);
 
 test("draws the same texts for the same seed, without repeating any", () => {
   const texts = Array.from({ length: 100 }, (_, i) => `text ${i}`);
-  const first = draw(texts, 40, 7);
-  assert.deepEqual(draw(texts, 40, 7), first);
-  assert.notDeepEqual(draw(texts, 40, 8), first);
+  const first = drawTexts(texts, 40, 7);
+  assert.deepEqual(drawTexts(texts, 40, 7), first);
+  assert.notDeepEqual(drawTexts(texts, 40, 8), first);
   assert.equal(new Set(first).size, 40);
 });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ACCOUNTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
-import { NEEDS, ROLES, roleNeeded } from "../roles.ts";
+import { describeRequiredRole, PERMISSIONS, ROLES } from "../roles.ts";
 import { routes } from "../route.ts";
 import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../states.ts";
 import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
@@ -51,7 +51,7 @@ export const Account = z.strictObject({
   suspended: z.boolean(),
   role: Role.describe("The caller's role."),
   may: z
-    .array(z.enum(NEEDS))
+    .array(z.enum(PERMISSIONS))
     .describe(
       "The permissions of the role: `read`, `work` (keys, host tokens, nodes), `pay` (buy credit), `own` (manage the team).",
     ),
@@ -109,7 +109,7 @@ export const sampleAccount = {
   name: "Work",
   suspended: false,
   role: "owner",
-  may: NEEDS,
+  may: PERMISSIONS,
 };
 const sampleSession = {
   id: sampleId("ses"),
@@ -166,7 +166,7 @@ export const accountRoutes = routes({
     answer: { description: "The account.", json: Account, example: sampleAccount },
     faults: [
       refusal("not_found", "You have no account with this ID."),
-      refusal("role_required", roleNeeded("own")),
+      refusal("role_required", describeRequiredRole("own")),
       ...codes("account_suspended"),
     ],
   },

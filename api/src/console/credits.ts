@@ -3,14 +3,14 @@
  * a daily statement.
  */
 import { z } from "zod";
-import { TOP_UP_APART_S } from "../bounds.ts";
+import { TOP_UP_INTERVAL_MIN_S } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { MicroField, picoOfMicro } from "../micro.ts";
 import { routes } from "../route.ts";
 import { PAYMENT_KINDS, PAYMENT_STATES, TOP_UP_FAILURES, TRANSFER_KINDS } from "../states.ts";
 import { AsOf, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
-import { PURCHASE, tooManyCheckouts } from "./money.ts";
+import { PURCHASE_LIMITS, tooManyCheckouts } from "./money.ts";
 
 const MARK = { from: 1, to: 100_000_000 };
 
@@ -19,9 +19,9 @@ export const AlertFields = z.object({ mark_micro: MicroField(MARK).optional() })
 export const TopUpFields = z
   .object({
     enabled: z.boolean("must be true or false"),
-    amount_micro: MicroField(PURCHASE),
+    amount_micro: MicroField(PURCHASE_LIMITS),
     mark_micro: MicroField(MARK),
-    month_max_micro: MicroField({ from: PURCHASE.from, to: 100_000_000 }),
+    month_max_micro: MicroField({ from: PURCHASE_LIMITS.from, to: 100_000_000 }),
   })
   .refine(
     ({ amount_micro, month_max_micro }) => (picoOfMicro(month_max_micro) ?? 0n) >= (picoOfMicro(amount_micro) ?? 0n),
@@ -261,7 +261,7 @@ export const paymentRoutes = routes({
   setTopUp: {
     at: "PUT /console/api/credits/top-up",
     summary: "Configure automatic top-up",
-    description: `Buys credit with the saved card when the balance is below the threshold, at most once in ${TOP_UP_APART_S / 60} minutes and up to the monthly maximum. A failed purchase turns automatic top-up off and sends the owners an email.`,
+    description: `Buys credit with the saved card when the balance is below the threshold, at most once in ${TOP_UP_INTERVAL_MIN_S / 60} minutes and up to the monthly maximum. A failed purchase turns automatic top-up off and sends the owners an email.`,
     guard: "buyer",
     needs: "pay",
     body: {

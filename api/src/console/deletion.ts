@@ -1,7 +1,7 @@
 /** The export and the deletion of an account, and of a person. */
 import { z } from "zod";
 import { refusal } from "../faults.ts";
-import { roleNeeded } from "../roles.ts";
+import { describeRequiredRole } from "../roles.ts";
 import { routes } from "../route.ts";
 import { AccountKind, Count, Id, Money, sampleId } from "../values.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
@@ -46,7 +46,10 @@ export const requests = {
 };
 
 const ACCOUNT_PATH = { id: "The account ID, `acc_…`." };
-const OWN = [refusal("not_found", "You have no account with this ID."), refusal("role_required", roleNeeded("own"))];
+const OWN = [
+  refusal("not_found", "You have no account with this ID."),
+  refusal("role_required", describeRequiredRole("own")),
+];
 const FACTOR = [SIGN_IN_REFUSALS.wrong_code, SIGN_IN_REFUSALS.too_many_attempts];
 
 export const deletionRoutes = routes({

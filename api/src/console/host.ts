@@ -1,6 +1,6 @@
 /** The console routes for hosts: host tokens and nodes. */
 import { z } from "zod";
-import { OPEN_HOST_TOKENS_MAX } from "../bounds.ts";
+import { ACTIVE_HOST_TOKENS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import * as nodes from "../nodes/answers.ts";
@@ -106,7 +106,7 @@ const tokens = routes({
       json: NewHostToken,
       example: { ...sampleToken, secret: `tht_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
     },
-    faults: [refusal("limit_reached", tooManySecrets(OPEN_HOST_TOKENS_MAX, "host tokens"))],
+    faults: [refusal("limit_reached", tooManySecrets(ACTIVE_HOST_TOKENS_MAX, "host tokens"))],
   },
   revokeHostToken: {
     at: "DELETE /console/api/host-tokens/{id}",

@@ -1,6 +1,6 @@
 /** A builder's API keys. */
 import { z } from "zod";
-import { OPEN_KEYS_MAX } from "../bounds.ts";
+import { ACTIVE_KEYS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
@@ -163,7 +163,7 @@ const SAMPLE_SECRET = `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}`;
 
 const KEY_PATH = { id: "The key ID, `key_…`." };
 const NO_KEY = refusal("not_found", "No such key.");
-const TOO_MANY = refusal("limit_reached", tooManySecrets(OPEN_KEYS_MAX, "API keys"));
+const TOO_MANY = refusal("limit_reached", tooManySecrets(ACTIVE_KEYS_MAX, "API keys"));
 
 export const keyRoutes = routes({
   listKeys: {

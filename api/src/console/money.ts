@@ -30,10 +30,10 @@ export const UsageQuery = z.object({
   key: IdField("key", "must be a key ID (key_…)").optional(),
 });
 /** The limits of a single purchase, in cents. Only whole cents are allowed. */
-export const PURCHASE = { from: 500, to: 500_000, whole: true };
+export const PURCHASE_LIMITS = { from: 500, to: 500_000, whole: true };
 
 export const CheckoutFields = z
-  .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE).optional() })
+  .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE_LIMITS).optional() })
   .refine(({ pack_id, amount_micro }) => pack_id !== undefined || amount_micro !== undefined, {
     path: ["pack_id"],
     message: 'must be the ID of a pack, unless "amount_micro" is given',

@@ -1,7 +1,7 @@
 /** The fields of a payout method (bank account or PayPal). Mistakes are refused with the field and its rule. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { compact, PayoutMethodFields } from "./payout-method-fields.ts";
+import { PayoutMethodFields, removeSeparators } from "./payout-method-fields.ts";
 
 const IBAN = { kind: "iban", holder: "Henry Host", number: "DE89 3704 0044 0532 0130 00" };
 const US_BANK = { kind: "us_bank", holder: "Henry Host", number: "000123456789", bank_code: "021000021" };
@@ -24,8 +24,8 @@ describe("the fields of a payout method", () => {
     ]) {
       assert.deepEqual(problems(fields), [], JSON.stringify(fields));
     }
-    assert.equal(compact("iban", " de89-3704 0044"), "DE8937040044");
-    assert.equal(compact("paypal", " Henry@example.com "), "Henry@example.com");
+    assert.equal(removeSeparators("iban", " de89-3704 0044"), "DE8937040044");
+    assert.equal(removeSeparators("paypal", " Henry@example.com "), "Henry@example.com");
   });
 
   test("name the invalid field and its rule", () => {

@@ -37,7 +37,7 @@ const RULES: Record<PayoutMethodKind, { number: Rule; code: Rule; needsCode: boo
 };
 
 /** Removes the spaces and dashes that people write between groups of digits. */
-export function compact(kind: PayoutMethodKind, text: string): string {
+export function removeSeparators(kind: PayoutMethodKind, text: string): string {
   return kind === "paypal" ? text.trim() : text.replace(/[\s-]/g, "").toUpperCase();
 }
 
@@ -55,8 +55,8 @@ export const PayoutMethodFields = z
     const { number: ofNumber, code, needsCode } = RULES[kind];
     const refuse = (field: string, message: string): void =>
       context.addIssue({ code: "custom", path: [field], message });
-    if (!ofNumber.holds(compact(kind, number))) refuse("number", ofNumber.rule);
-    const written = compact(kind, bank_code ?? "");
+    if (!ofNumber.holds(removeSeparators(kind, number))) refuse("number", ofNumber.rule);
+    const written = removeSeparators(kind, bank_code ?? "");
     if (written === "" ? needsCode : !code.holds(written)) refuse("bank_code", code.rule);
   });
 

@@ -1,5 +1,5 @@
 /** Routes for signing up, in and out, and for passwords and the second factor. */
-import { brokenRule, noSuchPath, type Refusal, refusal, wrongField } from "../faults.ts";
+import { brokenRuleError, invalidFieldError, type Refusal, refusal, unknownPathError } from "../faults.ts";
 import { routes } from "../route.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
 import { OPENID_REFUSALS } from "./openid.ts";
@@ -10,7 +10,7 @@ export { answers, requests } from "./sign-in-schemas.ts";
 
 const AUTH = "/console/api/auth";
 /** Clients wait and retry by themselves if the wait is at most this long. Longer waits are shown to the person. */
-export const PATIENCE_S = 60;
+export const CLIENT_WAIT_MAX_S = 60;
 
 export const tooManyAttempts = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;
 
@@ -18,18 +18,21 @@ export const tooManyAttempts = (waitS: number): string => `Too many attempts. Tr
 export const SIGN_IN_REFUSALS = {
   wrong_credentials: refusal("not_authenticated", "The email address or password is wrong."),
   email_not_verified: refusal("email_not_verified"),
-  email_taken: brokenRule("email", "is already in use"),
+  email_taken: brokenRuleError("email", "is already in use"),
   no_challenge: refusal("not_authenticated", "Sign in with your password again, then enter the code."),
-  wrong_code: brokenRule("code", "must be the current code of your authenticator app or an unused backup code"),
-  wrong_password: brokenRule("password", "must be your current password"),
-  bad_token: brokenRule("token", "must be an unused token from an email that was sent within the last hour"),
-  two_factor_on: wrongField(null, "Two-factor authentication is already on. Turn it off before you set it up again."),
-  two_factor_off: wrongField(null, "Two-factor authentication is not set up."),
+  wrong_code: brokenRuleError("code", "must be the current code of your authenticator app or an unused backup code"),
+  wrong_password: brokenRuleError("password", "must be your current password"),
+  bad_token: brokenRuleError("token", "must be an unused token from an email that was sent within the last hour"),
+  two_factor_on: invalidFieldError(
+    null,
+    "Two-factor authentication is already on. Turn it off before you set it up again.",
+  ),
+  two_factor_off: invalidFieldError(null, "Two-factor authentication is not set up."),
   not_signed_in: refusal("not_authenticated"),
-  unknown_provider: brokenRule("provider", "must be a provider that GET /console/api/auth/methods lists"),
+  unknown_provider: brokenRuleError("provider", "must be a provider that GET /console/api/auth/methods lists"),
   provider_away: refusal("sign_in_provider_unavailable"),
-  mail_off: noSuchPath("This platform cannot send email. Ask its operator."),
-  too_many_attempts: refusal("rate_limit_requests", tooManyAttempts(PATIENCE_S)),
+  mail_off: unknownPathError("This platform cannot send email. Ask its operator."),
+  too_many_attempts: refusal("rate_limit_requests", tooManyAttempts(CLIENT_WAIT_MAX_S)),
 } as const;
 
 const refusals = (...reasons: (keyof typeof SIGN_IN_REFUSALS)[]): Refusal[] =>

@@ -2,12 +2,12 @@
 import { z } from "zod";
 import { INVITATION_DAYS, MEMBERSHIPS_MAX, OPEN_INVITATIONS_MAX, TEAM_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
-import { ROLES, roleNeeded } from "../roles.ts";
+import { describeRequiredRole, ROLES } from "../roles.ts";
 import { routes } from "../route.ts";
 import { TEAM_ACTIONS } from "../states.ts";
 import { AccountKind, Id, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { Account, Role, sampleAccount } from "./accounts.ts";
-import { PATIENCE_S, tooManyAttempts } from "./sign-in.ts";
+import { CLIENT_WAIT_MAX_S, tooManyAttempts } from "./sign-in.ts";
 import { EmailFields, VerifyFields } from "./sign-in-fields.ts";
 
 export const InvitationFields = z.object({
@@ -115,7 +115,7 @@ const sampleEvent = {
 
 const MEMBER_PATH = { id: "The person's ID, `usr_…`." };
 const NOBODY = refusal("not_found", "No team member has this ID.");
-const TOO_OFTEN = refusal("rate_limit_requests", tooManyAttempts(PATIENCE_S));
+const TOO_OFTEN = refusal("rate_limit_requests", tooManyAttempts(CLIENT_WAIT_MAX_S));
 const NO_INVITATION = refusal(
   "not_found",
   `This invitation was already used or withdrawn, or is older than ${INVITATION_DAYS} days. Ask an owner of the account for a new one.`,
@@ -192,7 +192,7 @@ const team = routes({
     needs: "read",
     path: MEMBER_PATH,
     answer: { description: "The person is removed immediately.", json: Removed, example: { removed: true } },
-    faults: [NOBODY, refusal("role_required", roleNeeded("own")), ...codes("last_owner", "account_owes")],
+    faults: [NOBODY, refusal("role_required", describeRequiredRole("own")), ...codes("last_owner", "account_owes")],
   },
 });
 

@@ -9,16 +9,16 @@ import { nodeApi } from "../nodes/api.ts";
 import { publicApi } from "../public/api.ts";
 import type { Route } from "../route.ts";
 import type { Api } from "./api.ts";
-import { documentOf, examplesOf } from "./document.ts";
+import { buildDocument, examplesOf } from "./document.ts";
 import { errorEnvelope, faultsOf } from "./fault-answers.ts";
 import {
   type Document,
   documentText,
-  mistakesIn,
+  findMistakes,
   operationsOf,
   type Parameter,
   type Response,
-  resolved,
+  resolveRef,
   type Schema,
 } from "./openapi.ts";
 import { describeFields, queryParameters } from "./schemas.ts";
@@ -30,17 +30,17 @@ const APIS: [string, Api][] = [
 ];
 
 for (const [name, api] of APIS) {
-  const document = documentOf(api);
+  const document = buildDocument(api);
   const routes = api.tables.flatMap((table) => Object.entries<Route>(table.routes));
 
   describe(`the ${name} API`, () => {
     test("the document is the same each time it is built", () => {
-      assert.equal(documentText(documentOf(api)), documentText(document));
+      assert.equal(documentText(buildDocument(api)), documentText(document));
     });
 
     test("the document is valid", () => {
       assert.equal(document.openapi, "3.1.0");
-      assert.deepEqual(mistakesIn(document), []);
+      assert.deepEqual(findMistakes(document), []);
     });
 
     test("no schema has an $id, because it would change how references are resolved", () => {
@@ -56,7 +56,7 @@ for (const [name, api] of APIS) {
       for (const { operation } of operationsOf(document)) {
         for (const [status, response] of Object.entries(operation.responses)) {
           if (Number(status) < 400) continue;
-          const examples = resolved<Response>(document, response).content?.["application/json"]?.examples ?? {};
+          const examples = resolveRef<Response>(document, response).content?.["application/json"]?.examples ?? {};
           for (const code of Object.keys(examples)) {
             if (!Object.hasOwn(faults, code)) assert.match(code, /^(invalid_request|not_found)_error$/);
             else assert.equal(Number(status), faults[code as FaultCode].status, code);
@@ -70,7 +70,7 @@ for (const [name, api] of APIS) {
       const responses = operationsOf(document).flatMap(({ operation }) => Object.entries(operation.responses));
       for (const [status, response] of responses) {
         if (Number(status) < 400) continue;
-        const media = resolved<Response>(document, response).content?.["application/json"];
+        const media = resolveRef<Response>(document, response).content?.["application/json"];
         assert.deepEqual(media?.schema, { $ref: "#/components/schemas/Error" });
         for (const { value } of Object.values(media?.examples ?? {})) envelope.parse(value);
       }
@@ -120,7 +120,7 @@ for (const [name, api] of APIS) {
     test("documented limits of `limit` equal the enforced ones", () => {
       const limits = operationsOf(document).flatMap(({ operation }) =>
         (operation.parameters ?? [])
-          .map((one) => resolved<Parameter>(document, one))
+          .map((one) => resolveRef<Parameter>(document, one))
           .filter((one) => one.name === "limit"),
       );
       assert.equal(limits.length > 0, api !== publicApi);
@@ -154,8 +154,8 @@ function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
 function requiredOf(document: Document, id: string): string[] {
   const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
   const [[, success] = []] = Object.entries(found?.operation.responses ?? {});
-  const media = success && resolved<Response>(document, success).content?.["application/json"];
-  return media === undefined ? [] : (resolved<Schema>(document, media.schema as Schema).required ?? []);
+  const media = success && resolveRef<Response>(document, success).content?.["application/json"];
+  return media === undefined ? [] : (resolveRef<Schema>(document, media.schema as Schema).required ?? []);
 }
 
 describe("mistakes in a document", () => {
@@ -190,9 +190,9 @@ describe("mistakes in a document", () => {
     ],
   ] as [string, (d: Document) => unknown, RegExp][]) {
     test(`${name} is detected`, () => {
-      const copy = structuredClone(documentOf(publicApi));
+      const copy = structuredClone(buildDocument(publicApi));
       spoil(copy);
-      assert.match(mistakesIn(copy).join("\n"), mistake);
+      assert.match(findMistakes(copy).join("\n"), mistake);
     });
   }
 

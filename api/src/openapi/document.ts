@@ -1,11 +1,11 @@
 /** Generates an API's OpenAPI document from its declared routes. */
 import type { z } from "zod";
 import { accessOf } from "../guards.ts";
-import type { Events, Route, Shown } from "../route.ts";
+import type { Events, Examples, Route } from "../route.ts";
 import type { Api, NamedRefusals } from "./api.ts";
 import { errorEnvelope, faultAnswers, faultsOf } from "./fault-answers.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
-import { describeFields, forAnswers, jsonSchemas, queryParameters } from "./schemas.ts";
+import { adaptForAnswers, describeFields, jsonSchemas, queryParameters } from "./schemas.ts";
 
 /** Headers that all APIs share, unless an API describes them itself. */
 const HEADERS: Record<string, Header> = {
@@ -35,7 +35,7 @@ interface Operated extends Route {
   tag: string;
 }
 
-export function documentOf(api: Api): Document {
+export function buildDocument(api: Api): Document {
   const { title, summary, description, tags, credential, parameters = {} } = api;
   const operated = api.tables.flatMap((table) =>
     Object.entries(table.routes).map(([id, route]): Operated => ({ tag: table.tag, ...route, id })),
@@ -64,7 +64,7 @@ export function documentOf(api: Api): Document {
     paths,
     components: {
       securitySchemes: { [credential.name]: credential.scheme },
-      schemas: { ...requestSchemas(api), ...jsonSchemas(answers, forAnswers) },
+      schemas: { ...requestSchemas(api), ...jsonSchemas(answers, adaptForAnswers) },
       responses: inNamedOrder(responses, api.refusals),
       headers: {},
       ...(Object.keys(parameters).length > 0 && { parameters }),
@@ -77,7 +77,7 @@ export function documentOf(api: Api): Document {
 function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof describeFields>> {
   const schemas = jsonSchemas(
     Object.fromEntries(Object.entries(requests).map(([name, { fields }]) => [name, fields])),
-    forAnswers,
+    adaptForAnswers,
   );
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
@@ -159,10 +159,10 @@ function fileOf({ pdf, zip, file }: Route["answer"]): Record<string, Media> {
 }
 
 /** All examples of a body by name. */
-export const examplesOf = ({ example, examples }: Shown): Record<string, Example> =>
+export const examplesOf = ({ example, examples }: Examples): Record<string, Example> =>
   examples ?? (example === undefined ? {} : { example: { value: example } });
 
-function withExamples(schema: Media["schema"], shown: Shown): Media {
+function withExamples(schema: Media["schema"], shown: Examples): Media {
   const examples = examplesOf(shown);
   return Object.keys(examples).length === 0 ? { schema } : { schema, examples };
 }

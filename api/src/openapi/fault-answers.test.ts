@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { codes, refusal, wrongField } from "../faults.ts";
+import { codes, invalidFieldError, refusal } from "../faults.ts";
 import { faultAnswers } from "./fault-answers.ts";
 import type { Response } from "./openapi.ts";
 
 const NODE = refusal("not_found", "No such node.");
-const named = { not_found: { title: "Gone.", faults: [NODE] }, Wrong: { faults: [wrongField("a", "a is wrong")] } };
+const named = {
+  not_found: { title: "Gone.", faults: [NODE] },
+  Wrong: { faults: [invalidFieldError("a", "a is wrong")] },
+};
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
@@ -28,7 +31,7 @@ describe("a documented error response", () => {
   });
 
   test("has one name for all errors about invalid fields", () => {
-    const { shared } = faultAnswers([wrongField("b", "b is wrong")], { named });
+    const { shared } = faultAnswers([invalidFieldError("b", "b is wrong")], { named });
     assert.match(JSON.stringify(shared.Wrong), /"message":"a is wrong"/);
   });
 

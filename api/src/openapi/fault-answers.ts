@@ -3,12 +3,12 @@ import { z } from "zod";
 import {
   faults as catalogue,
   codes,
-  compressedBody,
+  compressedBodyError,
   envelopeOf,
+  invalidFieldError,
   type Refusal,
   type Retry,
-  slowBody,
-  wrongField,
+  slowBodyError,
 } from "../faults.ts";
 import { checkFields } from "../fields.ts";
 import { accessOf } from "../guards.ts";
@@ -56,12 +56,12 @@ export function faultsOf(route: Route): Refusal[] {
 
 function wrongQuery(query: z.ZodObject): Refusal {
   const wrong = Object.keys(query.shape).map((name) => refusalBy(query, { [name]: "?" }));
-  return wrong.find((one) => one !== undefined) ?? wrongField(null, "A query parameter is invalid.");
+  return wrong.find((one) => one !== undefined) ?? invalidFieldError(null, "A query parameter is invalid.");
 }
 
 function ofBody(fields: z.ZodType): Refusal[] {
-  const wrong = refusalBy(fields, {}) ?? wrongField(null, "The body must be a JSON object.");
-  return [wrong, slowBody(), ...codes("request_too_large"), compressedBody("gzip")];
+  const wrong = refusalBy(fields, {}) ?? invalidFieldError(null, "The body must be a JSON object.");
+  return [wrong, slowBodyError(), ...codes("request_too_large"), compressedBodyError("gzip")];
 }
 
 /** The error that the schema gives for this value. */

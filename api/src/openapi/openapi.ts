@@ -96,12 +96,12 @@ function resolve(document: Document, ref: string): unknown {
 }
 
 /** Returns the object itself, or the object that it references. */
-export function resolved<T extends object>(document: Document, thing: T | Ref): T {
+export function resolveRef<T extends object>(document: Document, thing: T | Ref): T {
   return "$ref" in thing && typeof thing.$ref === "string" ? (resolve(document, thing.$ref) as T) : (thing as T);
 }
 
 /** Lists everything in a document that violates OpenAPI 3.1. */
-export function mistakesIn(document: Document): string[] {
+export function findMistakes(document: Document): string[] {
   const mistakes: string[] = [];
   const refs = refsIn(document);
   for (const ref of refs) if (resolve(document, ref) === undefined) mistakes.push(`${ref} points nowhere`);
@@ -139,7 +139,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
   if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("there is no response for success");
   for (const [status, response] of Object.entries(operation.responses)) {
     if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is not a status`);
-    if (!resolved(document, response)?.description) mistakes.push(`${status} has no description`);
+    if (!resolveRef(document, response)?.description) mistakes.push(`${status} has no description`);
   }
   return mistakes;
 }
@@ -147,7 +147,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
 /** Every `{name}` in the path must be declared as a path parameter, and every path parameter must be in the path. */
 function mistakesOfPath(document: Document, path: string, { parameters = [] }: Operation): string[] {
   const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? "");
-  const given = parameters.map((parameter) => resolved<Parameter>(document, parameter));
+  const given = parameters.map((parameter) => resolveRef<Parameter>(document, parameter));
   const inPath = given.filter((parameter) => parameter.in === "path").map(({ name }) => name);
   const names = given.map((parameter) => `${parameter.in} ${parameter.name}`);
   return [

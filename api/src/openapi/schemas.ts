@@ -26,7 +26,7 @@ export function jsonSchemas(
  * Adapts a schema for answers. It allows new fields, because answers may gain some. It omits JavaScript's largest exact
  * integer as a limit.
  */
-export function forAnswers(schema: Schema): void {
+export function adaptForAnswers(schema: Schema): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

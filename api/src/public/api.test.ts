@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { envelopeOf, type FaultCode, faults, refusal } from "../faults.ts";
 import { checkFields } from "../fields.ts";
-import { documentOf } from "../openapi/document.ts";
+import { buildDocument } from "../openapi/document.ts";
 import { faultsOf } from "../openapi/fault-answers.ts";
-import { operationsOf, type Response, resolved } from "../openapi/openapi.ts";
+import { operationsOf, type Response, resolveRef } from "../openapi/openapi.ts";
 import type { Route } from "../route.ts";
 import { publicApi } from "./api.ts";
 import { ErrorEnvelope, PUBLIC_CODES, REFUSALS } from "./faults.ts";
 import { publicRoutes } from "./routes.ts";
 import * as samples from "./samples.ts";
 
-const document = documentOf(publicApi);
+const document = buildDocument(publicApi);
 const routes = Object.values<Route>(publicRoutes);
 
 describe("errors", () => {
   const listed = operationsOf(document).flatMap(({ operation }) =>
     Object.entries(operation.responses).flatMap(([status, response]) => {
-      const { description, content } = resolved<Response>(document, response);
+      const { description, content } = resolveRef<Response>(document, response);
       const codes = Object.keys(content?.["application/json"]?.examples ?? {});
       return codes.map((code) => ({ status: Number(status), code, description }));
     }),
@@ -65,7 +65,7 @@ test("every event in the stream examples matches its schema", () => {
   const { createChatCompletion: chat, createCompletion: completion } = publicRoutes;
   for (const event of samples.chatEvents) chat.answer.events.each.parse(event);
   for (const event of samples.completionEvents) completion.answer.events.each.parse(event);
-  assert.match(samples.transcript(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
+  assert.match(samples.eventStreamText(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
 });
 
 test("every rate-limit header has a description", () => {

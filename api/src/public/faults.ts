@@ -1,6 +1,6 @@
 /** The errors of the public API: the names of its error responses, its codes, and the format of its errors. */
 import { z } from "zod";
-import { brokenRule, codes, compressedBody, type FaultCode, refusal, slowBody } from "../faults.ts";
+import { brokenRuleError, codes, compressedBodyError, type FaultCode, refusal, slowBodyError } from "../faults.ts";
 import type { NamedRefusals } from "../openapi/api.ts";
 
 /** Error codes by the step that returns them, in the order of the checks. */
@@ -47,7 +47,7 @@ export const ErrorEnvelope = z
 export const REFUSALS: NamedRefusals = {
   InvalidRequest: {
     title: "The body is not valid JSON, or a field is invalid. The message names the field and the rule.",
-    faults: [brokenRule("temperature", "must be between 0 and 2")],
+    faults: [brokenRuleError("temperature", "must be between 0 and 2")],
   },
   Unauthorized: { title: "The API key is missing or invalid.", faults: codes(...KEY) },
   PaymentRequired: {
@@ -59,9 +59,9 @@ export const REFUSALS: NamedRefusals = {
       "The model does not exist, is not available yet, may not be used by this key, or is of the wrong kind for this endpoint.",
     faults: codes("model_not_found"),
   },
-  TooSlow: { title: "The body arrives too slowly.", faults: [slowBody()] },
+  TooSlow: { title: "The body arrives too slowly.", faults: [slowBodyError()] },
   RequestTooLarge: { title: "The body is too large.", faults: codes("request_too_large") },
-  UnsupportedEncoding: { title: "The body is compressed.", faults: [compressedBody("gzip")] },
+  UnsupportedEncoding: { title: "The body is compressed.", faults: [compressedBodyError("gzip")] },
   Limited: {
     title: "A limit of the key, or the platform's limit for the model, is reached.",
     faults: codes(...LIMITS, "rate_limit_sku_capacity"),

@@ -32,7 +32,7 @@ const eventsInOrder = (...first: string[]): string =>
   );
 
 const wholeStream = (events: object[]) => ({
-  stream: { summary: "A complete stream", value: samples.transcript(events) },
+  stream: { summary: "A complete stream", value: samples.eventStreamText(events) },
 });
 
 export const publicRoutes = routes({

@@ -118,7 +118,7 @@ const textChunk = (text: string, finish_reason: "stop" | null = null): TextChunk
 export const completionEvents: TextChunk[] = [textChunk(" the"), textChunk(" Volga."), textChunk("", "stop")];
 
 /** The text of an event stream. */
-export function transcript(events: object[]): string {
+export function eventStreamText(events: object[]): string {
   return [...events.map((event) => JSON.stringify(event)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
 }
 

@@ -1,24 +1,25 @@
 /** Builds the URL of a console API call from its route, path parameters and query. Pure. */
-import type { ConsoleCalls, Place, SentAs } from "@tollgate/api/client.ts";
+import type { ConsoleCalls, RouteAt, RouteRequestArgs } from "@tollgate/api/client.ts";
 
-export type At = keyof ConsoleCalls & Place;
+export type ConsoleRoute = keyof ConsoleCalls & RouteAt;
 type Values = Record<string, string | number | undefined>;
 
 /** The parameters and body that any route may take. A route's own type says which of them it accepts. */
-export interface Parts {
+export interface RouteParameters {
   path?: Record<string, string>;
   query?: Values;
   body?: object;
 }
 
-export const methodOf = (at: At): string => at.slice(0, at.indexOf(" "));
-export const pathOf = (at: At): string => at.slice(at.indexOf(" ") + 1);
+export const methodOf = (at: ConsoleRoute): string => at.slice(0, at.indexOf(" "));
+export const pathOf = (at: ConsoleRoute): string => at.slice(at.indexOf(" ") + 1);
 
-export const addressOf = <Of extends At>(at: Of, ...[sent]: SentAs<Of>): string => addressWith(at, sent);
+export const addressOf = <Of extends ConsoleRoute>(at: Of, ...[sent]: RouteRequestArgs<Of>): string =>
+  buildAddress(at, sent);
 
 /** For example `GET /console/api/keys/{id}` → `/console/api/keys/key_1?limit=5`. */
-export function addressWith(at: At, sent: unknown): string {
-  const { path = {}, query = {} } = (sent ?? {}) as Parts;
+export function buildAddress(at: ConsoleRoute, sent: unknown): string {
+  const { path = {}, query = {} } = (sent ?? {}) as RouteParameters;
   const filled = pathOf(at).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;

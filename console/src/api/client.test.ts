@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { ACCOUNT_HEADER } from "./account-header.ts";
-import { knowAccounts } from "./acting.ts";
+import { setOwnedAccounts } from "./chosen-account.ts";
 import { call, callFor } from "./client.ts";
 import { ApiFault } from "./fault.ts";
-import { reach, Unreachable } from "./gateway.ts";
+import { gatewayReachability, Unreachable } from "./gateway.ts";
 import type { Account } from "./types.ts";
 
 Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
@@ -16,7 +16,7 @@ function answering(status: number, text: string): () => [string, RequestInit] {
   return () => fetched.mock.calls.at(-1)?.arguments as [string, RequestInit];
 }
 
-beforeEach(() => knowAccounts([]));
+beforeEach(() => setOwnedAccounts([]));
 
 test("fills in the path parameters and sends the body as JSON", async () => {
   const asked = answering(200, '{"id":"key_1"}');
@@ -46,7 +46,7 @@ test("sends the account's ID if the person has several accounts of that kind", a
     role: "owner",
     may: ["read"],
   });
-  knowAccounts([account("acc_1"), account("acc_2")]);
+  setOwnedAccounts([account("acc_1"), account("acc_2")]);
   await call("GET /console/api/balance");
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_1" });
   await call("GET /console/api/nodes");
@@ -73,11 +73,11 @@ test("throws an API error with status, code and field, whether the gateway or a 
   answering(503, '{"error":{"message":"Later.","type":"server_error"}}');
   const own = await call("GET /console/api/keys").catch((error) => error);
   assert.deepEqual(refused(own), [503, "Later.", undefined, undefined]);
-  assert.equal(reach.current(), undefined);
+  assert.equal(gatewayReachability.current(), undefined);
 });
 
 test("reports the gateway as unreachable until it answers a request", async () => {
-  const away = () => new Promise<void>((resolve) => reach.subscribe(resolve));
+  const away = () => new Promise<void>((resolve) => gatewayReachability.subscribe(resolve));
   const ways = [
     () => answering(502, "<html>"),
     () => fetched.mock.mockImplementation(async () => Promise.reject(new TypeError("fetch failed"))),
@@ -88,9 +88,9 @@ test("reports the gateway as unreachable until it answers a request", async () =
     const error = await call("GET /console/api/keys").catch((thrown) => thrown);
     assert.ok(error instanceof Unreachable);
     await told;
-    assert.notEqual(reach.current(), undefined);
+    assert.notEqual(gatewayReachability.current(), undefined);
     answering(200, "{}");
-    await reach.tryNow();
-    assert.equal(reach.current(), undefined);
+    await gatewayReachability.tryNow();
+    assert.equal(gatewayReachability.current(), undefined);
   }
 });

@@ -2,45 +2,56 @@
  * The typed client of the console API: `await call("PATCH /console/api/keys/{id}", { path: { id }, body: { name } })`
  * returns the response, or throws an ApiFault.
  */
-import type { Got, SentAs } from "@tollgate/api/client.ts";
+import type { RouteAnswer, RouteRequestArgs } from "@tollgate/api/client.ts";
 import { saveBlob } from "../save-text.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
-import { actingFor } from "./acting.ts";
-import { type At, addressWith, methodOf, type Parts, pathOf } from "./address.ts";
-import { faultOf } from "./fault.ts";
+import { buildAddress, type ConsoleRoute, methodOf, pathOf, type RouteParameters } from "./address.ts";
+import { accountIdForPath } from "./chosen-account.ts";
+import { parseFault } from "./fault.ts";
 import { askGateway } from "./gateway.ts";
 
-export const call = <Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> =>
+export const call = <Of extends ConsoleRoute>(at: Of, ...[sent]: RouteRequestArgs<Of>): Promise<RouteAnswer<Of>> =>
   send(at, sent, accountHeader(at));
 
 /** Like `call`, for routes that builders and hosts share: the path does not show which account is meant. */
-export const callFor = <Of extends At>(accountId: string, at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> =>
-  send(at, sent, { [ACCOUNT_HEADER]: accountId });
+export const callFor = <Of extends ConsoleRoute>(
+  accountId: string,
+  at: Of,
+  ...[sent]: RouteRequestArgs<Of>
+): Promise<RouteAnswer<Of>> => send(at, sent, { [ACCOUNT_HEADER]: accountId });
 
-async function send<Of extends At>(at: Of, sent: unknown, account: Record<string, string>): Promise<Got<Of>> {
-  const { body } = (sent ?? {}) as Parts;
+async function send<Of extends ConsoleRoute>(
+  at: Of,
+  sent: unknown,
+  account: Record<string, string>,
+): Promise<RouteAnswer<Of>> {
+  const { body } = (sent ?? {}) as RouteParameters;
   const headers = { ...account, ...(body !== undefined && { "content-type": "application/json" }) };
-  const response = await askGateway(addressWith(at, sent), {
+  const response = await askGateway(buildAddress(at, sent), {
     method: methodOf(at),
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (!response.ok) throw await faultIn(response);
-  return (await response.json()) as Got<Of>;
+  return (await response.json()) as RouteAnswer<Of>;
 }
 
 /** Downloads a file with the session and the chosen account, and saves it through the browser. */
-export async function saveFile<Of extends At>(name: string, at: Of, ...[sent]: SentAs<Of>): Promise<void> {
-  const response = await askGateway(addressWith(at, sent), { headers: accountHeader(at) });
+export async function saveFile<Of extends ConsoleRoute>(
+  name: string,
+  at: Of,
+  ...[sent]: RouteRequestArgs<Of>
+): Promise<void> {
+  const response = await askGateway(buildAddress(at, sent), { headers: accountHeader(at) });
   if (!response.ok) throw await faultIn(response);
   saveBlob(name, await response.blob());
 }
 
-function accountHeader(at: At): Record<string, string> {
-  const account = actingFor(pathOf(at));
+function accountHeader(at: ConsoleRoute): Record<string, string> {
+  const account = accountIdForPath(pathOf(at));
   return account === undefined ? {} : { [ACCOUNT_HEADER]: account };
 }
 
 /** A proxy may refuse without a JSON body. The error then has only the status. */
 const faultIn = async (response: Response): Promise<Error> =>
-  faultOf(response.status, await response.json().catch(() => undefined));
+  parseFault(response.status, await response.json().catch(() => undefined));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 import { takeEarly } from "./early.ts";
-import { askGateway, reach, Unreachable } from "./gateway.ts";
+import { askGateway, gatewayReachability, Unreachable } from "./gateway.ts";
 
 const ADDRESS = "/console/api/balance";
 const ASKED_AT_MS = 2_000;
@@ -62,7 +62,7 @@ test("uses the early response for the first call and sends the next call to the 
 
 test("reports the gateway as unreachable if an early request gets no response", async () => {
   mock.method(globalThis, "fetch", async () => new Response("{}"));
-  const missed = mock.method(reach, "missed", () => undefined);
+  const missed = mock.method(gatewayReachability, "missed", () => undefined);
   const lost = Promise.reject(new TypeError("no network"));
   lost.catch(() => undefined);
   early(undefined, lost);

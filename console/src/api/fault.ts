@@ -17,7 +17,7 @@ export class ApiFault extends Error {
   }
 }
 
-export function faultOf(status: number, body: unknown): ApiFault {
+export function parseFault(status: number, body: unknown): ApiFault {
   const error = (body as Partial<FaultBody> | undefined)?.error;
   if (error?.message === undefined) {
     return new ApiFault({ status, message: `The gateway returned status ${status} without an error message.` });
@@ -36,7 +36,7 @@ export const isForbidden = (error: unknown): boolean =>
   error instanceof ApiFault && (error.status === 403 || error.param === ACCOUNT_HEADER);
 
 /** A message for any error: the API's own message, or that the gateway did not respond. */
-export function sentenceOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (error instanceof ApiFault) return error.message;
   if (error instanceof TypeError) return "The gateway did not respond. Check your connection and try again.";
   return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 /** Sends this page's requests to the gateway, and records whether the gateway responds. */
 import { takeEarly } from "./early.ts";
-import { SLOW_MS, watchReach } from "./reach.ts";
+import { SLOW_MS, watchReachability } from "./reachability.ts";
 
 /** A route that needs no session and no database query, to check whether the gateway responds. */
 const PROBE = "/console/api/auth/methods";
@@ -12,7 +12,7 @@ export class Unreachable extends Error {
   override name = "Unreachable";
 }
 
-export const reach = watchReach({
+export const gatewayReachability = watchReachability({
   probe: gatewayAnswers,
   nowMs: Date.now,
   later: (ms, call) => {
@@ -32,16 +32,16 @@ export async function gatewayAnswers(): Promise<boolean> {
 
 /** Like fetch, but throws Unreachable unless the gateway itself responded. */
 export async function askGateway(url: string, init: RequestInit): Promise<Response> {
-  const slow = setTimeout(reach.missed, SLOW_MS);
+  const slow = setTimeout(gatewayReachability.missed, SLOW_MS);
   try {
     const response = await (takeEarly(url, init) ?? fetch(url, init));
     if (await isFromProxy(response)) throw new Unreachable(`The gateway cannot be reached (${response.status}).`);
-    reach.answered();
+    gatewayReachability.answered();
     return response;
   } catch (error) {
     // A request that the page canceled does not show whether the gateway responds.
     if (init.signal?.aborted === true) throw error;
-    reach.missed();
+    gatewayReachability.missed();
     if (error instanceof Unreachable) throw error;
     throw new Unreachable("The gateway did not respond. Check your connection and try again.", { cause: error });
   } finally {

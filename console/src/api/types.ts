@@ -1,9 +1,9 @@
 /** Short names for the API's types, for use by pages. Money is in microdollars as text, times are in Unix seconds. */
-import type { Place, Schema, Sent } from "@tollgate/api/client.ts";
+import type { RouteAt, RouteRequest, Schema } from "@tollgate/api/client.ts";
 
-type Query<At extends Place> = Sent<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
+type Query<At extends RouteAt> = RouteRequest<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
 
-export type { Need, Role } from "@tollgate/api/roles.ts";
+export type { Permission, Role } from "@tollgate/api/roles.ts";
 export type { AccountKind, NodeState, TeamAction } from "@tollgate/api/states.ts";
 export type Account = Schema<"Account">;
 export type Me = Schema<"Me">;
@@ -16,13 +16,13 @@ export type InvitedTo = Schema<"InvitedTo">;
 export type Notification = Schema<"Notification">;
 export type NotificationKind = Notification["kind"];
 export type NotificationSettings = Schema<"NotificationSettings">;
-export type NotificationChange = NonNullable<Sent<"PUT /console/api/notifications">["body"]>;
+export type NotificationChange = NonNullable<RouteRequest<"PUT /console/api/notifications">["body"]>;
 export type Delivery = Schema<"Delivery">;
 export type SignInStatus = Schema<"SignInStep">["status"];
 
 // Types of builder pages.
 export type ApiKey = Schema<"ApiKey">;
-export type KeyChange = Sent<"PATCH /console/api/keys/{id}">["body"];
+export type KeyChange = RouteRequest<"PATCH /console/api/keys/{id}">["body"];
 export type RequestRecord = Schema<"Request">;
 export type RequestHistogram = Schema<"RequestHistogram">;
 export type RequestList = Schema<"RequestList">;
@@ -33,11 +33,11 @@ export type UsageQuery = Query<"GET /console/api/usage">;
 export type LedgerEntry = Schema<"LedgerEntry">;
 export type StatementRow = Schema<"StatementRow">;
 export type Credits = Schema<"Credits">;
-export type TopUpRequest = Sent<"PUT /console/api/credits/top-up">["body"];
-export type CheckoutRequest = Sent<"POST /console/api/credits/checkout">["body"];
+export type TopUpRequest = RouteRequest<"PUT /console/api/credits/top-up">["body"];
+export type CheckoutRequest = RouteRequest<"POST /console/api/credits/checkout">["body"];
 export type Payment = Schema<"Payment">;
 export type Quote = Schema<"Quote">;
-export type QuoteRequest = Sent<"POST /console/api/quote">["body"];
+export type QuoteRequest = RouteRequest<"POST /console/api/quote">["body"];
 export type LiveModel = Schema<"LiveModel">;
 export type Model = Schema<"Model">;
 export type ModelPerformance = Schema<"ModelPerformance">;
@@ -90,20 +90,20 @@ export type PlatformAccount = Schema<"PlatformAccount">;
 export type AccountSearch = Omit<Query<"GET /console/api/operator/accounts">, "cursor" | "limit">;
 /** A key with the limits set for it, in addition to the effective limits. */
 export type PlatformKey = Schema<"PlatformKey">;
-export type KeyLimitsRequest = Sent<"PUT /console/api/operator/keys/{id}/limits">["body"];
+export type KeyLimitsRequest = RouteRequest<"PUT /console/api/operator/keys/{id}/limits">["body"];
 /** A node as the operators' list shows it, without the details of its machine. */
 export type PlatformNode = Schema<"ListedPlatformNode">;
 export type PlatformNodeDetail = Schema<"PlatformNodeDetail">;
 export type NodeSearch = Omit<Query<"GET /console/api/operator/nodes">, "cursor" | "limit">;
 export type PayoutMethod = Schema<"PayoutMethod">;
-export type NewPayoutMethod = Sent<"PUT /console/api/payout-method">["body"];
+export type NewPayoutMethod = RouteRequest<"PUT /console/api/payout-method">["body"];
 export type HostPayout = Schema<"HostPayout">;
 export type Payout = Schema<"Payout">;
 export type PayoutDetail = Schema<"PayoutDetail">;
 export type PayoutLine = Schema<"PayoutLine">;
 export type PlatformWithheldShare = Schema<"PlatformWithheldShare">;
 export type WithheldFilter = Omit<Query<"GET /console/api/operator/withheld">, "cursor" | "limit">;
-export type ReleaseRequest = Sent<"POST /console/api/operator/withheld/release">["body"];
+export type ReleaseRequest = RouteRequest<"POST /console/api/operator/withheld/release">["body"];
 export type NodeChecks = Schema<"NodeChecks">;
 export type ModelChecks = Schema<"ModelChecks">;
 export type AccountActivity = Schema<"AccountActivity">;

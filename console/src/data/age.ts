@@ -1,6 +1,6 @@
 /** Decides when figures count as old, so that the page marks them. Pure. */
 
-export interface Read {
+export interface ReadState {
   /** When the value was last read, in milliseconds; 0 means never. */
   dataUpdatedAt: number;
   /** How many reads have failed since the last successful one. */
@@ -14,7 +14,7 @@ export interface Read {
  * became visible. Hidden pages do not refresh until they become visible again.
  */
 export function isOld(
-  { dataUpdatedAt, failureCount, everyMs }: Read,
+  { dataUpdatedAt, failureCount, everyMs }: ReadState,
   { nowMs, seenSinceMs }: { nowMs: number; seenSinceMs: number },
 ): boolean {
   if (everyMs === false || dataUpdatedAt === 0) return false;
@@ -23,7 +23,7 @@ export function isOld(
 }
 
 /** When the oldest outdated value was read; undefined if no value is outdated. */
-export function oldestOf(reads: Read[], at: { nowMs: number; seenSinceMs: number }): number | undefined {
+export function oldestOf(reads: ReadState[], at: { nowMs: number; seenSinceMs: number }): number | undefined {
   const old = reads.filter((read) => isOld(read, at)).map(({ dataUpdatedAt }) => dataUpdatedAt);
   return old.length === 0 ? undefined : Math.min(...old);
 }

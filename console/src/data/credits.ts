@@ -71,7 +71,7 @@ export const newestLinesQuery = queryOptions({
   queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),
 });
 
-export async function readMoneyAgain(): Promise<void> {
+export async function refetchMoney(): Promise<void> {
   const keys = [balanceQuery, creditsQuery, statementQuery, paymentsQuery].map(({ queryKey }) => queryKey);
   await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 }

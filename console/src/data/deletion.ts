@@ -2,7 +2,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { queryClient } from "./query-client.ts";
-import { leave, refreshSession } from "./session.ts";
+import { refreshSession, reloadToSignIn } from "./session.ts";
 
 /** The data that would be lost, and the reasons that prevent the deletion. */
 export const deletionQuery = (id: string) =>
@@ -31,5 +31,5 @@ export const useDeletePerson = () =>
   useMutation({
     mutationFn: (proof: Proof) =>
       call("POST /console/api/me/delete", { body: { email: proof.typed, ...codeOf(proof) } }),
-    onSuccess: () => leave({}),
+    onSuccess: () => reloadToSignIn({}),
   });

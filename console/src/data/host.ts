@@ -7,7 +7,7 @@ import { everyPage, pageByPage } from "./pages.ts";
 import { queryClient } from "./query-client.ts";
 
 /** The refresh interval of node states while the page is visible: nodes connect and disconnect by themselves. */
-export const LOOK_AGAIN_MS = 5_000;
+export const NODES_REFETCH_MS = 5_000;
 
 export const hostTokensQuery = queryOptions({
   queryKey: ["host tokens"],
@@ -31,14 +31,14 @@ export const useRevokeHostToken = () =>
 /** All nodes in one page: a host has at most 100 that are not retired, and the newest come last. */
 export const nodesQuery = queryOptions({
   queryKey: ["nodes", "list"],
-  refetchInterval: LOOK_AGAIN_MS,
+  refetchInterval: NODES_REFETCH_MS,
   queryFn: () => everyPage((query) => call("GET /console/api/nodes", { query }), Number.POSITIVE_INFINITY),
 });
 
 export const nodeQuery = (id: string) =>
   queryOptions({
     queryKey: ["nodes", "one", id],
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: NODES_REFETCH_MS,
     queryFn: () => call("GET /console/api/nodes/{id}", { path: { id } }),
   });
 

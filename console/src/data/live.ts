@@ -5,14 +5,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
-import { actingFor } from "../api/acting.ts";
+import { accountIdForPath } from "../api/chosen-account.ts";
 import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
-import { reach } from "../api/gateway.ts";
+import { gatewayReachability } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
+import { useOutage } from "./outage.ts";
 import { pagesIn } from "./pages.ts";
-import { LIVE_OPEN, noticeForbidden, noticeSignedOut, queryClient } from "./query-client.ts";
-import { useOutage } from "./reach.ts";
+import { noticeForbidden, noticeSignedOut, queryClient, STREAM_OPEN_KEY } from "./query-client.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
@@ -38,7 +38,7 @@ export function useEventStream(
   // biome-ignore lint/correctness/useExhaustiveDependencies: `on` closes over nothing that changes; `of` is in what `actingFor` gives
   useEffect(() => {
     if (!enabled || !seen || away) return;
-    const account = actingFor(path);
+    const account = accountIdForPath(path);
     let wasOpen = false;
     const close = openEventStream({
       url: path,
@@ -46,8 +46,8 @@ export function useEventStream(
       on,
       onState: (now) => {
         setOpen(now);
-        if (now) reach.answered();
-        else reach.missed();
+        if (now) gatewayReachability.answered();
+        else gatewayReachability.missed();
         // The gateway also ends a stream when the person's role changes, so the page reads the permissions again.
         if (now && wasOpen) noticeForbidden();
         wasOpen ||= now;
@@ -73,7 +73,7 @@ export function useBuilderLive(accountId: string | undefined): void {
     of: accountId,
   });
   useEffect(() => {
-    queryClient.setQueryData(LIVE_OPEN, open);
+    queryClient.setQueryData(STREAM_OPEN_KEY, open);
   }, [open]);
 }
 
@@ -118,7 +118,7 @@ export function useLiveRequests(): LiveRequests | undefined {
 
 /** Whether the stream is open. While it is closed, its latest value may be outdated. */
 export function useIsStreamOpen(): boolean {
-  return useQuery<boolean>({ queryKey: LIVE_OPEN, enabled: false }).data === true;
+  return useQuery<boolean>({ queryKey: STREAM_OPEN_KEY, enabled: false }).data === true;
 }
 
 function useSeen(): boolean {

@@ -3,8 +3,8 @@ import { type Query, queryOptions, type UseQueryResult, useQuery } from "@tansta
 import { useSyncExternalStore } from "react";
 import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
-import { isOld, oldestOf, type Read } from "./age.ts";
-import { queryClient, READ_AGAIN_MS } from "./query-client.ts";
+import { isOld, oldestOf, type ReadState } from "./age.ts";
+import { queryClient, REFETCH_MS } from "./query-client.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const ASK_EVERY_MS = 3_000;
@@ -43,7 +43,7 @@ const watch = (() => {
   };
 })();
 
-const readOf = (query: Query): Read => ({
+const readOf = (query: Query): ReadState => ({
   dataUpdatedAt: query.state.dataUpdatedAt,
   failureCount: Math.max(query.state.fetchFailureCount, query.state.status === "error" ? 1 : 0),
   everyMs: Math.min(...query.observers.map((one) => intervalOf(one.options.refetchInterval, query))),
@@ -89,7 +89,7 @@ export const useHealth = (enabled: boolean) => useQuery({ ...healthQuery, enable
 /** When a figure was read, if it is old because its refresh fails or gets no response. */
 export function useAge(query: Aged): number | undefined {
   const { dataUpdatedAt, failureCount, isError, fetchStatus } = query;
-  const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: READ_AGAIN_MS };
+  const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: REFETCH_MS };
   const isAsked = read.failureCount > 0 || fetchStatus === "fetching";
   return useSyncExternalStore(watch.subscribe, () => (isAsked && isOld(read, watch.at()) ? dataUpdatedAt : undefined));
 }

@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { ReleaseRequest, WithheldFilter } from "../api/types.ts";
 import { pageByPage } from "./pages.ts";
-import { AUDIT } from "./platform.ts";
+import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const payoutsQuery = pageByPage(["payouts", "list"], (cursor) =>
@@ -43,5 +43,5 @@ export const platformWithheldQuery = (filter: WithheldFilter) =>
 export const useReleaseShares = () =>
   useMutation({
     mutationFn: (body: ReleaseRequest) => call("POST /console/api/operator/withheld/release", { body }),
-    onSuccess: () => Promise.all([readAgain(), queryClient.invalidateQueries({ queryKey: AUDIT })]),
+    onSuccess: () => Promise.all([readAgain(), queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY })]),
   });

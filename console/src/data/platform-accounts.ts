@@ -6,7 +6,7 @@ import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { AccountSearch, KeyLimitsRequest } from "../api/types.ts";
 import { pageByPage } from "./pages.ts";
-import { AUDIT } from "./platform.ts";
+import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const accountsQuery = (search: AccountSearch) =>
@@ -29,7 +29,7 @@ export const accountKeysQuery = (id: string) =>
 const readAgain = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ["platform accounts"] }),
-    queryClient.invalidateQueries({ queryKey: AUDIT }),
+    queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY }),
   ]);
 
 export const useGrant = (id: string) =>

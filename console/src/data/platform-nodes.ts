@@ -2,22 +2,22 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { NodeSearch } from "../api/types.ts";
-import { LOOK_AGAIN_MS } from "./host.ts";
+import { NODES_REFETCH_MS } from "./host.ts";
 import { pageByPage } from "./pages.ts";
-import { AUDIT } from "./platform.ts";
+import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const platformNodesQuery = (search: NodeSearch) => ({
   ...pageByPage(["platform nodes", "list", search], (cursor) =>
     call("GET /console/api/operator/nodes", { query: { ...search, cursor } }),
   ),
-  refetchInterval: LOOK_AGAIN_MS,
+  refetchInterval: NODES_REFETCH_MS,
 });
 
 export const platformNodeQuery = (id: string) =>
   queryOptions({
     queryKey: ["platform nodes", "one", id],
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: NODES_REFETCH_MS,
     queryFn: () => call("GET /console/api/operator/nodes/{id}", { path: { id } }),
   });
 
@@ -29,7 +29,7 @@ export const platformChecksQuery = queryOptions({
 const readAgain = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ["platform nodes"] }),
-    queryClient.invalidateQueries({ queryKey: AUDIT }),
+    queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY }),
   ]);
 
 export const useQuarantine = (id: string) =>

@@ -9,7 +9,7 @@ import { queryClient } from "./query-client.ts";
 const READ_AGAIN_MS = 30_000;
 const PERFORMANCE = ["platform", "performance"];
 /** The query key of all audit log views, which are refreshed after each action. */
-export const AUDIT = ["platform", "audit"];
+export const AUDIT_QUERY_KEY = ["platform", "audit"];
 
 export const platformPerformanceQuery = (range: TimeRange, to?: string) =>
   queryOptions({
@@ -41,7 +41,8 @@ export const usePostUpdate = (id: string) =>
   useMutation({
     mutationFn: (text: string) =>
       call("POST /console/api/operator/incidents/{id}/updates", { path: { id }, body: { text } }),
-    onSuccess: () => Promise.all([INCIDENTS, AUDIT].map((queryKey) => queryClient.invalidateQueries({ queryKey }))),
+    onSuccess: () =>
+      Promise.all([INCIDENTS, AUDIT_QUERY_KEY].map((queryKey) => queryClient.invalidateQueries({ queryKey }))),
   });
 
 /** The platform's set-up steps that are finished. */
@@ -70,11 +71,13 @@ export const ledgerCheckQuery = queryOptions({
 });
 
 /** Runs the ledger check now, and updates the pages that show its latest result. */
-export const useProof = () =>
+export const useCheckLedger = () =>
   useMutation({
     mutationFn: () => queryClient.fetchQuery({ ...ledgerCheckQuery, staleTime: 0 }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: PERFORMANCE }),
   });
 
 export const auditQuery = (filter: AuditFilter) =>
-  pageByPage([...AUDIT, filter], (cursor) => call("GET /console/api/operator/audit", { query: { ...filter, cursor } }));
+  pageByPage([...AUDIT_QUERY_KEY, filter], (cursor) =>
+    call("GET /console/api/operator/audit", { query: { ...filter, cursor } }),
+  );

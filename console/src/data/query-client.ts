@@ -4,12 +4,12 @@ import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
 import { pagesIn } from "./pages.ts";
 
 /** The key under which the cache stores whether the builder's live stream is open. */
-export const LIVE_OPEN = ["live open"];
+export const STREAM_OPEN_KEY = ["live open"];
 
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
 /** The refresh interval of data on a visible page. Lists with many pages are refreshed less often. */
-export const READ_AGAIN_MS = 20_000;
+export const REFETCH_MS = 20_000;
 
 /** Handlers for responses that show an ended session or changed permissions. */
 let whenSignedOut: () => void = () => {};
@@ -34,7 +34,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
-      refetchInterval: ({ state }) => READ_AGAIN_MS * pagesIn(state.data),
+      refetchInterval: ({ state }) => REFETCH_MS * pagesIn(state.data),
       retry: (failures, error) => failures < TRIES_MAX && !(error instanceof ApiFault && error.status < 500),
       // Without a network, a request fails at once instead of being paused.
       networkMode: "always",
@@ -44,7 +44,7 @@ export const queryClient = new QueryClient({
 });
 
 /** Refreshes all visible data after an outage, except data that is loaded only on request. */
-export const readEverythingAgain = (): Promise<void> =>
+export const refetchEverything = (): Promise<void> =>
   queryClient.invalidateQueries({
     predicate: ({ state, observers }) =>
       state.status === "error" || observers.every(({ options }) => options.refetchInterval !== false),

@@ -1,32 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Role } from "../api/types.ts";
-import { changeOfRights } from "./rights.ts";
+import { permissionChange } from "./rights.ts";
 
 const account = (name: string, role: Role, suspended = false) => ({ id: `acc_${name}`, name, role, suspended });
 const seen = (accounts: ReturnType<typeof account>[], operator = false) => ({ identity: { operator }, accounts });
 
 test("reports a changed role and keeps the page open", () => {
   const [viewer, member] = [seen([account("Acme", "viewer")]), seen([account("Acme", "member")])];
-  assert.deepEqual(changeOfRights(viewer, member), { text: "Your role in Acme is now member.", lost: false });
-  assert.deepEqual(changeOfRights(member, viewer), { text: "Your role in Acme is now viewer.", lost: false });
+  assert.deepEqual(permissionChange(viewer, member), { text: "Your role in Acme is now member.", lost: false });
+  assert.deepEqual(permissionChange(member, viewer), { text: "Your role in Acme is now viewer.", lost: false });
 });
 
 test("reports a lost permission before other changes", () => {
   const before = seen([account("Acme", "owner"), account("Barn", "viewer")], true);
-  const removed = changeOfRights(before, seen([account("Acme", "viewer")], true));
+  const removed = permissionChange(before, seen([account("Acme", "viewer")], true));
   assert.deepEqual(removed, { text: "You no longer have access to Barn.", lost: true });
   for (const now of [
     seen([account("Acme", "owner"), account("Barn", "viewer", true)], true),
     seen([account("Acme", "viewer"), account("Barn", "viewer")]),
   ]) {
-    assert.match(changeOfRights(before, now)?.text ?? "", /^Your access has changed/);
-    assert.equal(changeOfRights(before, now)?.lost, true);
+    assert.match(permissionChange(before, now)?.text ?? "", /^Your access has changed/);
+    assert.equal(permissionChange(before, now)?.lost, true);
   }
 });
 
 test("reports nothing if permissions are unchanged, or only grew in another account", () => {
   const before = seen([account("Acme", "viewer", true)]);
-  assert.equal(changeOfRights(before, before), undefined);
-  assert.equal(changeOfRights(before, seen([account("Acme", "viewer"), account("New", "owner")], true)), undefined);
+  assert.equal(permissionChange(before, before), undefined);
+  assert.equal(permissionChange(before, seen([account("Acme", "viewer"), account("New", "owner")], true)), undefined);
 });

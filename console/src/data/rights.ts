@@ -14,7 +14,7 @@ interface ChangedRights {
 }
 
 /** Returns undefined if nothing changed, or if the person only gained permissions in other accounts. */
-export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefined {
+export function permissionChange(before: Seen, now: Seen): ChangedRights | undefined {
   const after = ({ id }: { id: string }) => now.accounts.find((account) => account.id === id);
   const lost = before.accounts.find((account) => after(account) === undefined);
   if (lost !== undefined) return { text: `You no longer have access to ${lost.name}.`, lost: true };

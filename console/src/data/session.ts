@@ -1,14 +1,20 @@
 /** The signed-in person and their accounts; signing in and out. */
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";
+import {
+  chooseAccount,
+  chosenAccount,
+  onAccountChosen,
+  setOwnedAccounts,
+  storedAccountChoice,
+} from "../api/chosen-account.ts";
 import { call } from "../api/client.ts";
 import { Unreachable } from "../api/gateway.ts";
-import type { Account, AccountKind, Me, Need } from "../api/types.ts";
-import { writeAs } from "../locale.ts";
-import { keepingToken } from "./joining.ts";
-import { LIVE_OPEN, noticeSignedOut, queryClient } from "./query-client.ts";
-import { changeOfRights } from "./rights.ts";
+import type { Account, AccountKind, Me, Permission } from "../api/types.ts";
+import { setLocale } from "../locale.ts";
+import { clearExceptInvitation } from "./invitation-token.ts";
+import { noticeSignedOut, queryClient, STREAM_OPEN_KEY } from "./query-client.ts";
+import { permissionChange } from "./rights.ts";
 
 const STORED_AS = "tollgate.me";
 
@@ -17,7 +23,7 @@ export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
   // The live stream reports changed roles (data/live.ts). Without one, as for hosts, the session is read more often.
-  refetchInterval: () => (queryClient.getQueryData(LIVE_OPEN) === true ? 60_000 : 10_000),
+  refetchInterval: () => (queryClient.getQueryData(STREAM_OPEN_KEY) === true ? 60_000 : 10_000),
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
     const before = queryClient.getQueryData<Me | null>(["me"]);
@@ -34,9 +40,9 @@ export const meQuery = queryOptions({
     }
     keepFor(identity.id);
     // Another person signed in with this browser, so the page is reloaded without the previous person's data.
-    if (before != null && before.identity.id !== identity.id) leave({});
-    knowAccounts(accounts);
-    writeAs(identity);
+    if (before != null && before.identity.id !== identity.id) reloadToSignIn({});
+    setOwnedAccounts(accounts);
+    setLocale(identity);
     rememberMe({ identity, accounts });
     compared ??= { identity, accounts };
     return { identity, accounts };
@@ -82,36 +88,36 @@ export function useMe(): Me {
 }
 
 /** The account of this kind for which the page makes its calls. */
-export function useActing(kind: AccountKind): Account | undefined {
+export function useChosenAccount(kind: AccountKind): Account | undefined {
   const { data } = useQuery(meQuery);
-  useSyncExternalStore(onActing, actingChoice);
-  return actingAccount(kind, data?.accounts ?? []);
+  useSyncExternalStore(onAccountChosen, storedAccountChoice);
+  return chosenAccount(kind, data?.accounts ?? []);
 }
 
 /** `may("work")`: whether the person's role in the chosen account allows the action. The API checks this again. */
-export function usePermissions(kind: AccountKind): (need: Need) => boolean {
-  const account = useActing(kind);
+export function usePermissions(kind: AccountKind): (need: Permission) => boolean {
+  const account = useChosenAccount(kind);
   return (need) => account?.may.includes(need) ?? false;
 }
 
 /** Everything shown so far belonged to the previous account, so the cache is cleared. */
 export async function switchAccount(account: Account): Promise<void> {
-  actFor(account);
-  await forgetAll();
+  chooseAccount(account);
+  await resetCache();
 }
 
-export const forgetAll = (): Promise<void> =>
+export const resetCache = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
 /** The permissions at the last comparison. Kept apart from the cache, which other requests update unnoticed. */
 let compared: Me | null | undefined;
 
 /** Reads permissions again; returns what changed since the last comparison. */
-export async function readRightsAgain(): Promise<ReturnType<typeof changeOfRights>> {
+export async function refetchPermissions(): Promise<ReturnType<typeof permissionChange>> {
   await queryClient.refetchQueries({ queryKey: meQuery.queryKey });
   const [before, now] = [compared, queryClient.getQueryData(meQuery.queryKey)];
   compared = now;
-  return before == null || now == null ? undefined : changeOfRights(before, now);
+  return before == null || now == null ? undefined : permissionChange(before, now);
 }
 
 /** After sign-in, sign-out or a new account: reads the session again and clears everything else from the cache. */
@@ -130,7 +136,7 @@ addEventListener("pagehide", () => {
 });
 
 /** Whether the person is signing out. Requests in flight then fail, and their errors are ignored. */
-export const isLeaving = (): boolean => leaving;
+export const isSigningOut = (): boolean => leaving;
 
 export async function signOut(): Promise<void> {
   leaving = true;
@@ -141,7 +147,7 @@ export async function signOut(): Promise<void> {
     throw error;
   }
   forgetTab();
-  leave({});
+  reloadToSignIn({});
 }
 
 const PERSON = "tollgate.person";
@@ -153,17 +159,17 @@ const PERSON = "tollgate.person";
 const keepFor = (identityId: string): void =>
   inStorage(() => {
     if (sessionStorage.getItem(PERSON) === identityId) return;
-    keepingToken(() => sessionStorage.clear());
+    clearExceptInvitation(() => sessionStorage.clear());
     sessionStorage.setItem(PERSON, identityId);
   });
 
 /** Whether this tab's stored data still belongs to the person. Throws if the browser blocks its storage. */
-export const isTabOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
+export const isTabDataOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
 
-const forgetTab = (): void => inStorage(() => keepingToken(() => sessionStorage.clear()));
+const forgetTab = (): void => inStorage(() => clearExceptInvitation(() => sessionStorage.clear()));
 
 /** Reloads to the sign-in page, so that no data of the previous person stays in memory. */
-export function leave(search: { next?: string }): void {
+export function reloadToSignIn(search: { next?: string }): void {
   // Only the stored identity is removed. The tab's other data is kept until the person signs in again.
   forgetMe();
   const query = new URLSearchParams(search).toString();

@@ -4,12 +4,12 @@
  * work too, but load more slowly.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
-import { actingAccount, actingFor, knowAccounts } from "../api/acting.ts";
 import { addressOf } from "../api/address.ts";
+import { accountIdForPath, chosenAccount, setOwnedAccounts } from "../api/chosen-account.ts";
 import type { EarlyAnswer } from "../api/early.ts";
 import type { Me } from "../api/types.ts";
 import { applyTheme } from "../ui/theme-choice.ts";
-import { visitOf } from "./questions.ts";
+import { earlyVisitOf } from "./early-requests.ts";
 
 /** For each page, the code files that index.html does not name. Filled in by the build (tools/early-script.ts). */
 declare const CODE_OF_PAGES: Record<string, string[]>;
@@ -38,17 +38,17 @@ function fetchCode(files: string[]): void {
 
 /** Sends the page's requests as soon as the session's response names the account. */
 async function askForPage(session: Promise<Response>): Promise<void> {
-  const visit = visitOf(location);
+  const visit = earlyVisitOf(location);
   if (visit === undefined) return;
   fetchCode(CODE_OF_PAGES[visit.page.code] ?? []);
   const response = await session;
   if (!response.ok) return;
   const { identity, accounts } = (await response.clone().json()) as Me | { identity: null; accounts: [] };
-  knowAccounts(accounts);
-  const isTheirs = visit.page.of === "operator" ? identity?.operator === true : actingAccount("builder") !== undefined;
+  setOwnedAccounts(accounts);
+  const isTheirs = visit.page.of === "operator" ? identity?.operator === true : chosenAccount("builder") !== undefined;
   if (!isTheirs) return;
   for (const address of visit.page.questions(visit.range, Date.now())) {
-    const account = actingFor(address);
+    const account = accountIdForPath(address);
     keep(address, get(address, account), account);
   }
 }

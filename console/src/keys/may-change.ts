@@ -1,5 +1,5 @@
 /** A person's permissions on an account's keys, for showing buttons. The API checks them itself. Pure. */
-import type { ApiKey, Need } from "../api/types.ts";
+import type { ApiKey, Permission } from "../api/types.ts";
 
 export interface MayChange {
   revoke: boolean;
@@ -7,7 +7,7 @@ export interface MayChange {
   edit: (key: Pick<ApiKey, "created_by">) => boolean;
 }
 
-export const mayChange = (may: readonly Need[], email: string): MayChange => ({
+export const mayChange = (may: readonly Permission[], email: string): MayChange => ({
   revoke: may.includes("work"),
   edit: ({ created_by }) => may.includes("own") || (may.includes("work") && created_by?.email === email),
 });

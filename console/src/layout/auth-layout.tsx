@@ -2,7 +2,7 @@
 import { Outlet } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { GatewayBanner } from "./gateway-banner.tsx";
-import { Mark } from "./mark.tsx";
+import { Logo } from "./logo.tsx";
 import { ThemeMenu } from "./theme-menu.tsx";
 
 export function AuthLayout() {
@@ -10,7 +10,7 @@ export function AuthLayout() {
     <div className="flex min-h-dvh flex-col px-4">
       <GatewayBanner />
       <header className="flex items-center justify-between py-4 sm:px-4">
-        <Mark />
+        <Logo />
         <ThemeMenu />
       </header>
       <main className="mx-auto w-full max-w-sm pt-[7vh] pb-16">

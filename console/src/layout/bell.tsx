@@ -2,14 +2,14 @@
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { unreadQuery } from "../data/notifications.ts";
-import { useActing } from "../data/session.ts";
+import { useChosenAccount } from "../data/session.ts";
 import { Bell as BellIcon } from "../ui/icons.tsx";
 
 /** The API counts only up to this number. */
 const UNREAD_MAX = 100;
 
 export function Bell() {
-  const accounts = [useActing("builder"), useActing("host")].filter((account) => account !== undefined);
+  const accounts = [useChosenAccount("builder"), useChosenAccount("host")].filter((account) => account !== undefined);
   const counts = useQueries({ queries: accounts.map(({ id }) => unreadQuery(id)) });
   if (accounts.length === 0) return null;
   const unread = counts.reduce((sum, { data }) => sum + (data?.unread ?? 0), 0);

@@ -4,9 +4,9 @@
  */
 
 import { type ReactNode, useState } from "react";
-import { reach } from "../api/gateway.ts";
+import { gatewayReachability } from "../api/gateway.ts";
 import { useHealth, useOldestShown, useRequestsRefused } from "../data/old-data.ts";
-import { useOutage } from "../data/reach.ts";
+import { useOutage } from "../data/outage.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { CloudOff } from "../ui/icons.tsx";
@@ -43,7 +43,7 @@ function RetryNow() {
   const [busy, setBusy] = useState(false);
   const tryNow = (): void => {
     setBusy(true);
-    void reach.tryNow().finally(() => setBusy(false));
+    void gatewayReachability.tryNow().finally(() => setBusy(false));
   };
   return (
     <Button size="small" busy={busy} onClick={tryNow}>

@@ -1,6 +1,6 @@
 /** The pages in the navigation, depending on the person's accounts. */
 
-import { actingAccount } from "../api/acting.ts";
+import { chosenAccount } from "../api/chosen-account.ts";
 import type { Me } from "../api/types.ts";
 import type { Icon } from "../ui/icons.tsx";
 import {
@@ -79,15 +79,15 @@ const OPERATE: NavGroup = {
 
 export function navigationOf({ identity, accounts }: Me): NavGroup[] {
   return [
-    ...(actingAccount("builder", accounts) === undefined ? [] : [BUILD]),
-    ...(actingAccount("host", accounts) === undefined ? [] : [HOST]),
+    ...(chosenAccount("builder", accounts) === undefined ? [] : [BUILD]),
+    ...(chosenAccount("host", accounts) === undefined ? [] : [HOST]),
     ...(identity.operator ? [OPERATE] : []),
   ];
 }
 
 /** The first page after sign-in, depending on the person's accounts. */
 export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
-  if (actingAccount("builder", accounts) !== undefined) return "/overview";
-  if (actingAccount("host", accounts) !== undefined) return "/host";
+  if (chosenAccount("builder", accounts) !== undefined) return "/overview";
+  if (chosenAccount("host", accounts) !== undefined) return "/host";
   return identity.operator ? "/operator" : "/accounts";
 }

@@ -4,16 +4,16 @@ import { Dialog } from "radix-ui";
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
 import { useBuilderLive } from "../data/live.ts";
-import { useActing, useMe } from "../data/session.ts";
-import { writingKey } from "../locale.ts";
+import { useChosenAccount, useMe } from "../data/session.ts";
+import { localeKey } from "../locale.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
-import { SamePlaces } from "../ui/money-places.tsx";
+import { SharedDecimals } from "../ui/shared-decimals.tsx";
 import { Loading } from "../ui/states.tsx";
 import { Bell } from "./bell.tsx";
 import { useFetchAhead } from "./fetch-ahead.ts";
 import { GatewayBanner } from "./gateway-banner.tsx";
-import { Mark } from "./mark.tsx";
+import { Logo } from "./logo.tsx";
 import { navigationOf } from "./navigation.ts";
 import { Palette, PaletteButton, usePalette } from "./palette/palette.tsx";
 import { PersonMenu } from "./person-menu.tsx";
@@ -22,8 +22,8 @@ import { TopUpBanner } from "./top-up-banner.tsx";
 
 export function Shell() {
   const me = useMe();
-  const builder = useActing("builder");
-  const host = useActing("host");
+  const builder = useChosenAccount("builder");
+  const host = useChosenAccount("host");
   useBuilderLive(builder?.id);
   useFetchAhead(me);
   const { open: searching, setOpen: setSearching } = usePalette();
@@ -41,7 +41,7 @@ export function Shell() {
       <Palette me={me} open={searching} onClose={() => setSearching(false)} />
       <aside className="sticky top-0 hidden h-dvh flex-col overflow-y-auto border-r border-line bg-surface px-3 py-4 lg:flex">
         <div className="flex items-center justify-between pb-5 pl-2">
-          <Mark />
+          <Logo />
           <div className="flex items-center">
             <Bell />
             <ThemeMenu />
@@ -62,11 +62,11 @@ export function Shell() {
           className="mx-auto w-full max-w-6xl min-w-0 flex-1 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
         >
           <Suspense fallback={<Loading />}>
-            <SamePlaces page={pathname}>
+            <SharedDecimals page={pathname}>
               {/* The key remounts the page after a change of account or locale, so that no old input or formatted
                   text remains. */}
-              <Outlet key={`${builder?.id} ${host?.id} ${writingKey()}`} />
-            </SamePlaces>
+              <Outlet key={`${builder?.id} ${host?.id} ${localeKey()}`} />
+            </SharedDecimals>
           </Suspense>
         </main>
         <TopUpBanner builder={builder} />
@@ -86,7 +86,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
               <MenuIcon aria-hidden className="size-5" />
             </IconButton>
           </Dialog.Trigger>
-          <Mark />
+          <Logo />
         </div>
         <Dialog.Portal>
           <Dialog.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
@@ -96,7 +96,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
           >
             <Dialog.Title className="sr-only">Navigation</Dialog.Title>
             <div className="flex items-center justify-between pb-5 pl-2">
-              <Mark />
+              <Logo />
               <Dialog.Close asChild>
                 <IconButton label="Close navigation">
                   <X aria-hidden className="size-4" />

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { Quarantine } from "../api/types.ts";
 import { Notice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
-import { evidenceOf, wordsOf } from "./quarantine.ts";
+import { evidenceOf, quarantineText } from "./quarantine.ts";
 
 interface Props {
   /** The node's name. */
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function QuarantineNotice({ name, quarantine, forHost = false, action }: Props) {
-  const { title, remedy } = wordsOf(quarantine);
+  const { title, remedy } = quarantineText(quarantine);
   const evidence = evidenceOf(quarantine);
   return (
     <Notice tone="bad" title={`${name} is quarantined`} action={action}>

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { evidenceOf, wordsOf } from "./quarantine.ts";
+import { evidenceOf, quarantineText } from "./quarantine.ts";
 
 const quarantine = (reason: string, evidence: Record<string, unknown> = {}) => ({ reason, evidence, at: 1 });
 
 test("explains the platform's reasons with a remedy, and quotes an operator's reason", () => {
   for (const reason of ["failures", "refused_prompts", "speed", "canary", "spot_check"]) {
-    const { title, remedy, byOperator } = wordsOf(quarantine(reason));
+    const { title, remedy, byOperator } = quarantineText(quarantine(reason));
     assert.equal(byOperator, false);
     assert.notEqual(title, reason);
     assert.ok(remedy.length > 0);
   }
-  assert.match(wordsOf(quarantine("odd answers")).title, /operator.*odd answers/);
+  assert.match(quarantineText(quarantine("odd answers")).title, /operator.*odd answers/);
 });
 
 test("shows all evidence, including unknown kinds", () => {

@@ -33,7 +33,7 @@ const REASONS: Record<string, Words> = {
 };
 
 /** A quarantine by an operator has the operator's own text as its reason. */
-export function wordsOf({ reason }: Quarantine): Words & { byOperator: boolean } {
+export function quarantineText({ reason }: Quarantine): Words & { byOperator: boolean } {
   const known = REASONS[reason];
   if (known !== undefined) return { ...known, byOperator: false };
   return {

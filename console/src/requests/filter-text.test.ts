@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { printFilter, readFilter, type Term } from "./filter-text.ts";
+import { parseFilter, printFilter, type Term } from "./filter-text.ts";
 
 const NAMED = fc.record(
   {
@@ -32,7 +32,7 @@ const COMPARED = fc
 test("parses every printed filter back to the same terms", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(NAMED, COMPARED)), (terms) => {
-      assert.deepEqual(readFilter(printFilter(terms)), { terms, wrong: [] });
+      assert.deepEqual(parseFilter(printFilter(terms)), { terms, wrong: [] });
     }),
   );
 });
@@ -46,16 +46,18 @@ test("splits any text into valid terms and invalid words", () => {
         fc.array(pieces).map((all) => all.join("")),
       ),
       (text) => {
-        const { terms, wrong } = readFilter(text);
+        const { terms, wrong } = parseFilter(text);
         for (const { word, rule } of wrong) assert.ok(text.includes(word) && rule !== "", word);
-        assert.deepEqual(readFilter(printFilter(terms)).terms, terms);
+        assert.deepEqual(parseFilter(printFilter(terms)).terms, terms);
       },
     ),
   );
 });
 
 test("parses field names, exclusions, comparisons and quotes", () => {
-  const { terms, wrong } = readFilter('model:tiny-3b -outcome:ok label:"nightly \\"run\\"" cost>0.01 TTFT>=1.5s a:b:c');
+  const { terms, wrong } = parseFilter(
+    'model:tiny-3b -outcome:ok label:"nightly \\"run\\"" cost>0.01 TTFT>=1.5s a:b:c',
+  );
   assert.deepEqual(terms, [
     { field: "model", value: "tiny-3b", not: false },
     { field: "outcome", value: "ok", not: true },
@@ -83,7 +85,7 @@ test("reports an invalid word with the rule that it violates", () => {
     'label:"open': /ends with a quote/,
   };
   for (const [word, rule] of Object.entries(rules)) {
-    const { terms, wrong } = readFilter(`outcome:ok ${word}`);
+    const { terms, wrong } = parseFilter(`outcome:ok ${word}`);
     assert.equal(terms.length, 1, word);
     assert.deepEqual(
       wrong.map((one) => one.word),

@@ -17,14 +17,14 @@ export type Term =
   | { field: MeasuredField; op: Comparison; value: string };
 
 /** An invalid word, and the rule that it violates. */
-export interface Wrong {
+export interface InvalidWord {
   word: string;
   rule: string;
 }
 
-export interface ReadFilter {
+export interface ParsedFilter {
   terms: Term[];
-  wrong: Wrong[];
+  wrong: InvalidWord[];
 }
 
 const isNamed = (field: string): field is NamedField => NAMED.some((one) => one === field);
@@ -36,11 +36,11 @@ const PARTS = /^(-?)([a-z_]*)(>=|<=|[:><])(.*)$/isu;
 const QUOTED = /^"((?:\\.|[^"\\])*)"$/su;
 const EXAMPLE = "model:tiny-3b or cost>0.01";
 
-export const wordsOf = (text: string): string[] => text.match(WORD) ?? [];
+export const splitWords = (text: string): string[] => text.match(WORD) ?? [];
 
-export function readFilter(text: string): ReadFilter {
-  const read: ReadFilter = { terms: [], wrong: [] };
-  for (const word of wordsOf(text)) {
+export function parseFilter(text: string): ParsedFilter {
+  const read: ParsedFilter = { terms: [], wrong: [] };
+  for (const word of splitWords(text)) {
     const term = readTerm(word);
     if (typeof term === "string") read.wrong.push({ word, rule: term });
     else read.terms.push(term);

@@ -10,10 +10,10 @@ import { countText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { Card } from "../ui/card.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { Awaited } from "../ui/sections.tsx";
+import { FirstLoadPlaceholder } from "../ui/sections.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { Count, Time } from "../ui/time.tsx";
-import { codeWords, isOver } from "./refused-codes.ts";
+import { codeWords, isWarningOver } from "./refused-codes.ts";
 
 const NAMED_MAX = 3;
 
@@ -23,8 +23,8 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
   const { data, dataUpdatedAt } = refusals;
   const [open, setOpen] = useState(false);
   const codes = data?.data ?? [];
-  if (codes.length === 0) return <Awaited query={refusals} />;
-  const over = isOver(codes, dataUpdatedAt);
+  if (codes.length === 0) return <FirstLoadPlaceholder query={refusals} />;
+  const over = isWarningOver(codes, dataUpdatedAt);
   const total = codes.reduce((sum, { requests }) => sum + requests, 0);
   return (
     <div className="flex flex-col gap-3">

@@ -1,9 +1,9 @@
 /** Converts the API's usage sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
-import { chartDollars, columnDollars, parseMicro, placesOf } from "../money.ts";
+import { chartDollars, columnDollars, decimalsNeeded, parseMicro } from "../money.ts";
 import { bucketNames, type Span, spanBefore } from "../time-range.ts";
 import type { BarItem } from "../ui/chart/bar-list.tsx";
-import { stacked } from "../ui/chart/stacked.ts";
+import { stackAmounts } from "../ui/chart/stacked.ts";
 
 export type Split = "model" | "key";
 
@@ -31,7 +31,7 @@ export function stackSpend({ rows, span, split, nameOf, labelOf, before }: Stack
       }))
       .filter(({ pico }) => pico > 0n),
   });
-  return stacked({
+  return stackAmounts({
     ...period(rows, span),
     before: before && period(before, spanBefore(span)),
     nameOf: (name) => name,
@@ -47,7 +47,7 @@ export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "s
     sums.set(part, (sums.get(part) ?? 0n) + parseMicro(row.charge_micro));
   }
   const spent = [...sums].filter(([, pico]) => pico > 0n).sort(([, a], [, b]) => (a < b ? 1 : -1));
-  const places = placesOf(sums.values());
+  const places = decimalsNeeded(sums.values());
   return spent.map(([part, pico]) => ({
     key: part,
     name: part,

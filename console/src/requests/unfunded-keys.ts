@@ -4,7 +4,7 @@ import { countText } from "../locale.ts";
 
 const KEYS_MAX = 3;
 
-export const sum = (rows: Pick<Unfunded, "requests">[]): number =>
+export const sumRequests = (rows: Pick<Unfunded, "requests">[]): number =>
   rows.reduce((total, { requests }) => total + requests, 0);
 
 /**
@@ -13,7 +13,7 @@ export const sum = (rows: Pick<Unfunded, "requests">[]): number =>
  */
 export function keysText(rows: Pick<Unfunded, "key" | "requests">[], nameOf: (id: string) => string): string {
   const most = [...Map.groupBy(rows, ({ key }) => nameOf(key))]
-    .map(([name, of]) => ({ name, requests: sum(of) }))
+    .map(([name, of]) => ({ name, requests: sumRequests(of) }))
     .sort((a, b) => b.requests - a.requests);
   const named = most.slice(0, KEYS_MAX).map(({ name, requests }) => `${name}: ${countText(requests)}`);
   const more = most.length - named.length;

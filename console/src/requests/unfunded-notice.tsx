@@ -11,9 +11,9 @@ import { countText } from "../locale.ts";
 import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { Awaited, isAwaited } from "../ui/sections.tsx";
-import { isOver } from "./refused-codes.ts";
-import { keysText, sum } from "./unfunded-keys.ts";
+import { FirstLoadPlaceholder, isFirstLoad } from "../ui/sections.tsx";
+import { isWarningOver } from "./refused-codes.ts";
+import { keysText, sumRequests } from "./unfunded-keys.ts";
 
 const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> = {
   no_credit: { says: "no credit was left", advice: "Add credits." },
@@ -50,15 +50,17 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   const { data: refused, dataUpdatedAt } = refusals;
   const hasCredit = credit.data !== undefined && parseMicro(credit.data.available_micro) > 0n;
   const lately = refused?.data.filter(({ code }) => CODES.includes(code)) ?? [];
-  const over = hasCredit && refused !== undefined && isOver(lately, dataUpdatedAt);
+  const over = hasCredit && refused !== undefined && isWarningOver(lately, dataUpdatedAt);
   const rows = unfunded.data?.data ?? [];
-  const total = sum(rows);
+  const total = sumRequests(rows);
   const keys = useQuery({ ...keysQuery, enabled: total > 0 });
-  if (total === 0) return <Awaited query={unfunded} />;
-  const awaited = [refusals, credit, keys].find(isAwaited);
-  if (awaited !== undefined) return <Awaited query={awaited} />;
+  if (total === 0) return <FirstLoadPlaceholder query={unfunded} />;
+  const awaited = [refusals, credit, keys].find(isFirstLoad);
+  if (awaited !== undefined) return <FirstLoadPlaceholder query={awaited} />;
   const nameOf = (id: string): string => keyName(keys.data?.data, id);
-  const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(([, a], [, b]) => sum(b) - sum(a));
+  const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(
+    ([, a], [, b]) => sumRequests(b) - sumRequests(a),
+  );
   return (
     <Notice
       tone={over ? "neutral" : "warn"}
@@ -75,7 +77,7 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
         {over && <li className="text-ink-soft">None in the last hour.</li>}
         {reasons.map(([reason, of]) => (
           <li key={reason}>
-            {countText(sum(of))}: {REASONS[reason].says} ({keysText(of, nameOf)}). {REASONS[reason].advice}
+            {countText(sumRequests(of))}: {REASONS[reason].says} ({keysText(of, nameOf)}). {REASONS[reason].advice}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 /** The routes that require a session, and the check for it. */
 import { createRoute, redirect } from "@tanstack/react-router";
-import { actingAccount } from "../api/acting.ts";
-import { isJoining } from "../data/joining.ts";
+import { chosenAccount } from "../api/chosen-account.ts";
+import { isAcceptingInvitation } from "../data/invitation-token.ts";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { homeOf } from "../layout/navigation.ts";
@@ -26,7 +26,7 @@ export const homeRoute = createRoute({
       throw redirect({ to: "/sign-in", search: search.sign_in === undefined ? {} : { sign_in: search.sign_in } });
     }
     // A user who signed in with a provider to accept an invitation continues with the invitation.
-    if (isJoining()) throw redirect({ to: "/join" });
+    if (isAcceptingInvitation()) throw redirect({ to: "/join" });
     if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
     throw redirect({ to: homeOf(me) });
   },
@@ -50,7 +50,7 @@ export const appRoute = createRoute({
 /** The guard for builder and host routes. A user without an account of that kind may create one instead. */
 export async function requireAccount(kind: "builder" | "host"): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
-  if (me === null || actingAccount(kind, me.accounts) !== undefined) return;
+  if (me === null || chosenAccount(kind, me.accounts) !== undefined) return;
   throw redirect({ to: "/accounts", search: { kind } });
 }
 

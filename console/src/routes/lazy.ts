@@ -3,14 +3,14 @@
  * once. While the gateway is unreachable it does not, because the browser would show its own error page.
  */
 import { lazyRouteComponent as lazily } from "@tanstack/react-router";
-import { gatewayAnswers, reach, Unreachable } from "../api/gateway.ts";
+import { gatewayAnswers, gatewayReachability, Unreachable } from "../api/gateway.ts";
 
 export const lazyRouteComponent: typeof lazily = (importer, exportName) =>
   lazily(
     () =>
       importer().catch(async (error: unknown) => {
         if (await gatewayAnswers()) throw error;
-        reach.missed();
+        gatewayReachability.missed();
         throw new Unreachable("This page could not be loaded: the gateway did not respond.", {
           cause: error,
         });

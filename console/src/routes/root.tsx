@@ -2,7 +2,7 @@
 import { createRootRoute, type ErrorComponentProps, Link, Outlet, useRouter } from "@tanstack/react-router";
 import { GatewayBanner } from "../layout/gateway-banner.tsx";
 import { buttonClasses } from "../ui/button.tsx";
-import { Empty, Refused } from "../ui/states.tsx";
+import { Empty, LoadError } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
 
 export const rootRoute = createRootRoute({
@@ -57,7 +57,7 @@ export function BrokenPart({ error }: ErrorComponentProps) {
     <>
       <title>Something went wrong · Tollgate</title>
       <h1 className="sr-only">Something went wrong</h1>
-      <Refused error={error} again={() => void router.invalidate()} />
+      <LoadError error={error} again={() => void router.invalidate()} />
     </>
   );
 }

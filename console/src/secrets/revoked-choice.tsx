@@ -1,14 +1,14 @@
 /** Switches a list between active and revoked secrets. Hidden if none is revoked. */
 import { Segmented } from "../ui/segmented.tsx";
 
-export type Shown = "active" | "revoked";
+export type SecretFilter = "active" | "revoked";
 
 interface Props {
   /** For example "Which keys". */
   label: string;
-  shown: Shown;
+  shown: SecretFilter;
   secrets: { revoked_at: number | null }[];
-  onChange: (shown: Shown) => void;
+  onChange: (shown: SecretFilter) => void;
 }
 
 export function RevokedChoice({ label, shown, secrets, onChange }: Props) {
@@ -21,5 +21,5 @@ export function RevokedChoice({ label, shown, secrets, onChange }: Props) {
   return <Segmented label={label} value={shown} options={options} onChange={onChange} />;
 }
 
-export const isShown = (shown: Shown, { revoked_at }: { revoked_at: number | null }): boolean =>
+export const isShown = (shown: SecretFilter, { revoked_at }: { revoked_at: number | null }): boolean =>
   (revoked_at === null) === (shown === "active");

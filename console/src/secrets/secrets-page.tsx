@@ -10,7 +10,7 @@ import { Empty, Loaded } from "../ui/states.tsx";
 import type { Column } from "../ui/table.tsx";
 import { CreateSecretDialog } from "./create-secret.tsx";
 import { RevokeSecretDialog } from "./revoke-secret.tsx";
-import { isShown, RevokedChoice, type Shown } from "./revoked-choice.tsx";
+import { isShown, RevokedChoice, type SecretFilter } from "./revoked-choice.tsx";
 import type { SecretKind, SecretRow } from "./secret-kind.ts";
 import { SecretTable } from "./secret-table.tsx";
 
@@ -37,7 +37,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
   const { kind, query, title, about, icon, purpose, columns = [], revoking, opening, creating } = props;
   const { noun, fullName } = kind;
   const [task, setTask] = useState<Task<Row>>();
-  const [shown, setShown] = useState<Shown>("active");
+  const [shown, setShown] = useState<SecretFilter>("active");
   const done = (): void => setTask(undefined);
   const mayWork = usePermissions(kind.of)("work");
   const create = mayWork && (

@@ -1,5 +1,5 @@
 /** Describes roles in words. The API decides which actions a role may do. */
-import type { AccountKind, Need, Role } from "../api/types.ts";
+import type { AccountKind, Permission, Role } from "../api/types.ts";
 
 export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];
 
@@ -21,7 +21,7 @@ const SAYS: Record<AccountKind, Record<Role, string>> = {
 
 export const meaningOf = (role: Role, kind: AccountKind): string => SAYS[kind][role];
 
-const FOR: Record<Need, string> = {
+const FOR: Record<Permission, string> = {
   read: "anyone in the team",
   work: "an owner or a member",
   pay: "an owner or a billing member",
@@ -29,4 +29,4 @@ const FOR: Record<Need, string> = {
 };
 
 /** For example "Only an owner or a member can change this." */
-export const whoMay = (need: Need): string => FOR[need];
+export const whoMay = (need: Permission): string => FOR[need];

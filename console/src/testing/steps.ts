@@ -39,7 +39,7 @@ const COSTS: [object, Record<string, Cost>][] = [
 const LEFT_ALONE = new Set(["constructor", "toString", "valueOf", "values", "keys", "entries", "compile"]);
 
 /** Runs `act` and returns how many steps it took. */
-export function stepsOf(act: () => void): number {
+export function countSteps(act: () => void): number {
   let steps = 0;
   const originals: [object, string, PropertyDescriptor][] = [];
   for (const [owner, costs] of COSTS) {

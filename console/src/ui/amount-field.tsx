@@ -1,14 +1,14 @@
 /** An input for a dollar amount with a decimal point or comma. It shows how it parsed the amount. */
 import { type ComponentProps, useState } from "react";
 import { exactDollars } from "../money.ts";
-import { readDollars } from "../typed-dollars.ts";
+import { parseDollars } from "../parse-dollars.ts";
 import { TextField } from "./field.tsx";
 
 type AmountFieldProps = Omit<ComponentProps<typeof TextField>, "inputMode" | "autoComplete" | "onChange">;
 
 export function AmountField({ hint, defaultValue, ...field }: AmountFieldProps) {
   const [typed, setTyped] = useState<string>();
-  const read = typed === undefined || typed.trim() === "" ? undefined : readDollars(typed);
+  const read = typed === undefined || typed.trim() === "" ? undefined : parseDollars(typed);
   // While the user types, an invalid amount shows the usual hint instead of an error.
   const told = read === undefined ? hint : "pico" in read ? `Read as ${exactDollars(read.pico)}` : hint;
   return (

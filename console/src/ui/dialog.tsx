@@ -2,13 +2,13 @@
 
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
-import { sentenceOf } from "../api/fault.ts";
+import { errorMessage } from "../api/fault.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
 import { useFocusBack } from "./focus-back.ts";
 import { Problem } from "./form.tsx";
 import { X } from "./icons.tsx";
-import { SamePlaces } from "./money-places.tsx";
+import { SharedDecimals } from "./shared-decimals.tsx";
 
 interface DialogProps {
   open: boolean;
@@ -48,7 +48,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
               </IconButton>
             </Radix.Close>
           </div>
-          <SamePlaces>{children}</SamePlaces>
+          <SharedDecimals>{children}</SharedDecimals>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
@@ -98,7 +98,7 @@ export function Confirm({ open, onClose, title, children, action, onConfirm, bus
       <div className="flex flex-col gap-4">
         <div className="text-ink-soft">{children}</div>
         <div role="alert" className="empty:hidden">
-          {error !== undefined && error !== null && <Problem>{sentenceOf(error)}</Problem>}
+          {error !== undefined && error !== null && <Problem>{errorMessage(error)}</Problem>}
         </div>
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>

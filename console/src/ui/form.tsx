@@ -1,7 +1,7 @@
 /** A form that shows and announces errors: beside their field, or above the button if the API named no field. */
 
 import type { ReactNode } from "react";
-import { ApiFault, sentenceOf } from "../api/fault.ts";
+import { ApiFault, errorMessage } from "../api/fault.ts";
 import { classes } from "./classes.ts";
 import { TriangleAlert } from "./icons.tsx";
 
@@ -27,8 +27,8 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
     >
       {/* The element is always present, so that screen readers announce its content when it appears. */}
       <div role="alert" className="empty:hidden">
-        {error !== undefined && error !== null && !shownByField && <Problem>{sentenceOf(error)}</Problem>}
-        {shownByField && <span className="sr-only">{sentenceOf(error)}</span>}
+        {error !== undefined && error !== null && !shownByField && <Problem>{errorMessage(error)}</Problem>}
+        {shownByField && <span className="sr-only">{errorMessage(error)}</span>}
       </div>
       {children}
     </form>

@@ -1,6 +1,6 @@
 /** The end of a paginated list. Loads the next page when it becomes visible or is clicked. */
 import { useEffect, useRef } from "react";
-import { sentenceOf } from "../api/fault.ts";
+import { errorMessage } from "../api/fault.ts";
 import { Button } from "./button.tsx";
 
 export interface PagedQuery {
@@ -26,7 +26,7 @@ export function LoadMore({ query }: { query: PagedQuery }) {
   }, [ready]);
   return (
     <div ref={mark} className="flex flex-col items-center gap-2 border-t border-line px-4 py-3 text-xs text-ink-soft">
-      {isFetchNextPageError && <p className="text-bad">{sentenceOf(error)}</p>}
+      {isFetchNextPageError && <p className="text-bad">{errorMessage(error)}</p>}
       {hasNextPage ? (
         <Button look="quiet" size="small" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>
           {isFetchNextPageError ? "Try again" : "Load more"}

@@ -1,11 +1,11 @@
 /**
  * Shows the API's amounts. Within sentences they are short, with the exact amount on hover. Elsewhere they show every
- * digit, with the same number of decimals on the whole page (`SamePlaces`). Balances and sums show the digits below a
+ * digit, with the same number of decimals on the whole page (`SharedDecimals`). Balances and sums show the digits below a
  * cent smaller.
  */
 import type { ReactNode } from "react";
-import { columnDollars, exactDollars, picoOf, placesOf, shortDollars } from "../money.ts";
-import { usePlaces } from "./money-places.tsx";
+import { columnDollars, decimalsNeeded, exactDollars, picoOf, shortDollars } from "../money.ts";
+import { useSharedDecimals } from "./shared-decimals.tsx";
 import { Skeleton } from "./states.tsx";
 import type { Column } from "./table.tsx";
 
@@ -37,7 +37,7 @@ export function Money({ of, as = "charge", exact = false }: MoneyProps) {
 }
 
 function Balance({ pico }: { pico: bigint }) {
-  const places = usePlaces(placesOf([pico]));
+  const places = useSharedDecimals(decimalsNeeded([pico]));
   const whole = exactDollars(pico);
   const text = columnDollars(pico, places);
   const [, cents, finer] = BELOW_CENT.exec(text) ?? [];
@@ -75,7 +75,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
     ...column,
     align: "right",
     cells: (rows) => {
-      const places = placesOf(amountsOf(rows));
+      const places = decimalsNeeded(amountsOf(rows));
       return (row) => {
         const amount = of(row);
         return (
@@ -91,7 +91,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
     ...(total && {
       foot: (rows) => {
         const amounts = amountsOf(rows);
-        return <Amount pico={amounts.reduce((sum, pico) => sum + pico, 0n)} atLeast={placesOf(amounts)} />;
+        return <Amount pico={amounts.reduce((sum, pico) => sum + pico, 0n)} atLeast={decimalsNeeded(amounts)} />;
       },
     }),
   };
@@ -99,13 +99,13 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
 
 interface AmountProps {
   pico: bigint;
-  /** The number of decimals that the column's other amounts need, in case no `SamePlaces` shares it. */
+  /** The number of decimals that the column's other amounts need, in case no `SharedDecimals` shares it. */
   atLeast?: number;
   signed?: boolean;
 }
 
 function Amount({ pico, atLeast = 0, signed = false }: AmountProps) {
-  const places = usePlaces(Math.max(atLeast, placesOf([pico])));
+  const places = useSharedDecimals(Math.max(atLeast, decimalsNeeded([pico])));
   const gain = signed && pico >= 0n;
   return (
     <data

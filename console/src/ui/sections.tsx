@@ -33,8 +33,9 @@ export function Sections({ children }: { children: ReactNode }) {
 type Asked = Pick<UseQueryResult, "data" | "error" | "failureCount">;
 
 /** Whether a query's first request is still running. After a failure, the other sections are shown without it. */
-export const isAwaited = ({ data, error, failureCount }: Asked): boolean =>
+export const isFirstLoad = ({ data, error, failureCount }: Asked): boolean =>
   data === undefined && error === null && failureCount === 0;
 
 /** A placeholder for a section that renders nothing until its data has loaded. */
-export const Awaited = ({ query }: { query: Asked }) => (isAwaited(query) ? <div hidden data-loading="" /> : null);
+export const FirstLoadPlaceholder = ({ query }: { query: Asked }) =>
+  isFirstLoad(query) ? <div hidden data-loading="" /> : null;

@@ -1,14 +1,14 @@
 /** What a list or a number shows without data: loading, empty or failed. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ApiFault, sentenceOf } from "../api/fault.ts";
+import { ApiFault, errorMessage } from "../api/fault.ts";
 import { type Aged, useAge } from "../data/old-data.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";
 import { classes } from "./classes.ts";
 import { CircleAlert } from "./icons.tsx";
-import { isAwaited } from "./sections.tsx";
+import { isFirstLoad } from "./sections.tsx";
 
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={classes("animate-breathe rounded-md bg-sunken", className)} />;
@@ -55,13 +55,13 @@ interface RefusedProps {
 /** Statuses that a retry cannot fix: the object is missing or the request is invalid. */
 const LASTING = [400, 404, 422];
 
-export function Refused({ error, again, action }: RefusedProps) {
+export function LoadError({ error, again, action }: RefusedProps) {
   const lasting = error instanceof ApiFault && LASTING.includes(error.status);
   return (
     <div role="alert" className="flex flex-col items-center gap-1.5 px-6 py-10 text-center">
       <CircleAlert aria-hidden className="mb-1 size-7 text-bad" />
       <p className="font-medium">{lasting ? "Not available" : "Could not load"}</p>
-      <p className="max-w-md text-ink-soft">{sentenceOf(error)}</p>
+      <p className="max-w-md text-ink-soft">{errorMessage(error)}</p>
       <div className="mt-3 flex flex-wrap justify-center gap-2 empty:hidden">
         {again !== undefined && !lasting && <Button onClick={again}>Try again</Button>}
         {action}
@@ -94,8 +94,8 @@ export function Loaded<Data>({ query, loading = <Loading />, action, children }:
       </>
     );
   }
-  if (error !== null) return <Refused error={error} again={() => void refetch()} action={action} />;
-  return isAwaited(query) ? (
+  if (error !== null) return <LoadError error={error} again={() => void refetch()} action={action} />;
+  return isFirstLoad(query) ? (
     <div data-loading="" className="contents">
       {loading}
     </div>
@@ -129,14 +129,14 @@ export function LoadedStat<Data>({ query, label, note, children }: LoadedStatPro
         label={label}
         note={note !== undefined && <Skeleton className="inline-block h-3 w-32 max-w-full align-middle" />}
       >
-        <span data-loading={isAwaited(query) ? "" : undefined}>
+        <span data-loading={isFirstLoad(query) ? "" : undefined}>
           <Skeleton className="inline-block h-[0.8em] w-24 max-w-full" />
         </span>
       </Stat>
     );
   }
   return (
-    <Stat label={label} note={<span role="alert">{sentenceOf(error)}</span>}>
+    <Stat label={label} note={<span role="alert">{errorMessage(error)}</span>}>
       <Button size="small" aria-label={`Try again: ${label}`} onClick={() => void refetch()}>
         Try again
       </Button>

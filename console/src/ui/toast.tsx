@@ -2,7 +2,7 @@
 
 import { Toast as Radix } from "radix-ui";
 import { useSyncExternalStore } from "react";
-import { sentenceOf } from "../api/fault.ts";
+import { errorMessage } from "../api/fault.ts";
 import { IconButton } from "./button.tsx";
 import { CircleAlert, CircleCheck, X } from "./icons.tsx";
 
@@ -28,7 +28,7 @@ export function toast(text: string, tone: News["tone"] = "good"): void {
   change([...all, { id: nextId++, text, tone }].slice(-SHOWN_MAX));
 }
 
-export const toastError = (error: unknown): void => toast(sentenceOf(error), "bad");
+export const toastError = (error: unknown): void => toast(errorMessage(error), "bad");
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);

@@ -14,14 +14,14 @@ import { grant } from "../accounts.ts";
 import {
   type BrowserSession,
   buildConsole,
-  copiedBy,
+  copyWithButton,
   countClicks,
   NEEDS_CHROMIUM,
   openBrowser,
-  untilIs,
+  waitUntilEqual,
 } from "../browser.ts";
-import { dollars, picodollars } from "../money.ts";
-import { LONG, order, Playground, recordAfter } from "../playground.ts";
+import { formatDollars, parseDollars } from "../money.ts";
+import { LONG_ANSWER, Playground, scriptMessage, waitForRecordAfter } from "../playground.ts";
 import { run, TOLLGATE } from "../programs.ts";
 
 const SECRET = /tsk_live_\w{12}_\w{43}/;
@@ -96,7 +96,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByText("Copy it now").waitFor();
     const key = SECRET.exec(await page.getByRole("dialog").innerText())?.[0];
     assert.ok(key !== undefined, "the secret is shown");
-    assert.equal(await copiedBy(page, page.getByRole("button", { name: "Copy" })), key);
+    assert.equal(await copyWithButton(page, page.getByRole("button", { name: "Copy" })), key);
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
     assert.ok(clicks() > 0 && clicks() <= 8, `${clicks()} clicks from signing up to the first request`);
@@ -175,15 +175,19 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("link", { name: "Credits", exact: true }).click();
     await page.getByText("a journey of the console").filter({ visible: true }).waitFor();
     const available = page.getByLabel("Credit", { exact: true }).getByRole("definition").first();
-    await untilIs("the available credit", () => available.innerText(), dollars(before));
+    await waitUntilEqual("the available credit", () => available.innerText(), formatDollars(before));
     await page.getByRole("button", { name: "Buy $20 of credits", exact: true }).click();
     await page.waitForURL(`${paymentsUrl}/**`);
     await page.getByRole("button", { name: "Pay", exact: true }).click();
     await page.waitForURL(CHECKOUT);
     await page.getByText("$20.00 of credit has been added").waitFor();
     await page.getByRole("row", { name: /purchase.*\+\$20\.00/ }).waitFor();
-    await untilIs("the available credit", () => available.innerText(), dollars(before + picodollars("$20.00")));
-    assert.equal(await balance(), before + picodollars("$20.00"));
+    await waitUntilEqual(
+      "the available credit",
+      () => available.innerText(),
+      formatDollars(before + parseDollars("$20.00")),
+    );
+    assert.equal(await balance(), before + parseDollars("$20.00"));
     await page.getByRole("button", { name: "Dismiss" }).click();
     await page.waitForURL(/\/console\/credits$/);
     await page.getByText("has been added").waitFor({ state: "detached" });
@@ -201,7 +205,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("row", { name: /small-8b.*no nodes online/ }).waitFor();
     await page.getByRole("link", { name: "Try reason-32b" }).click();
     await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
-    await untilIs("the model", () => page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
+    await waitUntilEqual("the model", () => page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
     await page.getByText("No messages yet").waitFor();
     // 512 output tokens at $0.30 per million tokens are most of the reserved amount.
     await page
@@ -212,7 +216,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
 
   test("the playground shows an answer, its reasoning separately, its tokens and its exact cost", async () => {
     const text = "The answer is forty two, as it was before and will be again.";
-    await playground.message.fill(order({ text, reasoning: "Let me think." }));
+    await playground.message.fill(scriptMessage({ text, reasoning: "Let me think." }));
     await page.getByText(/^Reserves \$.* prompt tokens/).waitFor();
     const reserved = await page.locator("#playground-hold data").first().getAttribute("value");
     await page.keyboard.press("Enter");
@@ -226,14 +230,14 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
       const row = await lastRecord(platform);
       return row.model === "reason-32b" && row;
     });
-    assert.equal(reserved, dollars(BigInt(record.hold_pico)), "what it reserves was said to the last digit");
-    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+    assert.equal(reserved, formatDollars(BigInt(record.hold_pico)), "what it reserves was said to the last digit");
+    assert.equal(await playground.cost.getAttribute("value"), formatDollars(BigInt(record.charge_pico)));
     await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).waitFor();
   });
 
   test("the playground shows an answer while it is generated; when stopped, it shows the text so far and its cost", async () => {
     const before = await lastRecord(platform);
-    await playground.say(order(LONG));
+    await playground.say(scriptMessage(LONG_ANSWER));
     const part = playground.answer.filter({ hasText: /\w/ });
     await page.getByTestId("answer").nth(1).waitFor();
     await part.waitFor();
@@ -246,10 +250,10 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("stopped by you").waitFor();
     await playground.untilEnded();
-    const record = await recordAfter(platform, before.id);
+    const record = await waitForRecordAfter(platform, before.id);
     assert.equal(record.outcome, "client_closed");
-    assert.ok(record.completion_tokens > 0 && record.completion_tokens < LONG.tokens);
-    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+    assert.ok(record.completion_tokens > 0 && record.completion_tokens < LONG_ANSWER.tokens);
+    assert.equal(await playground.cost.getAttribute("value"), formatDollars(BigInt(record.charge_pico)));
   });
 
   test("an ended session leads to the sign-in page, and signing in leads back to the same page", async () => {

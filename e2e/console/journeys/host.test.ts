@@ -18,7 +18,7 @@ import {
   NEEDS_CHROMIUM,
   openBrowser,
   openSession,
-  readAgain,
+  triggerReload,
 } from "../browser.ts";
 import { runHostCommand, startHostCommand } from "../programs.ts";
 
@@ -53,7 +53,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   const runStep = async (title: string, command: string): Promise<void> => {
     const { code, said } = await runHostCommand(platform, command, token);
     assert.equal(code, 0, `${command}\n${said}`);
-    await readAgain(page);
+    await triggerReload(page);
     await step(title).getByText("(done)").waitFor({ state: "attached" });
   };
   /** Reads the output continuously, because a full pipe would block the program. */
@@ -102,7 +102,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await runStep("Choose models", (await commandOf("Choose models")).replace("--engine demo", "--engine scripted"));
     serving = startHostCommand(platform, await commandOf("Check and serve"), token);
     await untilPrinted(serving, "online ");
-    await readAgain(page);
+    await triggerReload(page);
     await page.getByText("barn is online").waitFor();
     assert.ok(clicks() > 0 && clicks() <= 5, `${clicks()} clicks from the empty page to a node that serves`);
     t.diagnostic(`${clicks()} clicks from the empty page to a node that serves`);

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, host, untilCounted } from "@tollgate/stage/ledger-check.ts";
+import { assertBalanced, readHostAccount, untilCounted } from "@tollgate/stage/ledger-check.ts";
 import { chat, keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
@@ -16,11 +16,11 @@ import {
   buildConsole,
   countClicks,
   NEEDS_CHROMIUM,
-  openBeside,
   openBrowser,
+  openSecondUser,
   openSession,
-  readAgain,
-  untilIs,
+  triggerReload,
+  waitUntilEqual,
 } from "../browser.ts";
 
 describe("an operator's journey", NEEDS_CHROMIUM, () => {
@@ -43,7 +43,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     page = browser.page;
     await openSession(page, operator);
     ({ clicks } = await countClicks(page));
-    hostBrowser = await openBeside(browser, { baseUrl, still: true });
+    hostBrowser = await openSecondUser(browser, { baseUrl, still: true });
     hostPage = hostBrowser.page;
     await hostPage.clock.install();
     await openSession(hostPage, builder);
@@ -131,7 +131,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     // The limits that were not changed keep their defaults, and an emptied field returns to its default.
     await page.getByRole("button", { name: "Limits of local" }).click();
     const requests = page.getByLabel("Requests per minute");
-    await untilIs("the limits", () => requests.inputValue(), "7");
+    await waitUntilEqual("the limits", () => requests.inputValue(), "7");
     assert.equal(await page.getByLabel("Concurrent requests").inputValue(), "");
     assert.equal(await requests.getAttribute("placeholder"), "600 (default)");
     await requests.fill("");
@@ -220,7 +220,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     });
     assert.equal(registered.status, 200);
     await open("Nodes", hostPage);
-    await readAgain(hostPage);
+    await triggerReload(hostPage);
     await hostPage.getByText("shed receives no requests").waitFor();
     await closeDrawer();
     await open("All nodes");
@@ -229,7 +229,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Clear node" }).click();
     await page.getByText("shed is cleared", { exact: true }).waitFor();
     await page.getByText("shed receives no requests").waitFor({ state: "detached" });
-    await readAgain(hostPage);
+    await triggerReload(hostPage);
     await hostPage.getByText("shed receives no requests").waitFor({ state: "detached" });
     await hostPage.getByRole("link", { name: "Open local-1" }).click();
     await closeDrawer();
@@ -240,7 +240,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Release" }).click();
     await page.getByRole("dialog", { name: "Release local-1?" }).getByRole("button", { name: "Release" }).click();
     await page.getByText("Receives no requests until its host resumes it.").waitFor();
-    await readAgain(hostPage);
+    await triggerReload(hostPage);
     await hostPage.getByRole("button", { name: "Resume" }).click();
     await hostPage.getByText("Connected and accepting requests.").waitFor();
     await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
@@ -266,7 +266,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     const drawer = page.getByRole("dialog", { name: "Payout" });
     await drawer.getByText("Local host").waitFor();
     await drawer.getByText("henry@example.com", { exact: true }).waitFor();
-    const owed = (await host(platform)).balance;
+    const owed = (await readHostAccount(platform)).balance;
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       drawer.getByRole("button", { name: "Export CSV" }).click(),
@@ -283,7 +283,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await drawer.getByText("paid", { exact: true }).waitFor();
     assert.equal(clicks() - before, 6);
     assert.ok(owed > 0n);
-    assert.equal((await host(platform)).balance, 0n);
+    assert.equal((await readHostAccount(platform)).balance, 0n);
     await hostPage.reload();
     const history = hostPage.getByRole("table", { name: "Payout history" });
     await history.getByRole("row", { name: /paid.*PayPal h…@example\.com/ }).waitFor();

@@ -6,15 +6,15 @@
 
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import type { ConsoleClient } from "../../console-client.ts";
-import { age, DAYS } from "./aged.ts";
-import { assemble, type Cast } from "./cast.ts";
-import { NIGHTLY, send } from "./traffic.ts";
+import { createAccounts, type DemoAccounts } from "./accounts.ts";
+import { DAYS, moveIntoPast } from "./move-into-past.ts";
+import { LIMITED_KEY, sendTraffic } from "./traffic.ts";
 
 /** A number of requests, followed by an action. Both are moved into the past: the action to this many hours ago. */
 interface Act {
   requests: number;
   hoursAgo: number;
-  deed: (cast: Cast) => Promise<unknown>;
+  deed: (cast: DemoAccounts) => Promise<unknown>;
 }
 
 /** Sorted from the oldest. After the last act, `SINCE` more requests follow until now. */
@@ -27,23 +27,23 @@ const ACTS: Act[] = [
 ];
 const SINCE = 40;
 
-export interface Stage {
+export interface LifelikePlatform {
   platform: Platform;
-  cast: Cast;
+  cast: DemoAccounts;
   close(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+export async function openLifelikePlatform(): Promise<LifelikePlatform> {
   const dataDir = await newDataDir();
   const platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
-  let cast: Cast | undefined;
+  let cast: DemoAccounts | undefined;
   const close = async (): Promise<void> => {
     for (const node of cast?.nodes ?? []) await node.kill();
     await platform.stop();
     await removeDataDir(dataDir);
   };
   try {
-    cast = await assemble(platform);
+    cast = await createAccounts(platform);
     await live(platform, cast);
     return { platform, cast, close };
   } catch (error) {
@@ -52,16 +52,16 @@ export async function openStage(): Promise<Stage> {
   }
 }
 
-async function live(platform: Platform, cast: Cast): Promise<void> {
+async function live(platform: Platform, cast: DemoAccounts): Promise<void> {
   const { operator, person } = cast;
   const eras = [{ until: new Date(), hours: DAYS * 24 }];
   for (const [seed, { requests, hoursAgo, deed }] of ACTS.entries()) {
-    await send(platform, cast, { count: requests, seed });
+    await sendTraffic(platform, cast, { count: requests, seed });
     await deed(cast);
     eras.push({ until: new Date(), hours: hoursAgo });
   }
-  await send(platform, cast, { count: SINCE, seed: ACTS.length });
-  await age(platform, eras);
+  await sendTraffic(platform, cast, { count: SINCE, seed: ACTS.length });
+  await moveIntoPast(platform, eras);
   // Keys get their budgets only now: before the move, all requests would count against one day's budget.
   await setKeys(person);
   await operator.send("POST", "operator/payouts", { note: "Fifth week" });
@@ -81,7 +81,7 @@ interface Named {
   name: string;
 }
 
-async function quarantine({ operator, person }: Cast, name: string): Promise<void> {
+async function quarantine({ operator, person }: DemoAccounts, name: string): Promise<void> {
   const { data } = await person.get<{ data: Named[] }>("nodes");
   const node = data.find((one) => one.name === name);
   const reason = "answers of mid-14b do not fit the model";
@@ -90,7 +90,7 @@ async function quarantine({ operator, person }: Cast, name: string): Promise<voi
 
 const SETTINGS: Record<string, object> = {
   production: { budget_month_micro: "50000" },
-  [NIGHTLY.key]: { budget_day_micro: "500", budget_month_micro: "10000", models: NIGHTLY.models },
+  [LIMITED_KEY.key]: { budget_day_micro: "500", budget_month_micro: "10000", models: LIMITED_KEY.models },
   evaluation: { expires_at: Date.UTC(2027, 2, 31) / 1000 },
 };
 

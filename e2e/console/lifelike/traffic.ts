@@ -4,20 +4,20 @@
  */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
-import { textOf } from "@tollgate/stage/raw-http.ts";
-import type { Cast } from "./cast.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
+import type { DemoAccounts } from "./accounts.ts";
 
 const AT_ONCE = 30;
 /** The number of pieces of an answer that a client reads before it disconnects. */
 const PIECES_READ = 20;
 const EMBEDDING = "embed-m3";
 /** A key that is limited to some models, and requests only these. */
-export const NIGHTLY = { key: "nightly summaries", models: ["small-8b", "tiny-3b"] };
+export const LIMITED_KEY = { key: "nightly summaries", models: ["small-8b", "tiny-3b"] };
 /** Each key's share of the requests in percent. The last key also gets the remainder. */
 const KEY_SHARES: [string, number][] = [
   ["production", 56],
   ["staging", 20],
-  [NIGHTLY.key, 14],
+  [LIMITED_KEY.key, 14],
   ["evaluation", 10],
 ];
 const MODEL_SHARES: [string, number][] = [
@@ -56,7 +56,7 @@ interface Order {
 }
 
 /** Returns a generator of pseudo-random numbers from 0 to 1, the same for the same seed. */
-export function chances(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -87,7 +87,7 @@ function orderOf(next: () => number): Order {
   const key = pick(KEY_SHARES, next());
   const leaves = fate >= 0.03 && fate < 0.055 && model !== EMBEDDING;
   return {
-    key: key === NIGHTLY.key && !NIGHTLY.models.includes(model) ? "production" : key,
+    key: key === LIMITED_KEY.key && !LIMITED_KEY.models.includes(model) ? "production" : key,
     model,
     client: pick(CLIENT_SHARES, next()),
     promptWords: Math.round(150 + next() * next() * 6_000),
@@ -101,12 +101,12 @@ const words = (count: number): string =>
   Array.from({ length: count }, (_, i) => WORDS[(i * 7) % WORDS.length]).join(" ");
 
 /** Sends the builder's requests, and one of another builder with every tenth. Resolves when all have ended. */
-export async function send(
+export async function sendTraffic(
   platform: Platform,
-  cast: Cast,
+  cast: DemoAccounts,
   { count, seed }: { count: number; seed: number },
 ): Promise<void> {
-  const next = chances(seed);
+  const next = createRandom(seed);
   const orders = Array.from({ length: count }, () => orderOf(next));
   const waiting = orders.flatMap((order, i) => {
     const own = { order, key: cast.keys.get(order.key) as string };
@@ -139,7 +139,7 @@ async function sendOne(platform: Platform, order: Order, key: string): Promise<v
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "user-agent": client },
     body: JSON.stringify(body),
   });
-  if (!leaves) return void (await textOf(response));
+  if (!leaves) return void (await readText(response));
   const reader = response.body?.getReader();
   for (let pieces = 0; pieces < PIECES_READ && (await reader?.read())?.done === false; pieces++);
   await reader?.cancel();

@@ -35,7 +35,7 @@ async function ask(page: Page, question: string, orders: { text: string; reasoni
   await page.getByRole("button", { name: "Send" }).click();
 }
 
-export async function answer(page: Page): Promise<void> {
+export async function showAnswer(page: Page): Promise<void> {
   await ask(page, QUESTION, { text: ANSWER, reasoning: THOUGHT });
   await page.getByTestId("cost").waitFor();
   await page.getByText("Reasoning", { exact: true }).click();
@@ -43,7 +43,7 @@ export async function answer(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Regenerate" }).scrollIntoViewIfNeeded();
 }
 
-export async function compare(page: Page): Promise<void> {
+export async function showComparison(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByLabel("Compare with").selectOption("small-8b");
   await ask(page, CODE_QUESTION, { text: CODE_ANSWER });

@@ -3,8 +3,8 @@
 import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
 import { signIn } from "../browser.ts";
-import { PERSON } from "../lifelike/cast.ts";
-import { answer, compare } from "./answer.ts";
+import { DEMO_USER } from "../lifelike/accounts.ts";
+import { showAnswer, showComparison } from "./answer.ts";
 
 export interface Picture {
   name: string;
@@ -46,7 +46,7 @@ const OUTSIDE: Chapter = {
 
 const BUILDER: Chapter = {
   who: "builder and host",
-  enter: (page) => signIn(page, PERSON),
+  enter: (page) => signIn(page, DEMO_USER),
   pictures: [
     { name: "overview", path: "/overview", there: /reason-32b|small-8b/, open: chart, also: ["-dark", "-narrow"] },
     { name: "keys", path: "/keys", there: "nightly summaries", also: ["-narrow"] },
@@ -57,10 +57,10 @@ const BUILDER: Chapter = {
       name: "playground",
       path: "/playground?model=reason-32b",
       there: "Playground",
-      open: answer,
+      open: showAnswer,
       also: ["-dark", "-narrow"],
     },
-    { name: "playground-compare", path: "/playground?model=reason-32b", there: "Playground", open: compare },
+    { name: "playground-compare", path: "/playground?model=reason-32b", there: "Playground", open: showComparison },
     { name: "models", path: "/models", there: "reason-32b" },
     { name: "model", path: "/models/small-8b?range=30d", there: "Availability by day", open: chart, also: ["-narrow"] },
     { name: "credits", path: "/credits", there: "$20", open: buy },

@@ -1,5 +1,5 @@
 /** Keeps a few requests running while the pictures are taken, so that live figures are not zero. */
-import type { Stage } from "../lifelike/stage.ts";
+import type { LifelikePlatform } from "../lifelike/stage.ts";
 
 const RUNNING = [
   { key: "production", model: "small-8b" },
@@ -8,7 +8,7 @@ const RUNNING = [
 ];
 
 /** Starts the requests and resolves once all are being answered. The returned function ends them. */
-export async function keepRunning({ platform, cast }: Stage): Promise<() => Promise<void>> {
+export async function keepRunning({ platform, cast }: LifelikePlatform): Promise<() => Promise<void>> {
   const over = new AbortController();
   const reading: Promise<string>[] = [];
   for (const { key, model } of RUNNING) {

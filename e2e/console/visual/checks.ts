@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { type BrowserSession, type Theme, untilIs } from "../browser.ts";
-import { brokenAmounts, unevenAmounts } from "./layout.ts";
+import { type BrowserSession, type Theme, waitUntilEqual } from "../browser.ts";
+import { findBrokenAmounts, findUnevenAmounts } from "./layout.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -31,7 +31,7 @@ const TIGHT = [
  * Sets the screen size for loading page number `index`, so that each screen is used equally often. Later checks show
  * the page on the other screens.
  */
-export async function takeScreen({ page }: BrowserSession, index: number): Promise<void> {
+export async function setScreen({ page }: BrowserSession, index: number): Promise<void> {
   await page.setViewportSize(SCREENS[index % SCREENS.length] ?? SCREENS[0]);
 }
 
@@ -45,7 +45,7 @@ interface Findings {
 }
 
 /** Returns axe's findings on the current page, each with its elements. Minor findings are left out. */
-export async function axeFindings(page: Page): Promise<string[]> {
+export async function runAxe(page: Page): Promise<string[]> {
   return (await findings(page)).said;
 }
 
@@ -87,9 +87,9 @@ const pixelsBeyond = (page: Page): Promise<number> =>
  * the width a moment later.
  */
 async function untilFits(page: Page, where: string): Promise<void> {
-  await untilIs(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
-  await untilIs(`${where}: amounts broken in two`, () => brokenAmounts(page), []);
-  await untilIs(`${where}: amounts with other decimals than the rest`, () => unevenAmounts(page), []);
+  await waitUntilEqual(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
+  await waitUntilEqual(`${where}: amounts broken in two`, () => findBrokenAmounts(page), []);
+  await waitUntilEqual(`${where}: amounts with other decimals than the rest`, () => findUnevenAmounts(page), []);
 }
 
 /**

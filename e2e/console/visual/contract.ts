@@ -3,14 +3,14 @@ import { consoleApi } from "@tollgate/api/console/api.ts";
 import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 import type { Route } from "@tollgate/api/route.ts";
-import type { Recorded, RecordedEvent } from "./recording.ts";
+import type { RecordedEvent, RecordedResponse } from "./recording.ts";
 
 const ROUTES: Route[] = [consoleApi, publicApi].flatMap(({ tables }) =>
   tables.flatMap(({ routes }): Route[] => Object.values(routes)),
 );
 
 /** Returns the fields that do not match the declaration, each with its path; empty if all match. */
-export function mismatches(recorded: Recorded): string[] {
+export function findMismatches(recorded: RecordedResponse): string[] {
   const [method, address = ""] = recorded.request.split(" ");
   const { pathname, searchParams } = new URL(address, "http://gateway");
   const route = routeOf(`${method} ${pathname}`);
@@ -30,7 +30,7 @@ function routeOf(place: string): Route | undefined {
   return ROUTES.filter(fits).toSorted((a, b) => parameters(a) - parameters(b))[0];
 }
 
-function answerMisfits(route: Route, { status, body, events }: Recorded): string[] {
+function answerMisfits(route: Route, { status, body, events }: RecordedResponse): string[] {
   const { answer } = route;
   if (status === (answer.status ?? 200)) {
     return events === undefined

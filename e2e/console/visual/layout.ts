@@ -80,7 +80,7 @@ const BROKEN_AMOUNTS = `(() => {
 })()`;
 
 /** Returns the amounts in table cells, list items and values of the current page that are broken over two lines. */
-export const brokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
+export const findBrokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
 
 /**
  * Only marked figures are compared: amounts in sentences are rounded. A dialog and the page below it are checked
@@ -98,7 +98,7 @@ const UNEVEN_AMOUNTS = `(() => {
 })()`;
 
 /** Returns amounts with different numbers of decimals on one page, drawer or dialog. */
-export const unevenAmounts = (page: Page): Promise<string[]> => page.evaluate(UNEVEN_AMOUNTS);
+export const findUnevenAmounts = (page: Page): Promise<string[]> => page.evaluate(UNEVEN_AMOUNTS);
 
 const WRAPPED_FIGURES = `(() => {
   ${IN_PAGE}

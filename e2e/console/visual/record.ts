@@ -6,26 +6,26 @@
 import { untilCounted } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { buildConsole } from "../browser.ts";
-import { PERSON } from "../lifelike/cast.ts";
-import { openStage, type Stage } from "../lifelike/stage.ts";
-import { NIGHTLY } from "../lifelike/traffic.ts";
+import { DEMO_USER } from "../lifelike/accounts.ts";
+import { type LifelikePlatform, openLifelikePlatform } from "../lifelike/stage.ts";
+import { LIMITED_KEY } from "../lifelike/traffic.ts";
 import { keepRunning } from "../pictures/running.ts";
-import { record } from "./recorder.ts";
+import { recordTours } from "./recorder.ts";
 import { TOURS } from "./tours.ts";
 
 buildConsole();
-const stage = await openStage();
+const stage = await openLifelikePlatform();
 try {
   await addTroubles(stage);
   const stop = await keepRunning(stage);
-  await record(stage.platform.ready, TOURS).finally(stop);
+  await recordTours(stage.platform.ready, TOURS).finally(stop);
 } finally {
   await stage.close();
 }
 
 /** Adds states that change many pages: a budget nearly used and one used up, an ended incident and an ongoing one. */
-async function addTroubles({ platform, cast }: Stage): Promise<void> {
-  const key = cast.keys.get(NIGHTLY.key) as string;
+async function addTroubles({ platform, cast }: LifelikePlatform): Promise<void> {
+  const key = cast.keys.get(LIMITED_KEY.key) as string;
   await (await chat({ ready: { ...platform.ready, api_key: key } }, { tokens: 40 })).text();
   await untilCounted(platform);
   await platform.query(
@@ -33,7 +33,7 @@ async function addTroubles({ platform, cast }: Stage): Promise<void> {
        from api_key k, lateral (select sum(charge_pico)::bigint as spent from usage_hour u
                                  where u.key_id = k.id and u.hour >= date_trunc('month', now(), 'UTC')) month
       where k.name = $1`,
-    [NIGHTLY.key],
+    [LIMITED_KEY.key],
   );
   await platform.query(
     `insert into incident (model, kind, began_at, ended_at, last_at)
@@ -57,7 +57,7 @@ async function addTroubles({ platform, cast }: Stage): Promise<void> {
 }
 
 /** Adds one notification of each kind that a builder gets, in different delivery states. */
-async function addNotifications(platform: Stage["platform"]): Promise<void> {
+async function addNotifications(platform: LifelikePlatform["platform"]): Promise<void> {
   await platform.query(
     `with of as (
        select o.account_id, i.id as identity_id
@@ -81,6 +81,6 @@ async function addNotifications(platform: Stage["platform"]): Promise<void> {
          ('webhook', 'failed', 9, 500::smallint, 'the receiver answered 500', interval '1 day'),
          ('slack', 'delivered', 2, 200::smallint, null, interval '31 seconds'))
          as tries (channel, state, attempts, answer, problem, took)`,
-    [PERSON.email],
+    [DEMO_USER.email],
   );
 }

@@ -1,29 +1,29 @@
 /** Checks that the recorded responses match the declared APIs and contain no secrets. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { mismatches } from "./contract.ts";
-import { type Recorded, readRecording } from "./recording.ts";
+import { findMismatches } from "./contract.ts";
+import { type RecordedResponse, readRecording } from "./recording.ts";
 
 const recording = readRecording();
 
 describe("the recorded API responses", () => {
   for (const [file, recorded] of recording) {
-    test(`${file} matches the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
+    test(`${file} matches the API's declaration`, () => assert.deepEqual(findMismatches(recorded), [], file));
   }
 
   test("a response with a missing, wrong or unknown field is refused, with the path of the field", () => {
-    const recorded: Recorded = { as: "builder", request: "GET /console/api/balance", status: 200 };
+    const recorded: RecordedResponse = { as: "builder", request: "GET /console/api/balance", status: 200 };
     const body = { object: "balance", as_of: 1, balance_micro: "1.000000", held_micro: 0, more: true };
-    const [first, ...others] = mismatches({ ...recorded, body });
+    const [first, ...others] = findMismatches({ ...recorded, body });
     assert.match(first ?? "", /^body\.held_micro: /);
     assert.match(others.join("; "), /^body\.available_micro: .*; body: .*"more"/);
-    assert.match(mismatches({ ...recorded, status: 418, body }).join(), /^status: .*418/);
-    assert.match(mismatches({ ...recorded, request: "GET /console/api/gone" }).join(), /no route is declared/);
+    assert.match(findMismatches({ ...recorded, status: 418, body }).join(), /^status: .*418/);
+    assert.match(findMismatches({ ...recorded, request: "GET /console/api/gone" }).join(), /no route is declared/);
   });
 
   test("an event that the stream's declaration does not contain is refused", () => {
     const events = [{ event: "weather", data: {} }];
-    const found = mismatches({ as: "builder", request: "GET /console/api/live", status: 200, events });
+    const found = findMismatches({ as: "builder", request: "GET /console/api/live", status: 200, events });
     assert.match(found.join(), /^events\.0: .*weather/);
   });
 

@@ -1,12 +1,12 @@
 /** Runs tours on a running platform and writes the API responses. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Ready } from "@tollgate/stage/dev.ts";
+import type { ReadyFile } from "@tollgate/stage/dev.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openBeside, openBrowser, openSession } from "../browser.ts";
-import { PERSON } from "../lifelike/cast.ts";
+import { openBrowser, openSecondUser, openSession } from "../browser.ts";
+import { DEMO_USER } from "../lifelike/accounts.ts";
 import { onEveryScreen } from "./checks.ts";
-import { FOLDER, type Recorded, writeRecording } from "./recording.ts";
+import { RECORDING_FOLDER, type RecordedResponse, writeRecording } from "./recording.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 import { replaceSecrets } from "./replace-secrets.ts";
 import { TIME_ZONE } from "./replay.ts";
@@ -15,15 +15,15 @@ import type { Tour } from "./tour.ts";
 const BIOME = fileURLToPath(new URL("../../../node_modules/.bin/biome", import.meta.url));
 const ROWS_MAX = 6;
 
-export async function record(ready: Pick<Ready, "gateway_url" | "operator">, tours: Tour[]): Promise<void> {
+export async function recordTours(ready: Pick<ReadyFile, "gateway_url" | "operator">, tours: Tour[]): Promise<void> {
   const moment = new Date();
   const proxy = await startRecordingProxy(ready.gateway_url);
   const options = { baseUrl: proxy.baseUrl, timeZone: TIME_ZONE };
-  const people = { visitor: undefined, builder: PERSON, operator: ready.operator };
+  const people = { visitor: undefined, builder: DEMO_USER, operator: ready.operator };
   const browser = await openBrowser(options);
   try {
     for (const { title, as, visit } of tours) {
-      const session = await openBeside(browser, options);
+      const session = await openSecondUser(browser, options);
       const { page, context } = session;
       await context.clock.setFixedTime(moment);
       const person = people[as];
@@ -51,7 +51,7 @@ export async function record(ready: Pick<Ready, "gateway_url" | "operator">, tou
     .filter(({ request }) => !request.includes("cursor="))
     .toSorted((a, b) => compare(`${a.as} ${a.request}`, `${b.as} ${b.request}`));
   writeRecording(replaceSecrets(answers.map(shortened)), moment);
-  spawnSync(BIOME, ["format", "--write", FOLDER], { stdio: "inherit" });
+  spawnSync(BIOME, ["format", "--write", RECORDING_FOLDER], { stdio: "inherit" });
 }
 
 function compare(a: string, b: string): number {
@@ -60,7 +60,7 @@ function compare(a: string, b: string): number {
 }
 
 /** Shortens long lists to their first rows. More rows would only make every check slower. */
-function shortened(answer: Recorded): Recorded {
+function shortened(answer: RecordedResponse): RecordedResponse {
   const { data, next_cursor: next } = (answer.body ?? {}) as { data?: unknown; next_cursor?: unknown };
   if (!Array.isArray(data) || typeof next !== "string") return answer;
   return { ...answer, body: { ...(answer.body as object), data: data.slice(0, ROWS_MAX), next_cursor: null } };

@@ -1,7 +1,7 @@
 /** A proxy between browser and platform that records API responses. */
 import { createServer, request as forward, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Recorded, RecordedEvent, Role } from "./recording.ts";
+import type { RecordedEvent, RecordedResponse, Role } from "./recording.ts";
 
 /** The APIs that pages use. A replay serves everything else from the sources. */
 const RECORDED = /^\/(console\/api|v1|status\.json)/;
@@ -15,12 +15,12 @@ interface RecordingProxy {
   /** The number of unfinished responses, except streams. */
   pending(): number;
   /** The last complete response to each request, so that a list contains the entries that were opened from it. */
-  answers(): Recorded[];
+  answers(): RecordedResponse[];
   close(): Promise<void>;
 }
 
 export async function startRecordingProxy(platformUrl: string): Promise<RecordingProxy> {
-  const answers = new Map<string, Recorded>();
+  const answers = new Map<string, RecordedResponse>();
   const pending = new Set<IncomingMessage>();
   let role: Role | undefined;
   const server = createServer((asked, answer) => {
@@ -83,7 +83,7 @@ function collect(message: IncomingMessage): { toString(): string } {
   return { toString: () => Buffer.concat(pieces).toString() };
 }
 
-function contentOf(type: string, text: string): Pick<Recorded, "body" | "events"> {
+function contentOf(type: string, text: string): Pick<RecordedResponse, "body" | "events"> {
   if (type.startsWith("text/event-stream")) return { events: eventsIn(text).slice(0, EVENTS_MAX) };
   return type.startsWith("application/json") ? { body: JSON.parse(text) } : { body: text };
 }

@@ -3,9 +3,9 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const FOLDER = fileURLToPath(new URL("recorded", import.meta.url));
+export const RECORDING_FOLDER = fileURLToPath(new URL("recorded", import.meta.url));
 /** The time of the recording. Every replay uses this time, because pages request times relative to now. */
-const MOMENT = join(FOLDER, "moment.json");
+const MOMENT = join(RECORDING_FOLDER, "moment.json");
 
 /** The role of the visitor: without a session, a builder who also hosts, or an operator. */
 export type Role = "visitor" | "builder" | "operator";
@@ -16,7 +16,7 @@ export interface RecordedEvent {
   data: unknown;
 }
 
-export interface Recorded {
+export interface RecordedResponse {
   as: Role;
   /** The request's method and path, for example `GET /console/api/keys?limit=100`. */
   request: string;
@@ -29,25 +29,27 @@ export interface Recorded {
 }
 
 /** The recorded responses by their file paths in the folder. */
-type Recording = Map<string, Recorded>;
+type Recording = Map<string, RecordedResponse>;
 
 export const readMoment = (): Date => new Date(JSON.parse(readFileSync(MOMENT, "utf8")).at);
 
 export function readRecording(): Recording {
-  const files = globSync("*/*.json", { cwd: FOLDER }).sort();
-  return new Map(files.map((file) => [file, JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Recorded]));
+  const files = globSync("*/*.json", { cwd: RECORDING_FOLDER }).sort();
+  return new Map(
+    files.map((file) => [file, JSON.parse(readFileSync(join(RECORDING_FOLDER, file), "utf8")) as RecordedResponse]),
+  );
 }
 
 /** Replaces all recorded responses. */
-export function writeRecording(answers: Recorded[], moment: Date): void {
-  rmSync(FOLDER, { recursive: true, force: true });
+export function writeRecording(answers: RecordedResponse[], moment: Date): void {
+  rmSync(RECORDING_FOLDER, { recursive: true, force: true });
   const taken = new Set<string>();
   for (const answer of answers) {
     let file = `${answer.as}/${nameOf(answer.request)}.json`;
     for (let n = 2; taken.has(file); n++) file = `${answer.as}/${nameOf(answer.request)}-${n}.json`;
     taken.add(file);
-    mkdirSync(dirname(join(FOLDER, file)), { recursive: true });
-    writeFileSync(join(FOLDER, file), JSON.stringify(answer));
+    mkdirSync(dirname(join(RECORDING_FOLDER, file)), { recursive: true });
+    writeFileSync(join(RECORDING_FOLDER, file), JSON.stringify(answer));
   }
   writeFileSync(MOMENT, JSON.stringify({ at: moment }));
 }

@@ -1,5 +1,5 @@
 /** Replaces each ID and secret by a numbered one, the same everywhere, so that a recording contains no secret. */
-import type { Recorded } from "./recording.ts";
+import type { RecordedResponse } from "./recording.ts";
 
 /**
  * The kinds of IDs and secrets. Each makes its replacement from a number, as long as the original, so that pages keep
@@ -27,7 +27,7 @@ const fill = (word: string, number: number, length: number): string =>
   `${word}${String(number).padStart(Math.max(0, length - word.length), "0")}`.slice(-length);
 
 /** Replaces secrets in the order of the requests, so that the same recording always gets the same numbers. */
-export function replaceSecrets(answers: Recorded[]): Recorded[] {
+export function replaceSecrets(answers: RecordedResponse[]): RecordedResponse[] {
   let text = JSON.stringify(answers);
   for (const { pattern, replacement } of KINDS) {
     const known = new Map<string, string>();

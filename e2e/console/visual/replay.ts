@@ -6,14 +6,14 @@ import type { ServerResponse } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { bareServer, listen } from "../../../gateway/src/http/server.ts";
-import { testDoor } from "../../../gateway/src/routes/testing/door.ts";
+import { testHttpOptions } from "../../../gateway/src/routes/testing/http-options.ts";
 import { staticRoutes } from "../../../gateway/src/site/console.ts";
 import { referenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
 import type { Status } from "../../../gateway/src/site/status/document.ts";
 import { statusRoutes } from "../../../gateway/src/site/status/routes.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBeside, openBrowser } from "../browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
 import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./checks.ts";
-import { type Recorded, type RecordedEvent, readMoment, readRecording } from "./recording.ts";
+import { type RecordedEvent, type RecordedResponse, readMoment, readRecording } from "./recording.ts";
 import type { Tour } from "./tour.ts";
 
 export const TIME_ZONE = "UTC";
@@ -28,21 +28,21 @@ export interface Replay {
    * From now on, holds back all API responses except the session's until they are released. If undefined, responses are
    * sent at once.
    */
-  hold(answers: HeldAnswers | undefined): void;
+  hold(answers: HeldResponses | undefined): void;
   /** Resolves like `visit`, but rejects as soon as a request has no recorded response. */
   unlessMissing(visit: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The held requests in the order of their arrival. */
-export type HeldAnswers = { request: string; release: () => void }[];
+export type HeldResponses = { request: string; release: () => void }[];
 
 export async function startReplay(): Promise<Replay> {
   const recorded = [...readRecording().values()];
   let onMissing: (error: Error) => void = () => {};
-  let held: HeldAnswers | undefined;
-  const app = bareServer(testDoor());
-  referenceRoutes(app, { door: testDoor() });
+  let held: HeldResponses | undefined;
+  const app = bareServer(testHttpOptions());
+  referenceRoutes(app, { door: testHttpOptions() });
   staticRoutes(app);
   const status = recorded.find(({ request }) => request === "GET /status.json")?.body as Status;
   statusRoutes(app, async () => status);
@@ -89,7 +89,7 @@ export async function startReplay(): Promise<Replay> {
 
 const parsed = (sent: string): unknown => (sent === "" ? undefined : JSON.parse(sent));
 
-function send({ status, body, events }: Recorded, response: ServerResponse): void {
+function send({ status, body, events }: RecordedResponse, response: ServerResponse): void {
   if (events === undefined) {
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     return;
@@ -122,7 +122,7 @@ export function testTours(subject: string, tours: Tour[]): void {
     for (const { title, as, visit } of tours) {
       test(title, async () => {
         const { baseUrl } = replay;
-        const session = await openBeside(browser, { baseUrl, timeZone: TIME_ZONE });
+        const session = await openSecondUser(browser, { baseUrl, timeZone: TIME_ZONE });
         const { page, context } = session;
         await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
         await context.clock.setFixedTime(readMoment());

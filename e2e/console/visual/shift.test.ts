@@ -7,11 +7,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBeside, openBrowser } from "../browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
 import { ALL_PAGES } from "./pages.ts";
 import { type Role, readMoment } from "./recording.ts";
-import { type HeldAnswers, type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
-import { isThere, type Stop } from "./tour.ts";
+import { type HeldResponses, type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
+import { type TourStop, waitForPage } from "./tour.ts";
 
 /**
  * The maximum sum of all layout shifts of a page load. Stricter than the metric CLS, which only adds up shifts that are
@@ -20,8 +20,8 @@ import { isThere, type Stop } from "./tour.ts";
 const SHIFT_MAX = 0.05;
 
 const LOADS = [
-  { width: 1280, height: 800, order: "first question first", next: (held: HeldAnswers) => held.shift() },
-  { width: 375, height: 740, order: "last question first", next: (held: HeldAnswers) => held.pop() },
+  { width: 1280, height: 800, order: "first question first", next: (held: HeldResponses) => held.shift() },
+  { width: 375, height: 740, order: "last question first", next: (held: HeldResponses) => held.pop() },
 ];
 
 interface Shift {
@@ -80,13 +80,17 @@ describe("visual: layout shift", NEEDS_CHROMIUM, () => {
 
   async function loadStepwise(
     as: Role,
-    stop: Stop,
-    { width, height, next }: { width: number; height: number; next: (held: HeldAnswers) => HeldAnswers[0] | undefined },
+    stop: TourStop,
+    {
+      width,
+      height,
+      next,
+    }: { width: number; height: number; next: (held: HeldResponses) => HeldResponses[0] | undefined },
   ): Promise<Shift[]> {
     const { baseUrl } = replay;
-    const session = await openBeside(browser, { baseUrl, width, height, timeZone: TIME_ZONE });
+    const session = await openSecondUser(browser, { baseUrl, width, height, timeZone: TIME_ZONE });
     const { page, context } = session;
-    const held: HeldAnswers = [];
+    const held: HeldResponses = [];
     replay.hold(held);
     try {
       await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
@@ -95,7 +99,7 @@ describe("visual: layout shift", NEEDS_CHROMIUM, () => {
       await page.goto(`/console${stop.path}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
       let there = false;
-      void isThere(page, stop).then(() => {
+      void waitForPage(page, stop).then(() => {
         there = true;
       });
       while (!there || held.length > 0) {

@@ -4,10 +4,10 @@
  */
 import type { Page } from "playwright-core";
 import type { BrowserSession } from "../browser.ts";
-import { takeScreen } from "./checks.ts";
+import { setScreen } from "./checks.ts";
 import type { Role } from "./recording.ts";
 
-export interface Touring {
+export interface TourContext {
   browser: BrowserSession;
   page: Page;
   /** Runs all visual checks of the current page, on every screen. */
@@ -20,10 +20,10 @@ export interface Tour {
   /** The end of the test's title. */
   title: string;
   as: Role;
-  visit: (touring: Touring) => Promise<void>;
+  visit: (touring: TourContext) => Promise<void>;
 }
 
-export interface Stop {
+export interface TourStop {
   path: string;
   heading: string;
   /** A visible text, or an accessible name (of a chart or an icon button), that appears once the page has its data. */
@@ -33,7 +33,7 @@ export interface Stop {
 }
 
 /** Waits for a page's heading and its data. */
-export async function isThere(page: Page, { heading, there }: Stop): Promise<void> {
+export async function waitForPage(page: Page, { heading, there }: TourStop): Promise<void> {
   await page.getByRole("heading", { name: heading, exact: true }).waitFor();
   if (there === undefined) return;
   const named = page.getByText(there).or(page.getByLabel(there));
@@ -41,13 +41,13 @@ export async function isThere(page: Page, { heading, there }: Stop): Promise<voi
 }
 
 /** Checks each page of the console, and again after `open` has opened further parts. */
-export async function visitAll({ browser, page, check }: Touring, stops: Stop[]): Promise<void> {
+export async function visitAll({ browser, page, check }: TourContext, stops: TourStop[]): Promise<void> {
   for (const [index, stop] of stops.entries()) {
     const { path, open } = stop;
     // Uses the smallest screen for dialogs and drawers, where something is most likely to cover them.
-    await takeScreen(browser, open === undefined ? index : 0);
+    await setScreen(browser, open === undefined ? index : 0);
     await page.goto(`/console${path}`);
-    await isThere(page, stop);
+    await waitForPage(page, stop);
     await check(path);
     await open?.(page);
     if (open !== undefined) await check(`${path}, opened`);

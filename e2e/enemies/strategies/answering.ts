@@ -1,33 +1,33 @@
 /** Hosts that are paid for answers that they did not compute. */
 import type { Behaviour, Job } from "@tollgate/stage/nodes/hand-made.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import { said } from "@tollgate/stage/requests.ts";
-import { planOf } from "../../../host/src/engines/script.ts";
-import { type Enemy, type Strategy, user } from "../strategy.ts";
-import { solved } from "./solver.ts";
+import { readAnswerText } from "@tollgate/stage/requests.ts";
+import { planScript } from "../../../host/src/engines/script.ts";
+import { type Enemy, type Strategy, userMessage } from "../strategy.ts";
+import { solveCanary } from "./solver.ts";
 
 const CANNED = "This is a very good question, and there are many sides to it that one should think about. ".repeat(5);
 /** The pause before each piece of output: faster than an honest engine, slower than the model's maximum speed. */
 const PAUSE_MS = 20;
 
 /** Makes a node that answers canaries correctly, and everything else with this text. */
-export const says =
+export const answerWith =
   (text: (job: Job) => string = () => CANNED): Behaviour =>
   async (job) => {
     job.accept();
     await pause(PAUSE_MS);
-    job.deltas([solved(job.prompt) ?? text(job)]);
+    job.deltas([solveCanary(job.prompt) ?? text(job)]);
     job.done();
   };
 
 /** Makes a node that answers canaries correctly, and handles other jobs with `behaviour`. */
-export const unlessCanary =
+export const passCanaries =
   (behaviour: Behaviour): Behaviour =>
   (job) =>
-    solved(job.prompt) === undefined ? behaviour(job) : says()(job);
+    solveCanary(job.prompt) === undefined ? behaviour(job) : answerWith()(job);
 
 /** Makes a node pass probation, so that it may serve many requests at a time. */
-export const KNOWN = { honestAnswers: 20 };
+export const PAST_PROBATION = { honestAnswers: 20 };
 
 /** Answers like an honest node, at an honest pace. */
 function works(enemy: Enemy): Behaviour {
@@ -38,8 +38,8 @@ function works(enemy: Enemy): Behaviour {
     const { sampling, output_tokens_max: outputTokensMax, model } = header;
     if ("input" in body) return;
     const input = "prompt" in body ? { prompt: body.prompt } : { messages: body.messages };
-    const plan = planOf({ id: header.job, attempt: 1, model, endpoint: "chat", input, sampling, outputTokensMax });
-    const answer = solved(job.prompt) ?? [...plan.answer].join("");
+    const plan = planScript({ id: header.job, attempt: 1, model, endpoint: "chat", input, sampling, outputTokensMax });
+    const answer = solveCanary(job.prompt) ?? [...plan.answer].join("");
     await pause(50);
     for (const words of answer.match(/(?:\s*\S+){1,4}/g) ?? []) {
       if (job.cancelled.aborted) return;
@@ -53,7 +53,7 @@ function works(enemy: Enemy): Behaviour {
 /** Answers some jobs honestly and others with a fixed text. `isHonest` decides by the job's number. */
 function worksOn(enemy: Enemy, isHonest: (count: number) => boolean): Behaviour {
   let count = 0;
-  const [honestly, badly] = [works(enemy), says()];
+  const [honestly, badly] = [works(enemy), answerWith()];
   return (job) => (isHonest(count++) ? honestly(job) : badly(job));
 }
 
@@ -62,20 +62,22 @@ export const answering: Strategy[] = [
     name: "canned words",
     known: 1,
     does: "Has no engine: answers everything but canaries with the same words, and claims 4,096 free slots.",
-    attack: async (enemy) => void (await enemy.node(says())),
+    attack: async (enemy) => void (await enemy.node(answerWith())),
   },
   {
     name: "echo",
     does: "Says the prompt back, again and again.",
-    attack: async (enemy) => void (await enemy.node(says(({ prompt }) => `${prompt} `.repeat(5)))),
+    attack: async (enemy) => void (await enemy.node(answerWith(({ prompt }) => `${prompt} `.repeat(5)))),
   },
   {
     name: "replayed answer",
     does: "Buys one answer of an honest node and gives it to everybody.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const bought = await said(await enemy.chat(key, user("Tell me a story in a few plain sentences.")));
-      await enemy.node(says(() => bought));
+      const bought = await readAnswerText(
+        await enemy.chat(key, userMessage("Tell me a story in a few plain sentences.")),
+      );
+      await enemy.node(answerWith(() => bought));
     },
   },
   {
@@ -98,7 +100,7 @@ export const answering: Strategy[] = [
     attack: async (enemy) =>
       void (await enemy.node(async (job) => {
         job.accept();
-        const known = solved(job.prompt);
+        const known = solveCanary(job.prompt);
         if (known !== undefined) job.deltas([known]);
         for (let said = 0; known === undefined && said < job.header.output_tokens_max; said += 25) {
           job.deltas([" very".repeat(25)]);
@@ -110,7 +112,7 @@ export const answering: Strategy[] = [
   {
     name: "cut short",
     does: "Answers with two words and says that the model stopped by itself.",
-    attack: async (enemy) => void (await enemy.node(says(() => "Yes, indeed."))),
+    attack: async (enemy) => void (await enemy.node(answerWith(() => "Yes, indeed."))),
   },
   {
     name: "verifier that says bad",

@@ -2,9 +2,9 @@
 import { connect } from "node:net";
 import { honest } from "@tollgate/stage/nodes/behaviours.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import { requestUuid, textOf } from "@tollgate/stage/raw-http.ts";
-import { type Enemy, ordered, type Strategy, user } from "../strategy.ts";
-import { KNOWN, unlessCanary } from "./answering.ts";
+import { readText, requestUuid } from "@tollgate/stage/raw-http.ts";
+import { type Enemy, type Strategy, scriptedMessage, userMessage } from "../strategy.ts";
+import { PAST_PROBATION, passCanaries } from "./answering.ts";
 
 const json = (schema: object): object => ({
   response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
@@ -33,15 +33,15 @@ async function recordOf(enemy: Enemy, response: Response): Promise<Settled | und
 /** Sends a request and reads the answer. Counts failures that were billed. */
 async function billedFailure(enemy: Enemy, key: string, body: object): Promise<void> {
   const response = await enemy.chat(key, body);
-  await textOf(response);
+  await readText(response);
   const row = await recordOf(enemy, response);
   if (row !== undefined && row.outcome !== "ok" && row.charge_pico !== "0") enemy.takes("billed failures");
 }
 
 /** Sends a request and counts the nodes that it affected beyond the second. */
 async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise<void> {
-  const response = await enemy.chat(key, ordered(orders));
-  await textOf(response);
+  const response = await enemy.chat(key, scriptedMessage(orders));
+  await readText(response);
   const { attempts = 0 } = (await recordOf(enemy, response)) ?? {};
   enemy.takes("nodes troubled after two", Math.max(0, attempts - 2));
 }
@@ -62,7 +62,7 @@ function unread(enemy: Enemy, key: string, path: string, body: object): Promise<
 }
 
 /** Sends about 400 words a second, up to the job's output cap. */
-const longAnswer = unlessCanary(async (job) => {
+const longAnswer = passCanaries(async (job) => {
   job.accept();
   for (let said = 0; said < job.header.output_tokens_max && !job.cancelled.aborted; said += 20) {
     job.deltas([" endlessly".repeat(20)]);
@@ -78,7 +78,7 @@ export const asking: Strategy[] = [
     does: "Sends a schema of 3 KB whose alternatives an engine expands for ever.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const body = { ...user("Answer."), ...json(poison()) };
+      const body = { ...userMessage("Answer."), ...json(poison()) };
       enemy.keep(async () => {
         const { status } = await enemy.chat(key, body, AbortSignal.timeout(5_000));
         if (status !== 400) enemy.takes("schemas taken");
@@ -92,7 +92,7 @@ export const asking: Strategy[] = [
     async attack(enemy) {
       const { key } = await enemy.builder();
       const schema = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] };
-      enemy.keep(() => billedFailure(enemy, key, { ...user("How old?"), ...json(schema) }), { everyMs: 500 });
+      enemy.keep(() => billedFailure(enemy, key, { ...userMessage("How old?"), ...json(schema) }), { everyMs: 500 });
     },
   },
   {
@@ -119,11 +119,11 @@ export const asking: Strategy[] = [
     does: "Sends long prompts with four stop strings, one of which begins every answer.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const body = { ...user("Think about this. ".repeat(200)), stop: ["T", "A", "E", "O"] };
+      const body = { ...userMessage("Think about this. ".repeat(200)), stop: ["T", "A", "E", "O"] };
       enemy.keep(
         async () => {
           const response = await enemy.chat(key, body);
-          await textOf(response);
+          await readText(response);
           const row = await recordOf(enemy, response);
           if (response.status === 200 && row?.charge_pico === "0") enemy.takes("answers for nothing");
         },
@@ -137,8 +137,8 @@ export const asking: Strategy[] = [
     async attack(enemy) {
       const { key } = await enemy.builder();
       const stop = ["b", "c", "d", "e"].map((end) => `${"a".repeat(2_047)}${end}`);
-      const body = { ...ordered({ text: "a".repeat(20_000) }), stop, max_tokens: 4_000, stream: true };
-      enemy.keep(async () => void (await textOf(await enemy.chat(key, body))), { lanes: 2 });
+      const body = { ...scriptedMessage({ text: "a".repeat(20_000) }), stop, max_tokens: 4_000, stream: true };
+      enemy.keep(async () => void (await readText(await enemy.chat(key, body))), { lanes: 2 });
     },
   },
   {
@@ -147,7 +147,7 @@ export const asking: Strategy[] = [
     does: "Asks for embeddings of 2,048 texts, over and over, and reads no answer.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(honest(), { models: ["embed-m3"], ...KNOWN });
+      await enemy.node(honest(), { models: ["embed-m3"], ...PAST_PROBATION });
       const body = { model: "embed-m3", input: Array(2_048).fill("text") };
       enemy.keep(() => unread(enemy, key, "/v1/embeddings", body), { lanes: 60, everyMs: 100 });
     },
@@ -157,8 +157,8 @@ export const asking: Strategy[] = [
     does: "Opens streams of long answers and reads none of them.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(longAnswer, { models: ["mid-14b"], ...KNOWN });
-      const body = { model: "mid-14b", stream: true, max_tokens: 30_000, ...user("Tell me everything.") };
+      await enemy.node(longAnswer, { models: ["mid-14b"], ...PAST_PROBATION });
+      const body = { model: "mid-14b", stream: true, max_tokens: 30_000, ...userMessage("Tell me everything.") };
       enemy.keep(() => unread(enemy, key, "/v1/chat/completions", body), { lanes: 40, everyMs: 200 });
     },
   },

@@ -7,11 +7,11 @@ import {
   nodeApi,
 } from "@tollgate/stage/nodes/hand-made.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Enemy, Strategy } from "../strategy.ts";
-import { KNOWN, says, unlessCanary } from "./answering.ts";
+import { answerWith, PAST_PROBATION, passCanaries } from "./answering.ts";
 
-const oneWord = unlessCanary((job) => {
+const oneWord = passCanaries((job) => {
   job.accept();
   job.deltas(["Well"]);
 });
@@ -29,7 +29,7 @@ async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<H
 
 /** Sends one word of output, waits until the client has it, and then calls `then`. */
 const afterAWord = (then: (job: Job) => void): Behaviour =>
-  unlessCanary(async (job) => {
+  passCanaries(async (job) => {
     job.accept();
     job.deltas(["Well, that is hard to say"]);
     await pause(20);
@@ -41,7 +41,7 @@ export const breaking: Strategy[] = [
     name: "one word, then silence",
     known: 2,
     does: "Says one word to every request and then nothing.",
-    attack: async (enemy) => void (await enemy.node(oneWord, KNOWN)),
+    attack: async (enemy) => void (await enemy.node(oneWord, PAST_PROBATION)),
   },
   {
     name: "silence, retired and registered again",
@@ -60,7 +60,7 @@ export const breaking: Strategy[] = [
     async attack(enemy) {
       for (let i = 0; i < 2; i++) {
         const host = await enemy.host();
-        const { id } = await enemy.node(oneWord, { host, ...KNOWN });
+        const { id } = await enemy.node(oneWord, { host, ...PAST_PROBATION });
         const credentials = await credentialsOf(enemy, host, id);
         const second = new RawNode(id, credentials);
         enemy.keep(
@@ -80,7 +80,7 @@ export const breaking: Strategy[] = [
     attack: async (enemy) =>
       void (await enemy.node(
         afterAWord((job) => job.failed("prompt", "the prompt is too long")),
-        KNOWN,
+        PAST_PROBATION,
       )),
   },
   {
@@ -89,14 +89,14 @@ export const breaking: Strategy[] = [
     does: "Says that it is reading the prompt, for minutes.",
     attack: async (enemy) =>
       void (await enemy.node(
-        unlessCanary(async (job) => {
+        passCanaries(async (job) => {
           job.accept();
           while (!job.cancelled.aborted && !enemy.isOver) {
             job.say({ kind: "progress", job: job.header.job, fraction: 0.5 });
             await pause(500);
           }
         }),
-        KNOWN,
+        PAST_PROBATION,
       )),
   },
   {
@@ -104,7 +104,7 @@ export const breaking: Strategy[] = [
     does: "Sends one word every 1.9 seconds, just before it would count as silent.",
     attack: async (enemy) =>
       void (await enemy.node(
-        unlessCanary(async (job) => {
+        passCanaries(async (job) => {
           job.accept();
           for (let i = 0; i < 20 && !job.cancelled.aborted && !enemy.isOver; i++) {
             job.deltas([" well"]);
@@ -112,7 +112,7 @@ export const breaking: Strategy[] = [
           }
           job.done();
         }),
-        KNOWN,
+        PAST_PROBATION,
       )),
   },
   {
@@ -121,13 +121,13 @@ export const breaking: Strategy[] = [
     async attack(enemy) {
       const late: Behaviour = async (job) => {
         await pause(1_900);
-        await says()(job);
+        await answerWith()(job);
       };
       const early: Behaviour = async (job) => {
         await pause(1_900);
         job.accept();
       };
-      await enemy.node(late, { early, ...KNOWN });
+      await enemy.node(late, { early, ...PAST_PROBATION });
     },
   },
   {
@@ -138,7 +138,7 @@ export const breaking: Strategy[] = [
       let node: HandMadeNode | undefined;
       const drops = afterAWord(() => void node?.leave());
       enemy.keep(async () => {
-        node = await enemy.node(drops, { host, ...KNOWN });
+        node = await enemy.node(drops, { host, ...PAST_PROBATION });
         await Promise.race([node.line.closed(), enemy.ended]);
       });
     },
@@ -152,7 +152,7 @@ export const breaking: Strategy[] = [
           job.seq += 3;
           job.done();
         }),
-        KNOWN,
+        PAST_PROBATION,
       )),
   },
   {
@@ -164,12 +164,12 @@ export const breaking: Strategy[] = [
           job.done("stop");
           job.done("length");
         }),
-        KNOWN,
+        PAST_PROBATION,
       )),
   },
   {
     name: "whitewashing",
     does: "Answers with canned words, as a new identity every three seconds.",
-    attack: (enemy) => keepsJoining(enemy, 3_000, () => enemy.node(says())),
+    attack: (enemy) => keepsJoining(enemy, 3_000, () => enemy.node(answerWith())),
   },
 ];

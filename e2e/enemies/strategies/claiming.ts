@@ -8,11 +8,11 @@ import {
   stateFrame,
 } from "@tollgate/stage/nodes/hand-made.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import { begun } from "@tollgate/stage/requests.ts";
+import { waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { encode } from "../../../protocol/src/codec.ts";
-import { nodeState, toGateway } from "../../../protocol/src/subjects.ts";
-import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
-import { KNOWN, says, unlessCanary } from "./answering.ts";
+import { gatewaySubject, nodeStateSubject } from "../../../protocol/src/subjects.ts";
+import { type Enemy, MODEL, type Strategy, userMessage } from "../strategy.ts";
+import { answerWith, PAST_PROBATION, passCanaries } from "./answering.ts";
 
 const NODES_A_HOST = 3;
 
@@ -55,7 +55,7 @@ export const claiming: Strategy[] = [
     name: "false load",
     known: 6,
     does: "A hundred nodes claim 4,096 slots each, all of them busy.",
-    attack: async (enemy) => void (await crowd(enemy, 100, says(), { claims: { slots: 4096, busy: 4096 } })),
+    attack: async (enemy) => void (await crowd(enemy, 100, answerWith(), { claims: { slots: 4096, busy: 4096 } })),
   },
   {
     name: "flood of states",
@@ -63,12 +63,13 @@ export const claiming: Strategy[] = [
     does: "Twenty nodes say what they can do 19 times a second, with 250 names of models.",
     async attack(enemy) {
       const models = [MODEL, ...Array.from({ length: 250 }, (_, i) => `model-${i}-${"x".repeat(40)}`)];
-      const nodes = await crowd(enemy, 20, says(), { claims: { busy: 4096 } });
+      const nodes = await crowd(enemy, 20, answerWith(), { claims: { busy: 4096 } });
       let busy = 0;
       enemy.keep(
         async () => {
           for (const { id, line } of nodes)
-            if (!line.isClosed()) line.publish(nodeState(id), stateFrame({ models, slots: 4096, busy: busy++ % 4096 }));
+            if (!line.isClosed())
+              line.publish(nodeStateSubject(id), stateFrame({ models, slots: 4096, busy: busy++ % 4096 }));
         },
         { everyMs: 52 },
       );
@@ -82,7 +83,7 @@ export const claiming: Strategy[] = [
     async attack(enemy) {
       const host = await enemy.host();
       const { key } = await enemy.builder();
-      const answers = says();
+      const answers = answerWith();
       // Drags out only its own request. The gateway's first jobs for the node end normally.
       const drags: Behaviour = async (job) => {
         if (job.prompt !== "Go on.") return answers(job);
@@ -94,8 +95,8 @@ export const claiming: Strategy[] = [
       };
       const { id } = await enemy.node(drags, { host, models: ["mid-14b"] });
       const credentials = await credentialsOf(enemy, host, id);
-      const answer = await enemy.chat(key, { ...user("Go on."), model: "mid-14b", stream: true });
-      await begun(answer);
+      const answer = await enemy.chat(key, { ...userMessage("Go on."), model: "mid-14b", stream: true });
+      await waitForFirstOutput(answer);
       const { status } = await nodeApi(enemy, host.token, "POST", `/nodes/${id}/retire`);
       if (status !== 200) throw new Error(`retiring was answered ${status}`);
       enemy.keep(
@@ -112,13 +113,14 @@ export const claiming: Strategy[] = [
     name: "sybils",
     does: "Twelve nodes of twelve identities, none of which has an engine.",
     async attack(enemy) {
-      for (let i = 0; i < 12; i++) await enemy.node(says(), { claims: { slots: 4 } });
+      for (let i = 0; i < 12; i++) await enemy.node(answerWith(), { claims: { slots: 4 } });
     },
   },
   {
     name: "models it was not elected for",
     does: "Elects embeddings and claims to serve what honest builders ask for.",
-    attack: async (enemy) => void (await enemy.node(says(), { models: ["embed-m3"], claims: { models: [MODEL] } })),
+    attack: async (enemy) =>
+      void (await enemy.node(answerWith(), { models: ["embed-m3"], claims: { models: [MODEL] } })),
   },
   {
     name: "flood of small frames",
@@ -127,14 +129,14 @@ export const claiming: Strategy[] = [
       let gateway = "0";
       const hears: Behaviour = (job) => {
         gateway = job.header.gateway;
-        return says()(job);
+        return answerWith()(job);
       };
       const nodes = await crowd(enemy, 6, hears, { claims: { slots: 1 } });
       const frame = encode({ kind: "accepted", job: `${"0".repeat(26)}-01` });
       enemy.keep(
         async () => {
           for (const { id, line } of nodes)
-            for (let i = 0; i < 95 && !line.isClosed(); i++) line.publish(toGateway(gateway, id), frame);
+            for (let i = 0; i < 95 && !line.isClosed(); i++) line.publish(gatewaySubject(gateway, id), frame);
         },
         { everyMs: 50 },
       );
@@ -145,7 +147,7 @@ export const claiming: Strategy[] = [
     does: "Answers with frames of 32 KiB of text that is slow to count, until it is told to stop.",
     attack: async (enemy) =>
       void (await enemy.node(
-        unlessCanary(async (job) => {
+        passCanaries(async (job) => {
           job.accept();
           const text = "\u0301\u0308".repeat(8 * 1024);
           for (let i = 0; i < 40 && !job.cancelled.aborted; i++) {
@@ -154,7 +156,7 @@ export const claiming: Strategy[] = [
           }
           job.done();
         }),
-        KNOWN,
+        PAST_PROBATION,
       )),
   },
 ];

@@ -2,13 +2,13 @@
 
 import { makeKey } from "@tollgate/stage/accounts.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import { partsOf, textOf } from "@tollgate/stage/raw-http.ts";
-import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
-import { KNOWN, unlessCanary } from "./answering.ts";
+import { readParts, readText } from "@tollgate/stage/raw-http.ts";
+import { type Enemy, MODEL, type Strategy, userMessage } from "../strategy.ts";
+import { PAST_PROBATION, passCanaries } from "./answering.ts";
 
 /** Sends a chat and reads the whole answer. */
 const asks = async (enemy: Enemy, key: string, body: object): Promise<void> =>
-  void (await textOf(await enemy.chat(key, body)));
+  void (await readText(await enemy.chat(key, body)));
 
 export const crowding: Strategy[] = [
   {
@@ -17,7 +17,7 @@ export const crowding: Strategy[] = [
     does: "Streams 16 answers from a node of its own, one character a delta, as fast as the gateway takes them.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const floods = unlessCanary(async (job) => {
+      const floods = passCanaries(async (job) => {
         job.accept();
         for (let i = 0; i < 30 && !job.cancelled.aborted; i++) {
           for (let n = 0; n < 50; n++) job.deltas([n % 6 === 5 ? " " : "x"]);
@@ -25,8 +25,8 @@ export const crowding: Strategy[] = [
         }
         job.done();
       });
-      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...KNOWN });
-      const body = { model: "small-8b", stream: true, max_tokens: 4_000, ...user("Count.") };
+      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...PAST_PROBATION });
+      const body = { model: "small-8b", stream: true, max_tokens: 4_000, ...userMessage("Count.") };
       enemy.keep(() => asks(enemy, key, body), { lanes: 16 });
     },
   },
@@ -38,7 +38,7 @@ export const crowding: Strategy[] = [
       const { account } = await enemy.builder();
       for (let i = 0; i < 4; i++) {
         const { token } = await makeKey(enemy.query, account, { requests: 1_000_000 });
-        enemy.keep(() => asks(enemy, token, user("Tell me a long story.")), { lanes: 64, everyMs: 20 });
+        enemy.keep(() => asks(enemy, token, userMessage("Tell me a long story.")), { lanes: 64, everyMs: 20 });
       }
     },
   },
@@ -48,7 +48,8 @@ export const crowding: Strategy[] = [
     async attack(enemy) {
       const { account } = await enemy.builder();
       const keys = await Promise.all(Array.from({ length: 200 }, () => makeKey(enemy.query, account)));
-      for (const { token } of keys) enemy.keep(() => asks(enemy, token, user("Tell me a story.")), { everyMs: 200 });
+      for (const { token } of keys)
+        enemy.keep(() => asks(enemy, token, userMessage("Tell me a story.")), { everyMs: 200 });
     },
   },
   {
@@ -59,9 +60,9 @@ export const crowding: Strategy[] = [
       enemy.keep(
         async () => {
           const leaving = new AbortController();
-          const body = { stream: true, ...user("Tell me a story.") };
+          const body = { stream: true, ...userMessage("Tell me a story.") };
           const response = await enemy.chat(key, body, AbortSignal.any([leaving.signal, enemy.over]));
-          for await (const part of partsOf(response)) if (/"content":"[^"]/.test(part)) break;
+          for await (const part of readParts(response)) if (/"content":"[^"]/.test(part)) break;
           leaving.abort();
         },
         { lanes: 12, everyMs: 20 },
@@ -77,7 +78,13 @@ export const crowding: Strategy[] = [
       enemy.keep(
         () => {
           const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, "x".repeat(1_000)]));
-          return asks(enemy, key, { ...user("Hi"), model: MODEL, user: `label-${count++}`, metadata, max_tokens: 1 });
+          return asks(enemy, key, {
+            ...userMessage("Hi"),
+            model: MODEL,
+            user: `label-${count++}`,
+            metadata,
+            max_tokens: 1,
+          });
         },
         { lanes: 4 },
       );

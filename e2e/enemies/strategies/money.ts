@@ -1,10 +1,10 @@
 /** Attacks that try to withdraw money that no one paid in. */
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
-import { textOf } from "@tollgate/stage/raw-http.ts";
-import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
-import { chargesAfterDispute } from "../top-up.ts";
-import { says } from "./answering.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
+import { type Enemy, MODEL, type Strategy, userMessage } from "../strategy.ts";
+import { countChargesAfterDispute } from "../top-up.ts";
+import { answerWith } from "./answering.ts";
 
 /** A model that only the attacker's node serves. */
 const OWN_MODEL = "mid-14b";
@@ -31,13 +31,13 @@ async function cashes(enemy: Enemy): Promise<void> {
 }
 
 const asks = async (enemy: Enemy, key: string): Promise<void> =>
-  void (await textOf(await enemy.chat(key, { ...user("Tell me more."), model: OWN_MODEL })));
+  void (await readText(await enemy.chat(key, { ...userMessage("Tell me more."), model: OWN_MODEL })));
 
 async function asksItself(enemy: Enemy): Promise<void> {
   const host = await enemy.host();
   const { account, key } = await enemy.builder();
   await ownsBoth(enemy, [host.account, account]);
-  await enemy.node(says(), { host, models: [OWN_MODEL] });
+  await enemy.node(answerWith(), { host, models: [OWN_MODEL] });
   enemy.keep(() => asks(enemy, key), { lanes: 4, everyMs: 50 });
 }
 
@@ -54,7 +54,7 @@ export const money: Strategy[] = [
     known: 16,
     does: "Disputes an automatic purchase: the card is charged again and again.",
     async attack() {},
-    finish: async (enemy) => enemy.takes("charges after a dispute", await chargesAfterDispute()),
+    finish: async (enemy) => enemy.takes("charges after a dispute", await countChargesAfterDispute()),
   },
   {
     name: "record bought from itself",
@@ -67,7 +67,7 @@ export const money: Strategy[] = [
         job.deltas(["ready"]);
         job.done();
       };
-      const behaviour: Behaviour = (job) => (job.header.model === OWN_MODEL ? own(job) : says()(job));
+      const behaviour: Behaviour = (job) => (job.header.model === OWN_MODEL ? own(job) : answerWith()(job));
       await enemy.node(behaviour, { host, models: [MODEL, OWN_MODEL] });
       enemy.keep(() => asks(enemy, key), { lanes: 2, everyMs: 20 });
     },

@@ -4,7 +4,7 @@
  */
 
 /** Returns the answer to a canary, or undefined if the prompt does not look like a canary. */
-export function solved(prompt: string): string | undefined {
+export function solveCanary(prompt: string): string | undefined {
   const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
   const [first = 0, second = 0] = numbers;
   if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;

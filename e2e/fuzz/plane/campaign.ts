@@ -4,13 +4,22 @@
  */
 
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import type { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Random } from "../random.ts";
 import type { Target } from "../target.ts";
-import { type Answer, ask, BAIT_MODEL, baitBody, judgeBait, judgeHonest, type Known, knownTexts } from "./clients.ts";
-import { MISDEEDS } from "./lines.ts";
-import { type Message, messageOf } from "./recipes.ts";
+import {
+  type Answer,
+  ask,
+  BAIT_MODEL,
+  judgeBait,
+  judgeHonest,
+  type KnownText,
+  makeBaitBody,
+  makeKnownTexts,
+} from "./clients.ts";
+import { CONNECTION_ATTACKS } from "./connection-attacks.ts";
+import { type Message, makeMessage } from "./frames.ts";
 
 /** The number of frames per write. */
 const BATCH = 20;
@@ -44,8 +53,8 @@ export const emptyTally = (): Tally => ({
  * Requests every known text once before the attack, to learn its token counts. They must stay the same during the
  * attack.
  */
-export async function learnTexts(seed: number, target: Target): Promise<Known[]> {
-  const texts = knownTexts(new Random(seed, KNOWN_SEED_INDEX));
+export async function learnTokenCounts(seed: number, target: Target): Promise<KnownText[]> {
+  const texts = makeKnownTexts(new Random(seed, KNOWN_SEED_INDEX));
   return Promise.all(
     texts.map(async ({ text, body }) => {
       const { status, text: got, usage } = await ask(target, body);
@@ -62,11 +71,11 @@ interface CampaignOptions {
   to: number;
   target: Target;
   nodes: RawNode[];
-  known: Known[];
+  known: KnownText[];
   onProgress?: (frames: number) => void;
 }
 
-export async function campaign(options: CampaignOptions, tally: Tally): Promise<void> {
+export async function runPlaneCampaign(options: CampaignOptions, tally: Tally): Promise<void> {
   const { seed, from, to, nodes } = options;
   let next = from;
   let over = false;
@@ -104,14 +113,14 @@ async function sendFrames(
     for (let index = first; index < last; index++) {
       const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
       const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [BAIT_MODEL] };
-      messages.push(messageOf(new Random(seed, index), here, frames));
+      messages.push(makeMessage(new Random(seed, index), here, frames));
     }
     await node.publish(messages);
     for (const { kind } of messages) count(tally.byKind, kind);
     tally.frames += messages.length;
     const random = new Random(seed, -1_000_000 - first);
     if (random.chance(MISDEED_SHARE)) {
-      const { kind, commit } = random.weighted(MISDEEDS);
+      const { kind, commit } = random.weighted(CONNECTION_ATTACKS);
       await commit(random, node);
       count(tally.byKind, kind);
     } else {
@@ -130,7 +139,7 @@ async function honestClient(
   isOver: () => boolean,
 ): Promise<void> {
   for (let i = first; !isOver(); i++) {
-    const due = known[i % known.length] as Known;
+    const due = known[i % known.length] as KnownText;
     const answer = await ask(target, due.body);
     note(tally, answer, judgeHonest(due, answer));
     tally.honest += 1;
@@ -144,7 +153,7 @@ async function baitClient(
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {
-    const answer = await ask(target, baitBody(random));
+    const answer = await ask(target, makeBaitBody(random));
     note(tally, answer, judgeBait(answer));
     count(tally.bait, answer.code ?? String(answer.status));
     // Pauses after an error such as a missing slot, to limit the rate of requests.
@@ -163,7 +172,7 @@ function count(counts: Map<string, number>, kind: string): void {
   counts.set(kind, (counts.get(kind) ?? 0) + 1);
 }
 
-export function tallyTable({ byKind, bait, honest }: Tally): string {
+export function formatPlaneTally({ byKind, bait, honest }: Tally): string {
   const row = ([kind, n]: [string, number]): string => `${kind.padEnd(26)}${String(n).padStart(9)}`;
   return [
     ...[...byKind].sort(([, a], [, b]) => b - a).map(row),

@@ -3,10 +3,10 @@
  * use hostile nodes: their requests may fail in any documented way, but output must belong to their own request.
  */
 
-import { textOf } from "@tollgate/stage/raw-http.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
 import type { Random } from "../random.ts";
 import type { Target } from "../target.ts";
-import { EVIL } from "./recipes.ts";
+import { FOREIGN_MARK } from "./frames.ts";
 
 export interface Answer {
   status: number;
@@ -36,7 +36,7 @@ export async function ask(target: Target, body: object): Promise<Answer> {
     headers: { authorization: `Bearer ${target.key}`, "content-type": "application/json" },
     body: JSON.stringify({ stream_options: { include_usage: true }, ...body }),
   });
-  const raw = await textOf(response);
+  const raw = await readText(response);
   const lines = raw.startsWith("{")
     ? [raw]
     : raw.split("\n").flatMap((line) => (/^data: (?=\{)/.test(line) ? [line.slice(6)] : []));
@@ -52,7 +52,7 @@ export async function ask(target: Target, body: object): Promise<Answer> {
 }
 
 /** A text whose token counts are learned before the run. */
-export interface Known {
+export interface KnownText {
   text: string;
   body: object;
   usage: Answer["usage"];
@@ -61,7 +61,7 @@ export interface Known {
 export const HONEST_MODEL = "tiny-3b";
 export const BAIT_MODEL = "small-8b";
 
-export function knownTexts(random: Random): Omit<Known, "usage">[] {
+export function makeKnownTexts(random: Random): Omit<KnownText, "usage">[] {
   return Array.from({ length: 24 }, (_, i) => {
     const text = random.times(1, 60, () => random.word(random.between(1, 9))).join(" ");
     const content = `#script ${JSON.stringify({ text })}`;
@@ -71,7 +71,7 @@ export function knownTexts(random: Random): Omit<Known, "usage">[] {
 }
 
 /** Returns the mistake in an honest client's response, or undefined. */
-export function judgeHonest(known: Known, answer: Answer): string | undefined {
+export function judgeHonest(known: KnownText, answer: Answer): string | undefined {
   const { status, code, text, usage } = answer;
   if (status !== 200 || code !== undefined) return `an honest request was answered ${status} ${code ?? ""}`;
   if (text !== known.text) return `an honest answer is not the one that was asked for: ${JSON.stringify(text)}`;
@@ -79,7 +79,7 @@ export function judgeHonest(known: Known, answer: Answer): string | undefined {
   return costs ? undefined : `an honest answer was counted as ${JSON.stringify(usage)}`;
 }
 
-export const baitBody = (random: Random): object => ({
+export const makeBaitBody = (random: Random): object => ({
   model: BAIT_MODEL,
   messages: [{ role: "user", content: random.word(random.between(1, 30)) }],
   max_tokens: random.pick([1, 100, 1_000, 1_000]),
@@ -91,7 +91,7 @@ const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_li
 
 export function judgeBait(answer: Answer): string | undefined {
   const { status, id, text, code } = answer;
-  if (text.includes(EVIL))
+  if (text.includes(FOREIGN_MARK))
     return `a client read what was made for another's job: ${JSON.stringify(text.slice(0, 200))}`;
   const suffix = id?.slice(id.indexOf("-") + 1);
   const strange = [...text.matchAll(/\[([0-9a-z]{26})\]/g)].find(([, mark]) => mark !== suffix);

@@ -1,9 +1,9 @@
 /** A short fuzzing run with a new seed each time. `run.ts` makes longer runs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { tallyTable } from "./campaign.ts";
+import { formatPlaneTally } from "./campaign.ts";
 import { openPlanePlatform, type PlanePlatform } from "./plane-platform.ts";
-import { judged, runCampaign } from "./whole-run.ts";
+import { findViolations, runCampaign } from "./whole-run.ts";
 
 const FRAMES = 10_000;
 
@@ -18,8 +18,8 @@ describe("the dispatch plane under hostile frames from nodes", () => {
 
   test(`${FRAMES} hostile frames never mix answers of different requests and charge no one wrongly`, async () => {
     const run = await runCampaign(fuzzed, { frames: FRAMES, seed });
-    console.log(tallyTable(run.tally));
-    assert.deepEqual(await judged(fuzzed, run), [], `seed ${seed}`);
+    console.log(formatPlaneTally(run.tally));
+    assert.deepEqual(await findViolations(fuzzed, run), [], `seed ${seed}`);
     assert.ok(run.tally.honest > 0, "honest clients were served meanwhile");
     assert.ok((run.tally.bait.get("200") ?? 0) > 0, "hostile nodes' jobs came to an end, too");
   });

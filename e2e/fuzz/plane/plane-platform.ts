@@ -1,10 +1,10 @@
 /** A platform with hostile nodes on its dispatch plane, and checks that must always hold. */
 import assert from "node:assert/strict";
-import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
 import { assertIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
-import { INSPECTED, MemoryProbe } from "../memory.ts";
+import { INSPECTOR_OPTION, MemoryProbe } from "../memory.ts";
 import type { Tally } from "./campaign.ts";
 import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
 
@@ -26,7 +26,7 @@ export interface PlanePlatform extends FuzzPlatform {
 export async function openPlanePlatform({ load = [] }: { load?: string[] } = {}): Promise<PlanePlatform> {
   const loaded = [new URL("./lift-bounds.ts", import.meta.url).href, ...load].map((url) => `--import ${url}`);
   const honest = { models: [HONEST_MODEL], slots: SLOTS };
-  const fuzzed = await openFuzzPlatform([honest, honest], { NODE_OPTIONS: [INSPECTED, ...loaded].join(" ") });
+  const fuzzed = await openFuzzPlatform([honest, honest], { NODE_OPTIONS: [INSPECTOR_OPTION, ...loaded].join(" ") });
   const { stage } = fuzzed;
   const host = await stage.host();
   const names = Array.from({ length: HOSTILE_NODES }, (_, i) => `hostile-${i}`);

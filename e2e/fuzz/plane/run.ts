@@ -3,10 +3,10 @@
  * same seed makes the same frames, but their jobs depend on when the gateway offers jobs.
  */
 import { parseArgs } from "node:util";
-import { type Memory, shownMemory } from "../memory.ts";
-import { tallyTable } from "./campaign.ts";
+import { formatMemory, type Memory } from "../memory.ts";
+import { formatPlaneTally } from "./campaign.ts";
 import { openPlanePlatform } from "./plane-platform.ts";
-import { judged, runCampaign } from "./whole-run.ts";
+import { findViolations, runCampaign } from "./whole-run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,14 +28,14 @@ let wrong: string[] = [];
 try {
   const seconds = (): string => `${Math.round(process.uptime())} s`;
   const tell = (sent: number, memory: Memory): void =>
-    console.log(`${sent} of ${frames}, ${seconds()}, ${shownMemory(memory)}`);
+    console.log(`${sent} of ${frames}, ${seconds()}, ${formatMemory(memory)}`);
   const run = await runCampaign(fuzzed, { frames, seed, tell });
-  console.log(`\n${tallyTable(run.tally)}\n`);
+  console.log(`\n${formatPlaneTally(run.tally)}\n`);
   const reconnects = fuzzed.nodes.reduce((sum, { connects }) => sum + connects, 0);
   console.log(`seed ${seed}: ${run.tally.frames} frames in ${seconds()}, over ${reconnects} connections`);
-  console.log(`memory, garbage collected, at half: ${shownMemory(run.half)}; at the end: ${shownMemory(run.end)}`);
+  console.log(`memory, garbage collected, at half: ${formatMemory(run.half)}; at the end: ${formatMemory(run.end)}`);
   console.log(`the log grew by ${run.logBytes} bytes`);
-  wrong = await judged(fuzzed, run);
+  wrong = await findViolations(fuzzed, run);
 } finally {
   await fuzzed.close();
 }

@@ -1,7 +1,7 @@
 /** A complete fuzzing run: quiet traffic first, then hostile frames, and all checks at the end. */
 import type { Memory } from "../memory.ts";
-import { campaign, emptyTally, learnTexts, type Tally } from "./campaign.ts";
-import type { Known } from "./clients.ts";
+import { emptyTally, learnTokenCounts, runPlaneCampaign, type Tally } from "./campaign.ts";
+import type { KnownText } from "./clients.ts";
 import type { PlanePlatform } from "./plane-platform.ts";
 
 /**
@@ -26,13 +26,13 @@ interface RunOptions {
   seed: number;
   tell?: (frames: number, memory: Memory) => void;
   /** Called before the hostile nodes join and after each half of the frames, before garbage is collected. */
-  between?: (known: Known[]) => Promise<void>;
+  between?: (known: KnownText[]) => Promise<void>;
 }
 
 export async function runCampaign(fuzzed: PlanePlatform, options: RunOptions): Promise<WholeRun> {
   const { frames, seed, tell, between } = options;
   const { target, nodes, probe } = fuzzed;
-  const known = await learnTexts(seed, target);
+  const known = await learnTokenCounts(seed, target);
   await between?.(known);
   const logBytesBefore = await fuzzed.logBytes();
   const tally = emptyTally();
@@ -43,7 +43,7 @@ export async function runCampaign(fuzzed: PlanePlatform, options: RunOptions): P
     void probe.now().then((memory) => tell(sent, memory));
   };
   const part = async (from: number, to: number): Promise<Memory> => {
-    await campaign({ seed, from, to, target, nodes, known, onProgress }, tally);
+    await runPlaneCampaign({ seed, from, to, target, nodes, known, onProgress }, tally);
     await between?.(known);
     return await probe.settled();
   };
@@ -54,7 +54,7 @@ export async function runCampaign(fuzzed: PlanePlatform, options: RunOptions): P
 }
 
 /** Runs all checks, and returns every mistake that they found. */
-export async function judged(fuzzed: PlanePlatform, run: WholeRun): Promise<string[]> {
+export async function findViolations(fuzzed: PlanePlatform, run: WholeRun): Promise<string[]> {
   const { tally, frames, half, end, logBytesBefore } = run;
   const wrong: string[] = [];
   if (tally.frames !== frames) wrong.push(`${tally.frames} of ${frames} frames were sent`);

@@ -1,9 +1,9 @@
 /** Calls better-auth, the sign-in library, with the HTTP request that it expects, and translates its responses. */
 import type { Auth } from "./auth.ts";
 import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
+import type { DatabaseErrorCapture } from "./database-error-capture.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
-import type { Resigning } from "./resigning.ts";
-import type { DatabaseErrorCapture } from "./witness.ts";
+import type { SignatureReplacement } from "./signature-replacement.ts";
 
 /** The browser or client on whose behalf the library is called. */
 export interface Caller {
@@ -64,7 +64,7 @@ const REASONS: Record<string, RefusalReason> = {
 export function openAuthCall(
   loaded: () => Promise<Auth>,
   witness: DatabaseErrorCapture,
-  resigning?: Resigning,
+  resigning?: SignatureReplacement,
 ): AuthCall {
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);

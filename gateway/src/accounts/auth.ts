@@ -13,11 +13,11 @@ import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
 import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./auth-names.ts";
+import type { DatabaseErrorCapture } from "./database-error-capture.ts";
 import type { Emails } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
-import { voidLinks } from "./sessions.ts";
-import type { DatabaseErrorCapture } from "./witness.ts";
+import { invalidateLinks } from "./sessions.ts";
 
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
@@ -117,7 +117,7 @@ export function openAuth(options: AuthOptions) {
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: async ({ user, token }) => emails?.resetPassword(user.email, token),
       async onPasswordReset({ user }) {
-        await voidLinks(pool, user.id);
+        await invalidateLinks(pool, user.id);
         await proveEmail(pool, user.id);
       },
       onExistingUserSignUp: async ({ user }) => emails?.alreadyHere(user.email),

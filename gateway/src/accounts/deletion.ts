@@ -8,7 +8,7 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import { publicId } from "../base/ids.ts";
 import { exactMicro, type Pico } from "../base/money.ts";
 import { ACCOUNT_KINDS } from "../base/states.ts";
-import { ACCOUNT_TOPIC, announce, TEAM_TOPIC } from "../db/broadcast.ts";
+import { ACCOUNT_TOPIC, sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { PAYOUT_METHODS_SCHEMA } from "./payout-methods.ts";
@@ -131,7 +131,7 @@ export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): 
         return { people: emails.map(({ email }) => email), keys, tokens };
       });
       if (typeof outcome === "object" && "people" in outcome) {
-        for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) await announce(pool, topic, accountId);
+        for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) await sendBroadcast(pool, topic, accountId);
       }
       return outcome;
     },

@@ -14,12 +14,11 @@ import { openAuthCall } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
+import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { DELETION_SCHEMA, type Deletion, openDeletion } from "./deletion.ts";
 import { openEmails, type PayoutMethodChange } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
-import { openSecretReencryption } from "./kept-secrets.ts";
-import { type Leaving, openLeaving } from "./leaving.ts";
 import { withMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
@@ -27,16 +26,17 @@ import { type OpenId, openOpenId } from "./openid.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { openPayoutMethods, type PayoutMethods } from "./payout-methods.ts";
+import { openPersonDeletion, type PersonDeletion } from "./person-deletion.ts";
 import { openPreferences, type Preferences } from "./preferences.ts";
-import { openResigning } from "./resigning.ts";
 import { openScripts, SCRIPTS_SCHEMA, type Scripts } from "./scripts.ts";
+import { openSecretReencryption } from "./secret-reencryption.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
+import { openSignatureReplacement } from "./signature-replacement.ts";
 import { signedValue } from "./signed-cookie.ts";
 import { type SignedIn, signedInOf } from "./signed-in.ts";
 import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
-import { captureDatabaseErrors } from "./witness.ts";
 
 export { IdentityError } from "./enrolment.ts";
 export type { SignedIn };
@@ -62,7 +62,7 @@ export interface Identities {
   preferences: Preferences;
   payoutMethods: PayoutMethods;
   deletion: Deletion;
-  leaving: Leaving;
+  leaving: PersonDeletion;
   /** Emails owners and billing contacts that the payout method changed, if email is configured. */
   tellPayoutMethod(emails: string[], changed: PayoutMethodChange): void;
   /** Emails the members of a deleted account, if email is configured. */
@@ -155,7 +155,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   // Loads the library now, so that a mistake in its options or tables stops the start.
   if (!loadedLate) await loaded();
   const others = [oldSecret, nextSecret].filter((other) => other !== undefined);
-  const resigning = others.length === 0 ? undefined : openResigning({ secret, others });
+  const resigning = others.length === 0 ? undefined : openSignatureReplacement({ secret, others });
   const kept = openSecretReencryption({ pool, secret, others });
   const ask = openAuthCall(loaded, witness, resigning);
   // Signs with the old secret, if there is one, so that gateways with the old and the new secret share the counts.
@@ -212,7 +212,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     preferences: openPreferences({ pool, schemaNumber }),
     payoutMethods: openPayoutMethods({ pool, newId, schemaNumber }),
     deletion,
-    leaving: openLeaving({ pool, newId }),
+    leaving: openPersonDeletion({ pool, newId }),
     tellPayoutMethod(addresses, changed) {
       for (const address of addresses) emails?.payoutMethodChanged(address, changed);
     },

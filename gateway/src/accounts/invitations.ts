@@ -29,9 +29,9 @@ const Invitation = row({
 });
 export type Invitation = z.infer<typeof Invitation>;
 
-const Offer = row({ ...Invitation.shape, account: Account });
+const OpenInvitation = row({ ...Invitation.shape, account: Account });
 /** The content of an open invitation, as shown to the invited person. */
-export type Offer = z.infer<typeof Offer>;
+export type OpenInvitation = z.infer<typeof OpenInvitation>;
 
 export interface Invitations {
   /** Sends an invitation and replaces an open one to the same address. If email is off, `link` is returned, once. */
@@ -75,7 +75,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
         const present = await roleOf(client, accountId, to);
         // A member can still be invited to become an owner, which changes the role.
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
-        await revokeOpen(client, accountId, to);
+        await revokeInvitationsTo(client, accountId, to);
         const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
         const isFull = (await teamSize(client, accountId)) >= TEAM_MAX && present === undefined;
         if (isFull || (open.rowCount ?? 0) >= OPEN_INVITATIONS_MAX) return "limit_reached";
@@ -127,12 +127,15 @@ export function openInvitations(options: InvitationsOptions): Invitations {
 }
 
 /** Finds the open invitation for the token of a link. */
-export async function findOffer(db: pg.Pool | pg.PoolClient, token: string): Promise<Offer | undefined> {
+export async function findOpenInvitation(
+  db: pg.Pool | pg.PoolClient,
+  token: string,
+): Promise<OpenInvitation | undefined> {
   const id = parseId("inv", TOKEN.exec(token)?.[1] ?? "");
   if (id === undefined) return undefined;
   const found = await queryRow(
     db,
-    Offer.extend({ hash: column.bytes }),
+    OpenInvitation.extend({ hash: column.bytes }),
     `select ${COLUMNS}, v.token_hash as hash,
             json_build_object('id', a.id, 'kind', a.kind, 'name', a.name, 'suspended', a.suspended_at is not null) as account
        from ${FROM} join account a on a.id = v.account_id where v.id = $1 and ${IS_OPEN}`,
@@ -144,14 +147,14 @@ export async function findOffer(db: pg.Pool | pg.PoolClient, token: string): Pro
 }
 
 /** Closes the account's open invitations to this address. */
-export async function revokeOpen(client: pg.PoolClient, accountId: Uuid, email: string): Promise<void> {
+export async function revokeInvitationsTo(client: pg.PoolClient, accountId: Uuid, email: string): Promise<void> {
   await client.query(
     `update account_invitation v set revoked_at = now() where v.account_id = $1 and v.email = $2 and ${IS_OPEN}`,
     [accountId, email],
   );
 }
 
-export async function revokeOpenOf(client: pg.PoolClient, accountId: Uuid, inviterId: Uuid): Promise<void> {
+export async function revokeInvitationsFrom(client: pg.PoolClient, accountId: Uuid, inviterId: Uuid): Promise<void> {
   await client.query(
     `update account_invitation v set revoked_at = now() where v.account_id = $1 and v.invited_by = $2 and ${IS_OPEN}`,
     [accountId, inviterId],

@@ -3,12 +3,12 @@
  * the database's clock. So a session ends at the same moment on every gateway.
  */
 import type pg from "pg";
-import { withMethod } from "./witness.ts";
+import { replaceMethod } from "./database-error-capture.ts";
 
 /** `aheadMs`: returns the database's clock minus this machine's. */
 export function withMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
   const connect = async (): Promise<pg.PoolClient> =>
-    withMethod(await pool.connect(), "query", (client) => async (text: string, values: unknown[] = []) => {
+    replaceMethod(await pool.connect(), "query", (client) => async (text: string, values: unknown[] = []) => {
       const result = await client.query(
         text,
         values.map((value) => moved(value, aheadMs())),
@@ -16,7 +16,7 @@ export function withMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
       for (const row of result.rows) for (const name of Object.keys(row)) row[name] = moved(row[name], -aheadMs());
       return result;
     });
-  return withMethod(pool, "connect", () => connect);
+  return replaceMethod(pool, "connect", () => connect);
 }
 
 const moved = (value: unknown, byMs: number): unknown =>

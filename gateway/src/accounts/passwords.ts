@@ -5,8 +5,8 @@ import type { Log } from "../base/log.ts";
 import type { AuthCall, Caller } from "./ask.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import { SignInRefusal } from "./refusals.ts";
-import type { Resigning } from "./resigning.ts";
-import { voidLinks } from "./sessions.ts";
+import { invalidateLinks } from "./sessions.ts";
+import type { SignatureReplacement } from "./signature-replacement.ts";
 
 export interface Passwords {
   /**
@@ -39,7 +39,7 @@ interface PasswordsOptions {
   attempts: Attempts;
   log: Log;
   /** Present while the secret that signs links is being replaced. */
-  resigning?: Resigning | undefined;
+  resigning?: SignatureReplacement | undefined;
   /** Whether email is configured. Without it, requests for a link are refused. */
   canMail: boolean;
 }
@@ -70,7 +70,7 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
       await attempts.take("identity", identityId);
       const body = { currentPassword: password, newPassword, revokeOtherSessions: true };
       const { cookies } = await ask(caller, { path: "/change-password", body });
-      await voidLinks(pool, identityId);
+      await invalidateLinks(pool, identityId);
       await attempts.forget("identity", identityId);
       return { cookies };
     },

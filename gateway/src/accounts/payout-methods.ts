@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { publicId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
@@ -79,7 +79,7 @@ export function openPayoutMethods({ pool, newId, schemaNumber }: Options): Payou
     { accountId, by, action }: { accountId: Uuid; by: Uuid; action: string },
     make: (client: pg.PoolClient) => Promise<{ label: string | null; kind: string } | undefined>,
   ): Promise<MethodChange | undefined> => {
-    if (!isThere()) throw new Away("database", `it has no migration ${PAYOUT_METHODS_SCHEMA} yet`);
+    if (!isThere()) throw new UnreachableError("database", `it has no migration ${PAYOUT_METHODS_SCHEMA} yet`);
     return await inTransaction(pool, async (client) => {
       const made = await make(client);
       if (made === undefined) return undefined;

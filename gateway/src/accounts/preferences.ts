@@ -4,40 +4,41 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import type { Uuid } from "../base/ids.ts";
 import { queryOne, queryRow, row } from "../db/rows.ts";
 
 /** The migration that adds the columns for preferences. */
 const PREFERENCES_SCHEMA = 53;
 
-const Chosen = row({ locale: z.string().nullable(), timeZone: z.string().nullable() });
-export type Chosen = z.infer<typeof Chosen>;
+const ChosenPreferences = row({ locale: z.string().nullable(), timeZone: z.string().nullable() });
+export type ChosenPreferences = z.infer<typeof ChosenPreferences>;
 
-const NOTHING_CHOSEN: Chosen = { locale: null, timeZone: null };
+const NOTHING_CHOSEN: ChosenPreferences = { locale: null, timeZone: null };
 
 export interface Preferences {
-  of(identityId: Uuid): Promise<Chosen>;
+  of(identityId: Uuid): Promise<ChosenPreferences>;
   /** Stores the preferences and returns them as stored. */
-  set(identityId: Uuid, chosen: Chosen): Promise<Chosen>;
+  set(identityId: Uuid, chosen: ChosenPreferences): Promise<ChosenPreferences>;
 }
 
 /** The columns of `identity i`. Read through JSON, so that they are null on an older schema without them. */
-export const CHOSEN = `to_jsonb(i) ->> 'locale' as locale, to_jsonb(i) ->> 'time_zone' as "timeZone"`;
+export const PREFERENCE_COLUMNS = `to_jsonb(i) ->> 'locale' as locale, to_jsonb(i) ->> 'time_zone' as "timeZone"`;
 
 export function openPreferences({ pool, schemaNumber }: { pool: pg.Pool; schemaNumber: () => number }): Preferences {
   return {
     of: async (identityId) =>
-      (await queryRow(pool, Chosen, `select ${CHOSEN} from identity i where i.id = $1`, [identityId])) ??
-      NOTHING_CHOSEN,
+      (await queryRow(pool, ChosenPreferences, `select ${PREFERENCE_COLUMNS} from identity i where i.id = $1`, [
+        identityId,
+      ])) ?? NOTHING_CHOSEN,
     set(identityId, { locale, timeZone }) {
       if (schemaNumber() < PREFERENCES_SCHEMA) {
-        throw new Away("database", `it has no migration ${PREFERENCES_SCHEMA} yet`);
+        throw new UnreachableError("database", `it has no migration ${PREFERENCES_SCHEMA} yet`);
       }
       return queryOne(
         pool,
-        Chosen,
-        `update identity i set locale = $2, time_zone = $3, updated_at = now() where i.id = $1 returning ${CHOSEN}`,
+        ChosenPreferences,
+        `update identity i set locale = $2, time_zone = $3, updated_at = now() where i.id = $1 returning ${PREFERENCE_COLUMNS}`,
         [identityId, locale && (Intl.getCanonicalLocales(locale)[0] ?? null), timeZone],
       );
     },

@@ -8,9 +8,9 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
-import { openSecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
-import { openResigning } from "./resigning.ts";
+import { openSecretReencryption } from "./secret-reencryption.ts";
+import { openSignatureReplacement } from "./signature-replacement.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 
@@ -108,7 +108,7 @@ test("second factors work in every step of the replacement, and in the end the n
 test("links signed with another valid secret are signed again, and all other links stay unchanged", () => {
   const sign = (secret: string, text: string): string =>
     `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
-  const resigning = openResigning({ secret: SECOND, others: [FIRST] });
+  const resigning = openSignatureReplacement({ secret: SECOND, others: [FIRST] });
   assert.equal(resigning.token(sign(FIRST, "head.body")), sign(SECOND, "head.body"));
   for (const token of [sign(SECOND, "head.body"), sign("a stranger's", "head.body"), "no token", "", "."]) {
     assert.equal(resigning.token(token), token);

@@ -5,7 +5,7 @@
 import { hash, randomBytes, randomInt } from "node:crypto";
 import type pg from "pg";
 import { z } from "zod";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { SCRIPT_ACCESS, type ScriptAccess } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
@@ -73,7 +73,7 @@ interface ScriptsOptions {
 
 export function openScripts({ pool, newId, attempts, hasScripts }: ScriptsOptions): Scripts {
   const requireSchema = (): void => {
-    if (!hasScripts()) throw new Away("database", `it has no migration ${SCRIPTS_SCHEMA} yet`);
+    if (!hasScripts()) throw new UnreachableError("database", `it has no migration ${SCRIPTS_SCHEMA} yet`);
   };
   return {
     async begin({ name, access, address }) {
@@ -169,7 +169,7 @@ export function scriptToken(authorization: string | undefined): string | undefin
 }
 
 /** Formats a code as the script shows it: `BCDF-GHJK`. */
-export const shownCode = (code: string): string => `${plainCode(code).slice(0, 4)}-${plainCode(code).slice(4)}`;
+export const formatCode = (code: string): string => `${plainCode(code).slice(0, 4)}-${plainCode(code).slice(4)}`;
 
 /** Normalizes a typed code. Accepts any case, with or without the hyphen. */
 const plainCode = (code: string): string => code.toUpperCase().replaceAll(/[\s-]/g, "");

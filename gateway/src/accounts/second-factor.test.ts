@@ -11,6 +11,7 @@ import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.
 import { type AuthCall, type Caller, openAuthCall } from "./ask.ts";
 import { ATTEMPT_RULES, openAttempts } from "./attempts.ts";
 import { openAuth } from "./auth.ts";
+import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { createIdentity } from "./enrolment.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { SignInRefusal } from "./refusals.ts";
@@ -18,7 +19,6 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
-import { captureDatabaseErrors } from "./witness.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");

@@ -66,7 +66,7 @@ export function openSessions({ pool, hasScripts }: SessionsOptions): Sessions {
 }
 
 /** Invalidates emailed links and unfinished sign-ins, which were started with the old password. */
-export async function voidLinks(pool: pg.Pool, identityId: string): Promise<void> {
+export async function invalidateLinks(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 

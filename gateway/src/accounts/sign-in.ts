@@ -5,8 +5,8 @@ import { queryRows, row } from "../db/rows.ts";
 import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
-import type { SecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
+import type { SecretReencryption } from "./secret-reencryption.ts";
 import { type FoundSession, type SignedIn, signedInOf } from "./signed-in.ts";
 
 /** The result of a step of the sign-in, with the cookies for the browser. */

@@ -8,12 +8,18 @@ import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { TEAM_ACTIONS } from "../base/states.ts";
-import { announce, TEAM_TOPIC } from "../db/broadcast.ts";
+import { sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { accountsOf, addOwner, type Membership } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
-import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } from "./invitations.ts";
+import {
+  findOpenInvitation,
+  type Invitations,
+  type OpenInvitation,
+  revokeInvitationsFrom,
+  revokeInvitationsTo,
+} from "./invitations.ts";
 import { type Actor, lockAccount, lockForOwner, MEMBERS, recordTeamEvent, teamSize } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
@@ -62,7 +68,7 @@ export interface Team {
   /** Removes another person or oneself from the account. */
   remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found" | "role_required">;
   /** Returns the invitation for a link's token, if it is for this person. */
-  look(token: string, by: Joining): Promise<Offer | NotOffered>;
+  look(token: string, by: Joining): Promise<OpenInvitation | NotOffered>;
   accept(token: string, by: Joining): Promise<Membership | NotOffered | "limit_reached">;
   /** Deletes old events that the team page does not show. */
   sweep(): Promise<void>;
@@ -81,9 +87,13 @@ const Owners = row({ owners: column.count, owes: z.boolean() });
 
 export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: TeamOptions): Team {
   /** Notifies every gateway, so that event streams of removed members end. */
-  const changed = (accountId: Uuid): Promise<void> => announce(pool, TEAM_TOPIC, accountId);
-  const offered = async (db: pg.Pool | pg.PoolClient, token: string, by: Joining): Promise<Offer | NotOffered> => {
-    const offer = await findOffer(db, token);
+  const changed = (accountId: Uuid): Promise<void> => sendBroadcast(pool, TEAM_TOPIC, accountId);
+  const offered = async (
+    db: pg.Pool | pg.PoolClient,
+    token: string,
+    by: Joining,
+  ): Promise<OpenInvitation | NotOffered> => {
+    const offer = await findOpenInvitation(db, token);
     if (offer === undefined) return "not_found";
     if (offer.email !== by.email.toLowerCase()) return "invitation_not_yours";
     if (verifyEmails && !by.emailVerified) return "email_not_verified";
@@ -148,7 +158,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
           accountId,
           memberId,
         ]);
-        await revokeOpen(client, accountId, member.email);
+        await revokeInvitationsTo(client, accountId, member.email);
         const action = memberId === by.identityId ? "left" : "removed";
         await recordTeamEvent(client, {
           id: newId(),
@@ -173,7 +183,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
       await attempts.take("invitationLinks", by.identityId);
       const { identityId } = by;
       const outcome = await inTransaction(pool, async (client) => {
-        const before = await findOffer(client, token);
+        const before = await findOpenInvitation(client, token);
         if (before !== undefined) await lockAccount(client, before.account.id);
         // Locks the identity, like opening an account, so that the person's number of accounts stays limited.
         await client.query("select from identity where id = $1 for update", [identityId]);
@@ -234,7 +244,7 @@ async function ownerStays(client: pg.PoolClient, accountId: Uuid): Promise<Owner
 
 async function ownNoMore(client: pg.PoolClient, accountId: Uuid, identityId: Uuid): Promise<void> {
   await client.query("delete from account_owner where account_id = $1 and identity_id = $2", [accountId, identityId]);
-  await revokeOpenOf(client, accountId, identityId);
+  await revokeInvitationsFrom(client, accountId, identityId);
 }
 
 interface Joined {

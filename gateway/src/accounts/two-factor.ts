@@ -3,8 +3,8 @@ import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
 import { type Attempts, useCode } from "./attempts.ts";
-import type { SecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
+import type { SecretReencryption } from "./secret-reencryption.ts";
 
 const CONFLICT = 409;
 

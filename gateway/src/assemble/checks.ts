@@ -3,9 +3,9 @@
  * selected.
  */
 import type { Uuid } from "../base/ids.ts";
-import type { AnswerChecks, Gateway, Watch } from "../inference/gateway.ts";
+import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
 import { openReserve } from "../ledger/reserve.ts";
-import { type CheckCounts, type CheckMoney, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
+import { type CheckCounts, type CheckPayments, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
 import { checksOf, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
 import { type ChecksOf, type Dispatch, type FleetSettings, type QuarantineContext, quarantine } from "./fleet.ts";
@@ -71,7 +71,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
   };
 }
 
-const checkMoney = ({ ledgerPool }: Store, watch: Watch): CheckMoney => {
+const checkMoney = ({ ledgerPool }: Store, watch: RequestObserver): CheckPayments => {
   const reserve = openReserve({ pool: ledgerPool });
   return {
     async withhold(nodeId, since) {

@@ -4,7 +4,7 @@ import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 
-export type Stop = () => Promise<void> | void;
+export type CloseFunction = () => Promise<void> | void;
 
 export interface Context {
   clock: Clock;
@@ -14,5 +14,5 @@ export interface Context {
   gatewayId: string;
   log: Log;
   /** Registers a function that closes a part. These run in reverse order. */
-  onClose: (stop: Stop) => void;
+  onClose: (stop: CloseFunction) => void;
 }

@@ -9,15 +9,15 @@ import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type Config, parseConfig } from "../config.ts";
-import { announce, type Broadcast, NODE_TOPIC, openBroadcast } from "../db/broadcast.ts";
-import { StoreGuard } from "../db/guard.ts";
+import { type Broadcast, NODE_TOPIC, openBroadcast, sendBroadcast } from "../db/broadcast.ts";
+import { DatabaseGuard } from "../db/guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import type { Context, Stop } from "./context.ts";
+import type { CloseFunction, Context } from "./context.ts";
 import { openDispatch, openTrust } from "./fleet.ts";
 
 const MODEL = "tiny-3b";
@@ -44,11 +44,11 @@ describe("two gateways", () => {
   let fleet: Fleet;
   let host: Uuid;
   let gateways: [Running, Running];
-  let stops: Stop[];
+  let stops: CloseFunction[];
 
   const open = async (config: Config): Promise<Running> => {
     const { pool, connection } = db;
-    const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
+    const guard = new DatabaseGuard({ connection, clock: systemClock, log, durability: "assumed" });
     const broadcast: Broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     stops.push(() => broadcast.close());
     const context: Context = {
@@ -57,7 +57,7 @@ describe("two gateways", () => {
       newId,
       clock: systemClock,
       gatewayId: String(stops.length),
-      onClose: (stop: Stop) => void stops.push(stop),
+      onClose: (stop: CloseFunction) => void stops.push(stop),
     };
     const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: 0 }) };
     const dispatch = openDispatch(context, config, floor);
@@ -107,7 +107,7 @@ describe("two gateways", () => {
     await fleet.quarantine(id, { reason: "r", evidence: {}, by: "platform" });
     await fleet.release(id, "an operator");
     await fleet.move(host, id, "resume");
-    await announce(db.pool, NODE_TOPIC, node);
+    await sendBroadcast(db.pool, NODE_TOPIC, node);
     await eventually("both begin anew", () => {
       report();
       return slots(node).every((count) => count === 1);
@@ -120,7 +120,7 @@ describe("two gateways", () => {
     const revoked: string[] = [];
     Object.assign(plane, { revoke: async (nodeId: string) => void revoked.push(nodeId) });
     await fleet.move(host, id, "retire");
-    await announce(db.pool, NODE_TOPIC, node);
+    await sendBroadcast(db.pool, NODE_TOPIC, node);
     await eventually("neither offers it work", () => slots(node).every((count) => count === undefined));
     report(1);
     await eventually("both refuse it, though it says that it is busy", () => revoked.length === 2);
@@ -133,13 +133,13 @@ describe("two gateways", () => {
     await fleet.quarantine(bad.id, { reason: "r", evidence: {}, by: "platform" });
     const next = await join("next");
     await eventually("both have read its record", async () => {
-      await announce(db.pool, NODE_TOPIC, bad.node);
+      await sendBroadcast(db.pool, NODE_TOPIC, bad.node);
       return slots(bad.node).every((count) => count === undefined);
     });
     next.report();
     assert.deepEqual(slots(next.node), [undefined, undefined]);
     await fleet.clear(next.id, "an operator");
-    await announce(db.pool, NODE_TOPIC, next.node);
+    await sendBroadcast(db.pool, NODE_TOPIC, next.node);
     await eventually("both offer it work", () => {
       next.report();
       return slots(next.node).every((count) => count === 1);

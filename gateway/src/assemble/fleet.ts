@@ -12,8 +12,8 @@ import type { NodeRules } from "../fleet/rules.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { Plane } from "../plane/plane.ts";
-import { drawFrom, type SecretCanaries } from "../trust/canaries.ts";
-import type { MakeUp } from "../trust/made-up.ts";
+import { openCanarySource, type SecretCanaries } from "../trust/canaries.ts";
+import type { GenerateCanary } from "../trust/generated-canaries.ts";
 import type { Verdict } from "../trust/reliability.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
@@ -29,7 +29,7 @@ export interface FleetSettings {
   /** The operator's own canaries. */
   secretCanaries: SecretCanaries;
   /** Generates canaries (test requests with known answers). By default they are unpredictable. */
-  makeUpCanary?: MakeUp;
+  makeUpCanary?: GenerateCanary;
   /** The host accounts of the operator's own nodes, which serve as reference. */
   referenceHosts: readonly Uuid[];
   /** The accepted rate of false alarms: the share of honest nodes that may fail their spot checks per day. */
@@ -121,7 +121,7 @@ export async function openTrust(
     roster,
     peers,
     automatic,
-    draw: drawFrom({ secrets, random, makeUp }),
+    draw: openCanarySource({ secrets, random, makeUp }),
     newId,
     clock,
     random,

@@ -4,14 +4,20 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { announce, FORGET_TOPIC } from "../db/broadcast.ts";
-import { CHANGE_TOPIC, changeParts } from "../db/changes.ts";
-import type { Lineage, Move } from "../db/lineage/lineage.ts";
+import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
+import { CHANGE_TOPIC, joinChangeParts } from "../db/changes.ts";
+import type { HistoryMove, Lineage } from "../db/lineage/lineage.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { enterChanges, enterRequests, newReentry, pruneChanges, type Reentry } from "../ledger/reentry.ts";
+import {
+  emptyReentryResult,
+  pruneChangeIds,
+  type ReentryResult,
+  reenterChanges,
+  reenterRequests,
+} from "../ledger/reentry.ts";
 import type { Spool } from "../ledger/spool.ts";
-import { read } from "../plane/deployment/inquiry.ts";
+import { parsePayload } from "../plane/deployment/inquiry.ts";
 import { HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
@@ -63,7 +69,7 @@ export function openJournals(
   const add = (text: string): void => changes.add({ kind: "change", text });
   store.onChange?.(add);
   // Also records changes made by commands, which have no journal and broadcast them.
-  store.broadcast.on(CHANGE_TOPIC, changeParts(add));
+  store.broadcast.on(CHANGE_TOPIC, joinChangeParts(add));
   return { requests, changes };
 }
 
@@ -81,12 +87,12 @@ export async function followHistory(
   const { log, clock, gatewayId } = context;
   const lineage = store.lineage as Lineage;
   const figures = { losses: 0, lastAt: undefined as number | undefined, entered: 0, notEntered: 0 };
-  const found = new Map<string, Reentry>();
+  const found = new Map<string, ReentryResult>();
   const keepAll = (isNeeded: boolean): void => {
     journals.requests.keepAll(isNeeded);
     journals.changes.keepAll(isNeeded);
   };
-  const declare = async (move: Move, { entered, notEntered }: Reentry): Promise<void> => {
+  const declare = async (move: HistoryMove, { entered, notEntered }: ReentryResult): Promise<void> => {
     const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
     if (move.positions === 0 && count === 0 && notEntered.length === 0) {
       log.info({ epoch: move.epoch }, "the failover lost nothing: the database has all commits in the journals");
@@ -105,33 +111,33 @@ export async function followHistory(
   const enter = async (
     client: pg.ClientBase | pg.Pool,
     { isLast }: { isLast: boolean },
-    into: Reentry,
+    into: ReentryResult,
   ): Promise<void> => {
     if (store.schema.number < CHANGES_SINCE) return;
-    const isEntered = await enterChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
+    const isEntered = await reenterChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
     if (!isEntered) return;
     store.forget?.();
-    await announce(client, FORGET_TOPIC, "");
+    await sendBroadcast(client, CLEAR_CACHES_TOPIC, "");
   };
   context.onClose(
     clock.every(PRUNE_EVERY_MS, () => {
       if (store.schema.number < CHANGES_SINCE) return;
-      pruneChanges(store.pool).catch((error) => log.debug({ err: error }, "could not delete old change IDs"));
+      pruneChangeIds(store.pool).catch((error) => log.debug({ err: error }, "could not delete old change IDs"));
     }),
   );
-  store.broadcast.on(FORGET_TOPIC, (text) => text === undefined || store.forget?.());
+  store.broadcast.on(CLEAR_CACHES_TOPIC, (text) => text === undefined || store.forget?.());
   await lineage.follow(
     {
       async first(client, { epoch }) {
         keepAll(true);
         store.forget?.();
-        const into = newReentry();
+        const into = emptyReentryResult();
         await enter(client, { isLast: false }, into);
         found.set(epoch, into);
       },
       async rest(move) {
-        const into = structuredClone(found.get(move.epoch) ?? newReentry());
-        await enterRequests({ pool: store.ledgerPool, ledger, journal: journals.requests }, into);
+        const into = structuredClone(found.get(move.epoch) ?? emptyReentryResult());
+        await reenterRequests({ pool: store.ledgerPool, ledger, journal: journals.requests }, into);
         await enter(store.pool, { isLast: true }, into);
         await declare(move, into);
         found.delete(move.epoch);
@@ -143,9 +149,9 @@ export async function followHistory(
   return () => ({ ...figures, refused: lineage.refusals });
 }
 
-interface Loss extends Reentry {
+interface Loss extends ReentryResult {
   gatewayId: string;
-  move: Move;
+  move: HistoryMove;
 }
 
 async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered }: Loss): Promise<void> {
@@ -169,7 +175,7 @@ export function exchangeTimelines({ clock, onClose }: Context, lineage: Lineage,
   };
   onClose(
     plane.subscribe(HISTORIES_SUBJECT, (_subject, payload) => {
-      const told = read(Told, payload);
+      const told = parsePayload(Told, payload);
       if (told !== undefined) lineage.hear(told);
     }),
   );

@@ -11,7 +11,7 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { COST, holdOf, newId, settlementOf } from "../ledger/testing.ts";
-import type { Stop } from "./context.ts";
+import type { CloseFunction } from "./context.ts";
 import { openMoney } from "./money.ts";
 import { testStore } from "./testing.ts";
 
@@ -37,7 +37,7 @@ test("a closing gateway waits for settlements that are being written to the data
       };
     },
   });
-  const stops: Stop[] = [];
+  const stops: CloseFunction[] = [];
   const clock = manualClock(Date.now());
   // Only a close function that is waiting sets a deadline, so this resolves once it waits.
   const waits = Promise.withResolvers<void>();

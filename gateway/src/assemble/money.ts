@@ -2,7 +2,7 @@
 import { openRefusals, type Refusals } from "../history/refusals.ts";
 import { openRefusedCalls, REFUSED_CALLS_SINCE, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
-import { openUnfunded, type Unfunded } from "../history/unfunded.ts";
+import { openUnfundedCounts, type UnfundedCounts } from "../history/unfunded.ts";
 import { keepLeases, type Leases } from "../ledger/leases.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openReplay } from "../ledger/replay.ts";
@@ -22,7 +22,7 @@ export interface Money {
   ledger: Ledger;
   leases: Leases;
   refusals: Refusals;
-  unfunded: Unfunded;
+  unfunded: UnfundedCounts;
   refusedCalls: RefusedCalls;
   /** Undefined if this gateway runs no background jobs. */
   rollups: Rollups | undefined;
@@ -66,7 +66,7 @@ export async function openMoney(
   void replay.run();
   const leases = keepLeases({ ledger, clock, log, holdLeaseMs });
   onClose(() => leases.stop());
-  const unfunded = openUnfunded({ pool, clock, log });
+  const unfunded = openUnfundedCounts({ pool, clock, log });
   onClose(() => unfunded.close());
   const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_SINCE });
   onClose(() => refusedCalls.close());

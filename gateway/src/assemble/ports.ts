@@ -18,7 +18,7 @@ import type { ClockState } from "../db/database-clock.ts";
 import type { SharedSettings } from "../db/deployment/watch.ts";
 import type { Lineage } from "../db/lineage/lineage.ts";
 import type { Schema } from "../db/schema.ts";
-import type { Bodies } from "../http/call.ts";
+import type { LargeBodies } from "../http/call.ts";
 import type { Health } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import type { Disk } from "../ledger/disk.ts";
@@ -87,7 +87,7 @@ export interface Models {
   meter: Gateway["meter"];
   /** Parses large request bodies. */
   reader: Gateway["reader"];
-  parseForm: Bodies["parseForm"];
+  parseForm: LargeBodies["parseForm"];
 }
 
 interface LimitsFacts {

@@ -8,13 +8,13 @@ import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
 import { openHistoryParts } from "../history/parts.ts";
 import type { SeenNode } from "../history/presence.ts";
 import { openBodyBudget } from "../http/body-budget.ts";
-import type { DoorOptions } from "../http/call.ts";
+import type { HttpOptions } from "../http/call.ts";
 import type { CorsOrigins } from "../http/cors.ts";
 import { openCursors } from "../http/lists/cursors.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { watchOutages } from "../http/outages.ts";
 import type { InferenceParts } from "../inference/parts.ts";
-import { runPrivately } from "../inference/private-job.ts";
+import { runUnpaidJob } from "../inference/private-job.ts";
 import { openKeyParts } from "../keys/parts.ts";
 import { openLedgerParts } from "../ledger/parts.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
@@ -23,7 +23,7 @@ import { openOperatorParts } from "../operators/parts.ts";
 import { openAlerts } from "../payments/alerts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
 import { openPayments } from "../payments/payments.ts";
-import { Live } from "../routes/console/live.ts";
+import { LiveFeeds } from "../routes/console/live.ts";
 import type { ConnectedNodes } from "../routes/nodes/parts.ts";
 import type { Parts } from "../routes/parts.ts";
 import { openCheckReader } from "../trust/spot-checks/reader.ts";
@@ -83,7 +83,7 @@ export async function openSite(
   const now = (): number => clock.now();
   const keys = openKeyParts(keyOptions(context, settings.pepper, store), apiKeys);
   onClose(() => keys.hostTokens.close());
-  const live = new Live({ clock, log });
+  const live = new LiveFeeds({ clock, log });
   onClose(() => live.close());
   for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) broadcast.on(topic, (accountId) => live.review(accountId));
   const nodes = connectedNodes(serving, trust);
@@ -145,7 +145,7 @@ function openDoor(
     files,
     journals,
   }: Pick<Ports, "models" | "files"> & { metrics: Metrics } & Pick<Money, "journals">,
-): DoorOptions {
+): HttpOptions {
   const watch = files && watchOpenFiles({ files, clock, log });
   onClose(() => watch?.stop());
   return {
@@ -182,7 +182,7 @@ function inferenceParts({ gateway }: Serving, { embeddingsBase64Compat: base64Co
     catalogue: gateway.catalogue,
     async runPrivately(job, signal) {
       const entry = gateway.inFlight.enter(signal);
-      return await runPrivately(gateway, job, entry.signal).finally(() => entry.leave());
+      return await runUnpaidJob(gateway, job, entry.signal).finally(() => entry.leave());
     },
   };
 }

@@ -2,13 +2,13 @@
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
-import { type Closing, keepClosing } from "../history/closing-days.ts";
+import { type DayClosing, startDayClosing } from "../history/closing-days.ts";
 import { openExportFolder } from "../history/month-export.ts";
 import type { HistoryParts } from "../history/parts.ts";
-import { keepRetaining, type Retaining } from "../history/retaining.ts";
 import { openRetention } from "../history/retention.ts";
-import { keepSampling } from "../history/sampling.ts";
-import { keepSamplingNodes } from "../history/sampling-nodes.ts";
+import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
+import { startModelSampling } from "../history/sampling-models.ts";
+import { startNodeSampling } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import { openReserve } from "../ledger/reserve.ts";
 import { DERIVED_SINCE } from "../ledger/views.ts";
@@ -141,10 +141,10 @@ function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schem
 
 /** Computes the sums of finished days, once the database has the tables. */
 function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Store): void {
-  let closing: Closing | undefined;
+  let closing: DayClosing | undefined;
   let isClosed = false;
   void schema.reached(CLOSED_DAYS_SINCE).then(() => {
-    if (!isClosed) closing = keepClosing({ pool, clock, log });
+    if (!isClosed) closing = startDayClosing({ pool, clock, log });
   });
   onClose(async () => {
     isClosed = true;
@@ -157,19 +157,19 @@ async function keepRetention(
   { clock, log, onClose }: Context,
   { retention: days, payoutHoldDays }: UpkeepSettings,
   { pool, schema }: Store,
-): Promise<Pick<Retaining, "months">> {
+): Promise<Pick<RetentionRunner, "months">> {
   const { exportDir } = days;
   if (exportDir !== undefined) {
     await openExportFolder(exportDir).catch((cause) => {
       throw new Error(`HISTORY_EXPORT_DIR (${exportDir}) is not writable: ${cause.message}`, { cause });
     });
   }
-  let retaining: Retaining | undefined;
+  let retaining: RetentionRunner | undefined;
   let isClosed = false;
   void schema.reached(DERIVED_SINCE).then(() => {
     if (isClosed) return;
     const retention = openRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
-    retaining = keepRetaining({ retention, pool, clock, log });
+    retaining = startRetention({ retention, pool, clock, log });
   });
   onClose(async () => {
     isClosed = true;
@@ -186,10 +186,10 @@ function keepSamples(
 ): void {
   const { availability, presence, catalogue, nodes } = parts;
   const lookAtModels = () => [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
-  onClose(keepSampling({ availability, everyMs, look: lookAtModels, clock, log }));
+  onClose(startModelSampling({ availability, everyMs, look: lookAtModels, clock, log }));
   if (plane === undefined) return;
   const look = () => (plane.health.isAway ? undefined : nodes.all());
-  onClose(keepSamplingNodes({ presence, everyMs, look, clock, log }));
+  onClose(startNodeSampling({ presence, everyMs, look, clock, log }));
 }
 
 /** Records incidents for the status page, once the database has the table. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Breaker } from "./breaker.ts";
-import { Away } from "./dependency.ts";
+import { UnreachableError } from "./dependency.ts";
 import { createLog } from "./log.ts";
 import { manualClock } from "./testing.ts";
 
@@ -68,7 +68,7 @@ describe("circuit breaker", () => {
       [["database is unreachable; requests that need it are refused until it is back", "no response within 2 s"]],
     );
     const refusal = breaker.refusal();
-    assert.ok(refusal instanceof Away && refusal.dependency === "database");
+    assert.ok(refusal instanceof UnreachableError && refusal.dependency === "database");
   });
 
   test("probes immediately when a caller reports a problem, and stays closed while replies arrive", async () => {

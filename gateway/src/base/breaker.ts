@@ -5,7 +5,7 @@
  * An outage causes two log lines, however many callers were refused.
  */
 import type { Clock } from "./clock.ts";
-import { Away, type Dependency } from "./dependency.ts";
+import { type Dependency, UnreachableError } from "./dependency.ts";
 import type { Log } from "./log.ts";
 
 /** The probe interval while the dependency is healthy and used. */
@@ -95,9 +95,9 @@ export class Breaker implements Dependency {
   }
 
   /** Returns the error that callers get during an outage. */
-  refusal(): Away {
+  refusal(): UnreachableError {
     this.refused += 1;
-    return new Away(this.name, this.#outage?.reason ?? "connection lost");
+    return new UnreachableError(this.name, this.#outage?.reason ?? "connection lost");
   }
 
   /** A caller reports trouble: probes now. Returns whether the dependency is unreachable. */

@@ -1,9 +1,9 @@
 /**
- * The gateway's clock. Like that of protocol/, but periodic tasks share a timer (beats.ts). No other file of the
+ * The gateway's clock. Like that of protocol/, but periodic tasks share a timer (shared-timer.ts). No other file of the
  * gateway reads the system clock or sets a timer.
  */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
-import { BEAT_MS, openBeats } from "./beats.ts";
+import { BEAT_MS, openSharedTimer } from "./shared-timer.ts";
 
 export type Clock = AnyClock;
 
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
 };
 
 /** The shared timer does not keep the process alive. */
-const onTheBeat = openBeats({
+const onTheBeat = openSharedTimer({
   monotonic: () => performance.now(),
   after(delayMs, task) {
     const timer = setTimeout(task, delayMs);

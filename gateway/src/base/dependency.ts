@@ -35,7 +35,7 @@ export interface Outage {
 export const alwaysReachable = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
 
 /** Thrown when a dependency is unreachable: the operation did not run, or its answer never came. It may be retried. */
-export class Away extends Error {
+export class UnreachableError extends Error {
   override name = "Away";
   readonly dependency: DependencyName;
   /** Whether the operation may have run, because the outage began after it was sent. */

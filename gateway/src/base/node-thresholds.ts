@@ -53,19 +53,20 @@ export const REFUSALS = {
 const doubling = (firstMs: number, timesInARow: number, msMax: number): number =>
   Math.min(msMax, firstMs * 2 ** Math.max(0, timesInARow - 1));
 
-export const shunMs = (refusalsInARow: number): number => doubling(REFUSALS.shunMs, refusalsInARow, REFUSALS.shunMsMax);
+export const refusalPenaltyMs = (refusalsInARow: number): number =>
+  doubling(REFUSALS.shunMs, refusalsInARow, REFUSALS.shunMsMax);
 
 /**
  * After a failed job, a node is the last choice for this long. The time doubles with each failure until a job ends
  * well.
  */
-export const failedShunMs = (failuresInARow: number): number => doubling(15_000, failuresInARow, 2 * 60_000);
+export const failurePenaltyMs = (failuresInARow: number): number => doubling(15_000, failuresInARow, 2 * 60_000);
 
 /**
  * A stream with fewer pieces per second is useless to the client. Its node is the last choice for a minute, and for one
  * minute more each time. For unstreamed answers, tokens per second count.
  */
-export const CRAWL = { perSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
+export const SLOW_STREAM = { perSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
 
 /** The number of latest jobs that count, and the number of failures among them that leads to a quarantine. */
 export const JOBS_WINDOW = 20;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
-import { filesAreAlmostGone, filesAreShort, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
+import { isFileReserveUsed, isHalfFileReserveUsed, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
 import { manualClock } from "./testing.ts";
 
 test("the descriptor limit reserves an eighth of all, at most 256, of which bursts of connections may use half", () => {
@@ -10,11 +10,11 @@ test("the descriptor limit reserves an eighth of all, at most 256, of which burs
     [1_024, 896],
     [1_000_000, 999_744],
   ] as const) {
-    assert.equal(filesAreShort({ open: last, max }), false);
-    assert.equal(filesAreShort({ open: last + 1, max }), true);
+    assert.equal(isFileReserveUsed({ open: last, max }), false);
+    assert.equal(isFileReserveUsed({ open: last + 1, max }), true);
     const half = (last + max) / 2;
-    assert.equal(filesAreAlmostGone({ open: half, max }), false);
-    assert.equal(filesAreAlmostGone({ open: half + 1, max }), true);
+    assert.equal(isHalfFileReserveUsed({ open: half, max }), false);
+    assert.equal(isHalfFileReserveUsed({ open: half + 1, max }), true);
   }
 });
 

@@ -30,10 +30,10 @@ export function systemOpenFiles(): OpenFiles | undefined {
  * Whether the reserve is in use: less than an eighth of the file descriptors (at most 256) is free. The reserve is for
  * the database, the plane and the spool. Pure.
  */
-export const filesAreShort = (state: { open: number; max: number }): boolean => exceeds(state, 1);
+export const isFileReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1);
 
 /** Whether half of that reserve is in use. Pure. */
-export const filesAreAlmostGone = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
+export const isHalfFileReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
 
 const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>
   open > max - Math.min(256, Math.ceil(max / 8)) * share;
@@ -67,7 +67,7 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
   });
   const state = () => ({ open: counted + since, max });
   const refuses = (): boolean => {
-    if (!filesAreShort(state())) return false;
+    if (!isFileReserveUsed(state())) return false;
     sparing.error("", state(), "file descriptors are running out: requests get 503 until some are free");
     return true;
   };
@@ -79,7 +79,7 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
       };
     },
     refuses,
-    refusesConnections: () => filesAreAlmostGone(state()) && refuses(),
+    refusesConnections: () => isHalfFileReserveUsed(state()) && refuses(),
     state,
     stop,
   };

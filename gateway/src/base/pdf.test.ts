@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type PdfDocument, pdfOf } from "./pdf.ts";
+import { type PdfDocument, writePdf } from "./pdf.ts";
 
 const document: PdfDocument = {
   title: "Invoice (2026-10)",
@@ -37,7 +37,7 @@ function objectsOf(file: string): string[] {
 }
 
 test("a PDF document contains its title, facts, tables and notes, with question marks for characters that the font lacks", () => {
-  const file = pdfOf(document);
+  const file = writePdf(document);
   assert.match(file, /^%PDF-1\.4\n[\x20-\x7e\n]*$/);
   assert.deepEqual(shown(file), [
     "Invoice \\(2026-10\\)",
@@ -60,7 +60,7 @@ test("a PDF document aligns amounts of any length at their right end", () => {
       ["b", "$1,111.00"],
     ],
   } as PdfDocument["tables"][0];
-  const file = pdfOf({ ...document, tables: [table] });
+  const file = writePdf({ ...document, tables: [table] });
   const ends = ["$1.00", "$1,111.00"].map((text) => {
     const x = Number(new RegExp(` (\\S+) \\S+ Td \\(${text.replace("$", "\\$")}\\)`).exec(file)?.[1]);
     const width = [...text].reduce((sum, letter) => sum + (/[.,]/.test(letter) ? 278 : 556), 0);
@@ -71,7 +71,7 @@ test("a PDF document aligns amounts of any length at their right end", () => {
 
 test("a PDF document continues a long table on further pages with repeated headings, and cuts cells that are too wide", () => {
   const rows = Array.from({ length: 120 }, (_, index) => [`model ${index} ${"x".repeat(200)}`, "$1"]);
-  const file = pdfOf({ ...document, tables: [{ ...document.tables[0], rows } as PdfDocument["tables"][0]] });
+  const file = writePdf({ ...document, tables: [{ ...document.tables[0], rows } as PdfDocument["tables"][0]] });
   const pages = Number(/\/Count (\d+)/.exec(file)?.[1]);
   assert.ok(pages >= 3);
   assert.equal(shown(file).filter((text) => text === "Model").length, pages);

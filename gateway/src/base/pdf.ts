@@ -110,7 +110,7 @@ class Pages {
   }
 }
 
-export function pdfOf(document: PdfDocument): string {
+export function writePdf(document: PdfDocument): string {
   const pages = new Pages();
   pages.down(10);
   pages.text(document.title, MARGIN, { font: "F2", size: 18 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readZip } from "./testing/read-zip.ts";
-import { type ZipEntry, zipOf } from "./zip.ts";
+import { writeZip, type ZipEntry } from "./zip.ts";
 
 async function* once(...parts: string[]): AsyncGenerator<string> {
   yield* parts;
@@ -12,7 +12,7 @@ async function bytesOf(entries: ZipEntry[]): Promise<Buffer> {
   async function* all() {
     yield* entries;
   }
-  for await (const piece of zipOf(all())) pieces.push(piece);
+  for await (const piece of writeZip(all())) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 

@@ -26,7 +26,7 @@ const DATE = 0x21;
 /** The largest size. Larger ones need other fields (ZIP64). */
 const BYTES_MAX = 0xffffffff;
 
-export async function* zipOf(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buffer> {
+export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buffer> {
   const written: Written[] = [];
   let offset = 0;
   const count = (piece: Buffer): Buffer => {

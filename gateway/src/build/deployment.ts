@@ -4,9 +4,9 @@ import type { Store } from "../assemble/ports.ts";
 import type { Config } from "../config.ts";
 import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
 import { checkValueOf, isCheckValueOf } from "../db/deployment/check-value.ts";
-import { compareShared, type OwnSettings } from "../db/deployment/compare.ts";
+import { compareShared, type GatewaySettings } from "../db/deployment/compare.ts";
 import { SHARED_SETTINGS_SINCE, type StoredSetting, type StoredSettings } from "../db/deployment/record.ts";
-import { type OwnSetting, plainSetting } from "../db/deployment/rules.ts";
+import { type GatewaySetting, plainSetting } from "../db/deployment/rules.ts";
 import { logChanges, SettingsDiffer, type SharedSettings, watchShared } from "../db/deployment/watch.ts";
 import { receiptKeyOf } from "../history/receipts.ts";
 import type { ValkeyServer } from "../limits/valkey-server.ts";
@@ -26,7 +26,7 @@ interface OwnOptions {
 }
 
 export interface OwnSettingsContext {
-  tell: (stored: StoredSettings) => Promise<OwnSettings>;
+  tell: (stored: StoredSettings) => Promise<GatewaySettings>;
   close: () => void;
 }
 
@@ -34,7 +34,7 @@ export interface OwnSettingsContext {
 export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OwnSettingsContext> {
   const server = await serverOf(config);
   const limits = server === undefined ? async () => plainSetting("memory") : limitsOn(server, newId);
-  const still: OwnSettings = {
+  const still: GatewaySettings = {
     pepper: pepperOf(secrets),
     ...(!config.plane.absent && { plane: plainSetting(planeOf(config)) }),
     receipts: plainSetting(receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId),
@@ -57,7 +57,7 @@ async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | unde
   return openValkeyServer({ url });
 }
 
-const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): OwnSetting => ({
+const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): GatewaySetting => ({
   written: () => checkValueOf(pepper),
   is: (recorded) => isCheckValueOf(recorded, pepper),
   replaces: (recorded) => pepperOld !== undefined && isCheckValueOf(recorded, pepperOld),
@@ -88,7 +88,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
     // memory.
     return recorded === undefined ? ANOTHER : undefined;
   };
-  return async (stored: StoredSetting | undefined): Promise<OwnSetting | undefined> => {
+  return async (stored: StoredSetting | undefined): Promise<GatewaySetting | undefined> => {
     try {
       const id = (await server.readId()) ?? (await claim(stored));
       if (id === undefined) return undefined;

@@ -1,6 +1,6 @@
 /** Chooses where limits are counted: in this process, in the primary process, or on a shared Valkey server. */
 import type { Ports } from "../assemble/ports.ts";
-import { localWhenAway } from "../limits/local-when-away.ts";
+import { limitsWithLocalFallback } from "../limits/local-fallback.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import type { BuildContext } from "./context.ts";
 
@@ -18,5 +18,5 @@ export const limitsOf =
       unavailable,
       ...(nowMs && { nowMs }),
     });
-    return whenAway === "local" ? localWhenAway({ shared, clock, gateways }) : shared;
+    return whenAway === "local" ? limitsWithLocalFallback({ shared, clock, gateways }) : shared;
   };

@@ -5,15 +5,15 @@ import { z } from "zod";
 import type { Store } from "../assemble/ports.ts";
 import { readdirIfExists } from "../base/files.ts";
 import { openBroadcast } from "../db/broadcast.ts";
-import { assertTakesWrites } from "../db/client.ts";
+import { assertAcceptsWrites } from "../db/client.ts";
 import { connectionName } from "../db/connected.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
-import { StoreGuard } from "../db/guard.ts";
+import { DatabaseGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
 import { LANES_AT_ONCE } from "../db/lanes.ts";
+import { historyFile } from "../db/lineage/history-file.ts";
 import { LINEAGE_SINCE, Lineage } from "../db/lineage/lineage.ts";
-import { historyFile } from "../db/lineage/remembered.ts";
 import { type Connection, clientConfig, LEDGER_SESSION } from "../db/pool.ts";
 import { checkPooler } from "../db/pooler.ts";
 import { queryOne, row } from "../db/rows.ts";
@@ -65,7 +65,7 @@ export async function openStore(
   const { spoolRoot = config.spoolDir } = context.worker ?? {};
   const family = () => spoolDirectories(spoolRoot, readdirIfExists);
   const lineage = new Lineage({ memory: historyFile(config.spoolDir, family), newId, clock, log });
-  const guard = new StoreGuard({ connection, clock, log, durability, lineage, time });
+  const guard = new DatabaseGuard({ connection, clock, log, durability, lineage, time });
   lineage.onNewer = () => guard.failedOver();
   onClose(() => guard.stop());
   const max = config.databasePoolMax;
@@ -96,7 +96,7 @@ export async function openStore(
     // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
     await checkPooler(clientConfig(connection, connectionName()));
-    assertTakesWrites(await queryOne(pool, State, STATE));
+    assertAcceptsWrites(await queryOne(pool, State, STATE));
     // If the database has a history, it must be verified before migrations run.
     await beginLineage(lineage, pool);
     return await openSchema({ pool, mode: config.migrate, clock, log, onLost });

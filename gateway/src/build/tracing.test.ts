@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Stop } from "../assemble/context.ts";
+import type { CloseFunction } from "../assemble/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { noTracing } from "../base/tracing.ts";
@@ -61,14 +61,14 @@ async function open(env: Record<string, string>, lines: string[] = []) {
     process.env[name] = value;
     set.add(name);
   }
-  const stops: Stop[] = [];
+  const stops: CloseFunction[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(line) });
   const context = {
     config: parseConfig(env),
     clock: systemClock,
     log,
     gatewayId: "gw1",
-    onClose: (stop: Stop) => void stops.push(stop),
+    onClose: (stop: CloseFunction) => void stops.push(stop),
   };
   const tracing = await openTracing(context);
   return { tracing, close: async () => void (await Promise.all(stops.map((stop) => stop()))) };

@@ -7,8 +7,8 @@
 
 import { ListenError } from "../base/listen-error.ts";
 import type { SharedName } from "../db/deployment/rules.ts";
-import { factsOf, SettingsDiffer } from "../db/deployment/watch.ts";
-import { isAway, isConnectionLoss, isShortage, isStorageTrouble } from "../db/errors.ts";
+import { differenceLogFields, SettingsDiffer } from "../db/deployment/watch.ts";
+import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isStorageTrouble } from "../db/errors.ts";
 import { WrongHistory } from "../db/lineage/lineage.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
@@ -43,7 +43,7 @@ export const untilDatabaseAvailable = <T>(context: Waiting, tell: ReportMissing,
 
 /** Runs `start` again, which has closed what it opened, until the database stays available throughout. */
 export const untilStarted = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
-  whileItMayPass(context, tell, start, (error) => mayPass(error) && !isShortage(error));
+  whileItMayPass(context, tell, start, (error) => mayPass(error) && !isResourceShortage(error));
 
 async function whileItMayPass<T>(
   context: Waiting,
@@ -75,10 +75,10 @@ export async function untilSettingsMatch(
   await retrying(context, tell, compare, {
     tellOf(error) {
       if (error instanceof SettingsDiffer) {
-        const { settings, reason, next } = factsOf(error.differences);
+        const { settings, reason, next } = differenceLogFields(error.differences);
         return { name: "deployment", reason: `${reason}. Next: ${next}`, settings, fields: { settings, reason, next } };
       }
-      if (!isAway(error)) return undefined;
+      if (!isDatabaseUnreachable(error)) return undefined;
       const { message: reason } = error as Error;
       return { name: "database", reason, fields: { reason } };
     },

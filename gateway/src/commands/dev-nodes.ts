@@ -45,7 +45,7 @@ export function findAgent(specifier = AGENT): string {
 }
 
 /** The message that the agent sends once its node serves. */
-export interface Online {
+export interface AgentOnline {
   type: "online";
   node: string;
   engine: string;
@@ -59,7 +59,7 @@ export class LocalNode {
   #stopping = false;
 
   /** Starts the agent and waits until its node serves. If the agent exits first, the error contains its last output. */
-  static async start(options: NodeOptions): Promise<{ node: LocalNode; online: Online }> {
+  static async start(options: NodeOptions): Promise<{ node: LocalNode; online: AgentOnline }> {
     const node = new LocalNode(options);
     try {
       const online = await node.#untilOnline();
@@ -109,13 +109,13 @@ export class LocalNode {
     }
   }
 
-  #untilOnline(): Promise<Online> {
+  #untilOnline(): Promise<AgentOnline> {
     const child = this.#child;
     return new Promise((resolve, reject) => {
       const cancel = systemClock.after(ONLINE_WITHIN_MS, () => reject(this.#failed("did not come online in time")));
       child.once("error", (error) => reject(error));
       child.once("exit", () => reject(this.#failed("stopped before it came online")));
-      child.on("message", (message: Online | { type: "failed"; message: string }) => {
+      child.on("message", (message: AgentOnline | { type: "failed"; message: string }) => {
         if (message.type === "online") resolve(message);
         if (message.type === "failed") reject(new Error(message.message));
         cancel();
@@ -166,7 +166,7 @@ interface Place {
 /**
  * Waits until a connected node may receive requests. If its node record prevents that, returns a note about the reason.
  */
-export async function untilServing(
+export async function waitUntilServing(
   { fleet, nodeOnline }: Pick<BuiltGateway, "fleet" | "nodeOnline">,
   nodeId: string,
   place: Place,

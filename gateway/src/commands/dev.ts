@@ -19,9 +19,9 @@ import { type Config, parseConfig } from "../config.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
 import type { DevAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
-import { findAgent, LocalNode, localNodes, nodeNote, type Online, untilServing } from "./dev-nodes.ts";
-import { readyLines } from "./screen.ts";
-import { type Stop, untilStopped } from "./signals.ts";
+import { type AgentOnline, findAgent, LocalNode, localNodes, nodeNote, waitUntilServing } from "./dev-nodes.ts";
+import { readyLines } from "./ready-screen.ts";
+import { type StopRequest, waitForStopSignal } from "./signals.ts";
 
 export const dev: Command = {
   help: "run a whole platform on this machine, with data in ./data (npm start)",
@@ -65,7 +65,7 @@ async function run(given: CommandInput, { terminal, env }: BaseCommandContext): 
   if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
   const destination = pino.destination({ dest: join(dataDir, "gateway.log"), mode: 0o600, sync: false });
   const log = createLog(config.logLevel, destination);
-  const stop = untilStopped();
+  const stop = waitForStopSignal();
   const platform = new DevPlatform({
     flags,
     agent,
@@ -95,7 +95,7 @@ interface DevOptions {
   config: Config;
   dataDir: string;
   log: Log;
-  stop: Stop;
+  stop: StopRequest;
   terminal: Terminal;
 }
 
@@ -171,7 +171,7 @@ class DevPlatform {
     gateway: BuiltGateway,
     gatewayUrl: string,
     accounts: DevAccounts,
-  ): Promise<{ online: Online[]; notes: string[] }> {
+  ): Promise<{ online: AgentOnline[]; notes: string[] }> {
     const { flags, agent, models, dataDir, log, terminal } = this.#o;
     if (flags.nodes > 0)
       terminal.progress.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
@@ -199,7 +199,7 @@ class DevPlatform {
     if (failed !== undefined) throw failed.reason;
     const online = started.map(({ online }) => online);
     const place = { consoleUrl: `${gatewayUrl}/console`, dataDir };
-    const notes = await Promise.all(online.map(({ node }) => untilServing(gateway, node, place)));
+    const notes = await Promise.all(online.map(({ node }) => waitUntilServing(gateway, node, place)));
     return { online, notes: [...barred.map((node) => nodeNote(node, place)), ...notes].flatMap((note) => note ?? []) };
   }
 

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { perform } from "@tollgate/terminal/perform.ts";
+import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { assertFailure, exampleWords } from "@tollgate/terminal/testing/tables.ts";
-import { explain } from "./failures.ts";
+import { explainFailure } from "./failures.ts";
 import { TOLLGATE } from "./tollgate.ts";
 
 const PEPPER = "x".repeat(64);
@@ -76,7 +76,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
         const args = [...command.split(" "), ...exampleWords(example).filter((word) => word !== "--json")];
         args.push(...given.flatMap(([flag, value]) => [`--${flag}`, value]));
         const terminal = new FakeTerminal();
-        const code = await perform(TOLLGATE, args, { terminal, env: env() }, explain);
+        const code = await runCommandLine(TOLLGATE, args, { terminal, env: env() }, explainFailure);
         assertFailure(terminal, code, args.join(" "));
         assert.deepEqual(terminal.lines, []);
       });
@@ -87,7 +87,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
 test("prints the stack trace after the message with TOLLGATE_TRACE, and an object with --json", async () => {
   const terminal = new FakeTerminal();
   const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
-  assert.equal(await perform(TOLLGATE, ["migrate", "--json"], { terminal, env }, explain), 1);
+  assert.equal(await runCommandLine(TOLLGATE, ["migrate", "--json"], { terminal, env }, explainFailure), 1);
   const [line = "", ...places] = terminal.remarks;
   const { error } = JSON.parse(line) as { error: { message: string; next: string } };
   assert.match(error.message, /^cannot connect to the database: nothing listens at 127\.0\.0\.1:1 \(ECONNREFUSED\)$/);

@@ -17,7 +17,7 @@ const NEXT: Record<string, string> = {
     "correct the setting, or set DATABASE_DURABILITY=assumed for a database whose data may be lost",
 };
 
-export const explain: ExplainError = (error) => {
+export const explainFailure: ExplainError = (error) => {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof ConfigError)
     return { message: error.message, next: "docs/operators/settings.md lists every setting" };

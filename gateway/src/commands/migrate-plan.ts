@@ -1,11 +1,11 @@
 /** Formats the output of `tollgate migrate --plan`. */
-import { shownPrograms } from "../db/connected.ts";
-import { padded } from "../db/migrations.ts";
+import { formatPrograms } from "../db/connected.ts";
+import { padVersion } from "../db/migrations.ts";
 import type { Plan, PlannedMigration } from "../db/plan.ts";
 
 export function shownPlan({ schema, known, migrations, functions, connected }: Plan): string {
-  const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padded(schema)}`;
-  const lines = [`${at}; this program has migrations up to ${padded(known)}.`];
+  const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padVersion(schema)}`;
+  const lines = [`${at}; this program has migrations up to ${padVersion(known)}.`];
   if (schema > known)
     lines.push("The database is newer than this program. They are compatible, and nothing is changed.");
   else if (migrations.length + functions.length === 0) lines.push("There is nothing to do.");
@@ -18,7 +18,7 @@ export function shownPlan({ schema, known, migrations, functions, connected }: P
     ),
     ...section("tollgate migrate --finish, when no older gateway is connected:", migrations.slice(before), []),
     "",
-    `Connected: ${connected.length === 0 ? "nobody" : shownPrograms(connected)}.`,
+    `Connected: ${connected.length === 0 ? "nobody" : formatPrograms(connected)}.`,
   );
   return lines.join("\n");
 }

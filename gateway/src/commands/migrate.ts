@@ -4,7 +4,7 @@ import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } f
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { createErrorLog } from "../base/log.ts";
 import { databaseUrlOf } from "../config.ts";
-import { type Applied, migrate } from "../db/migrate.ts";
+import { type MigrationResult, migrate } from "../db/migrate.ts";
 import { SQL_DIRECTORY } from "../db/migrations.ts";
 import { planMigration } from "../db/plan.ts";
 import { openPool } from "../db/pool.ts";
@@ -54,7 +54,7 @@ async function run({ switches, json }: CommandInput, { terminal, env }: BaseComm
   }
 }
 
-function shownRun({ migrations, functions, left }: Applied): string {
+function shownRun({ migrations, functions, left }: MigrationResult): string {
   const applied = [...migrations, ...functions.map((name) => `${name}()`)];
   const done = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
   if (left.length === 0) return done;

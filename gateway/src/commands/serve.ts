@@ -11,7 +11,7 @@ import { systemRandom } from "../base/random.ts";
 import type { BuiltGateway } from "../build.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { readWorkerSettings } from "../workers/worker-settings.ts";
-import { type Stop, untilStopped } from "./signals.ts";
+import { type StopRequest, waitForStopSignal } from "./signals.ts";
 
 export const serve: Command = {
   help: "run the gateway, configured by environment variables",
@@ -40,8 +40,8 @@ async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<n
       served: (gateway) => void nameFirstOperator(gateway, config, log),
     });
   }
-  const stop = untilStopped();
-  const { logFindings } = await import("./doctor/examine.ts");
+  const stop = waitForStopSignal();
+  const { logFindings } = await import("./doctor/run-checks.ts");
   // Runs during the start, so that a gateway that waits for a dependency also logs other problems.
   void logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
   if (config.workers > 1) {
@@ -55,7 +55,7 @@ async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<n
   return await serveAlone(config, log, stop);
 }
 
-async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number> {
+async function serveAlone(config: Config, log: Log, stop: StopRequest): Promise<number> {
   const { build } = await import("../build.ts");
   const { StoppedWhileWaiting } = await import("../build/waiting.ts");
   const gateway = await build({

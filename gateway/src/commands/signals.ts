@@ -7,14 +7,14 @@ import { systemClock } from "../base/clock.ts";
  */
 const ECHO_MS = 500;
 
-export interface Stop {
+export interface StopRequest {
   /** Resolves at the first SIGINT or SIGTERM, or to a fatal error. */
   asked: Promise<Error | undefined>;
   now(error?: Error): void;
 }
 
 /** A second signal ends the process immediately. */
-export function untilStopped(): Stop {
+export function waitForStopSignal(): StopRequest {
   const { promise: asked, resolve } = Promise.withResolvers<Error | undefined>();
   let askedAt: number | undefined;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import type pg from "pg";
 import { createLog } from "../base/log.ts";
-import { BASE_FILE, headerOf, readBase } from "./base.ts";
+import { BASE_FILE, baseHeader, readBase } from "./base.ts";
 import { migrate } from "./migrate.ts";
-import { padded, readMigrations } from "./migrations.ts";
-import { OLDEST_SCHEMA } from "./standing.ts";
-import { differences, schemaOf, texts } from "./testing/schema-of.ts";
-import { makeSqlDirectory, SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { padVersion, readMigrations } from "./migrations.ts";
+import { OLDEST_SCHEMA } from "./schema-status.ts";
+import { queryTexts, schemaDifferences, schemaOf } from "./testing/schema-of.ts";
+import { makeSqlDirectory, makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
@@ -31,11 +31,14 @@ async function oneByOne(t: Pick<TestContext, "after">): Promise<string> {
 
 /** Returns every row of every table, except for values that depend on time or chance. */
 async function rowsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
-  const tables = await texts(pool, "select tablename from pg_tables where schemaname = 'public' order by 1");
+  const tables = await queryTexts(pool, "select tablename from pg_tables where schemaname = 'public' order by 1");
   const found: Record<string, string[]> = {};
   for (const table of tables) {
     const without = ["applied_at", "created_at", "at", ...(table === "deployment" ? ["id"] : [])];
-    const rows = await texts(pool, `select (to_jsonb(r) - '{${without}}'::text[])::text from ${table} r order by 1`);
+    const rows = await queryTexts(
+      pool,
+      `select (to_jsonb(r) - '{${without}}'::text[])::text from ${table} r order by 1`,
+    );
     if (rows.length > 0) found[table] = rows;
   }
   return found;
@@ -48,7 +51,7 @@ test("base.sql creates the same schema, functions, grants and rows as the migrat
   t.after(made.close);
   const grown = await openTestDatabase({ sql: await oneByOne(t) });
   t.after(grown.close);
-  assert.deepEqual(differences(await schemaOf(made.pool), await schemaOf(grown.pool)), []);
+  assert.deepEqual(schemaDifferences(await schemaOf(made.pool), await schemaOf(grown.pool)), []);
   const rows = await rowsOf(made.pool);
   assert.deepEqual(rows, await rowsOf(grown.pool));
   assert.equal(rows["migration"]?.length, migrations.length);
@@ -83,15 +86,15 @@ async function assertLikeNew(pool: pg.Pool, versions: number[]): Promise<void> {
   const since = (first: number): string[] => versions.filter((version) => version >= first).map(idOf);
   const [accounts, ledger, requests] = [since(1), since(LEDGER_SINCE), since(REQUESTS_SINCE)];
   assert.deepEqual(
-    await texts(pool, "select concat(id, name) from account order by id"),
+    await queryTexts(pool, "select concat(id, name) from account order by id"),
     accounts.map((id) => `${id}an account`),
   );
-  assert.deepEqual(await texts(pool, "select id from ledger_account where kind = 'builder' order by id"), ledger);
+  assert.deepEqual(await queryTexts(pool, "select id from ledger_account where kind = 'builder' order by id"), ledger);
   assert.deepEqual(
-    await texts(pool, "select concat(id, outcome) from request order by id"),
+    await queryTexts(pool, "select concat(id, outcome) from request order by id"),
     requests.map((id) => `${id}ok`),
   );
-  assert.deepEqual(differences(await schemaOf(pool), await fresh), []);
+  assert.deepEqual(schemaDifferences(await schemaOf(pool), await fresh), []);
 }
 
 test("migrating a database with rows at every step gives the same schema as an empty one", async (t) => {
@@ -114,7 +117,7 @@ test("migrating a database with rows at every step gives the same schema as an e
 // in one transaction. Other starting versions would run the end of that transaction on the same kinds of rows.
 for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
   test(`migrating a database with rows from schema ${version} gives the same schema as an empty one`, async (t) => {
-    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(version)) });
+    const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(version)) });
     t.after(close);
     await addRows(pool, version);
     await migrate(pool, { directory: SQL, log });
@@ -127,7 +130,7 @@ test("migrations newer than base.sql run after it, and a base.sql newer than the
   const directory = await makeSqlDirectory(t, { migrations: TWO });
   const known = await readMigrations(directory);
   const write = (count: number) =>
-    writeFile(join(directory, BASE_FILE), `${headerOf(known.slice(0, count))}\ncreate table first (from_base int);`);
+    writeFile(join(directory, BASE_FILE), `${baseHeader(known.slice(0, count))}\ncreate table first (from_base int);`);
   await write(1);
   const empty = await openTestDatabase({ sql: await makeSqlDirectory(t) });
   t.after(empty.close);

@@ -4,24 +4,24 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Migration, padded } from "./migrations.ts";
+import { type Migration, padVersion } from "./migrations.ts";
 import { MigrationError, type SqlFile, sha256Of } from "./sql-files.ts";
 
 export const BASE_FILE = "base.sql";
 
-export interface Base extends SqlFile {
+export interface BaseSchema extends SqlFile {
   /** The number of the last migration that base.sql includes. */
   version: number;
 }
 
 /** Reads base.sql in `directory`. Undefined if there is no such file. */
-export async function readBase(directory: string, migrations: Migration[]): Promise<Base | undefined> {
+export async function readBase(directory: string, migrations: Migration[]): Promise<BaseSchema | undefined> {
   const sql = await readIfThere(join(directory, BASE_FILE));
   if (sql === undefined) return undefined;
   const [, version = "", checksum] = /^-- migrations: 0001 to (\d{4}), (\w+)$/m.exec(sql) ?? [];
   if (checksum !== checksumOf(migrations, Number(version))) {
     throw new MigrationError(
-      `${BASE_FILE} does not match the migrations 0001 to ${version || padded(migrations.length)}: ` +
+      `${BASE_FILE} does not match the migrations 0001 to ${version || padVersion(migrations.length)}: ` +
         "run npx node gateway/tools/write-base.ts.",
     );
   }
@@ -29,8 +29,8 @@ export async function readBase(directory: string, migrations: Migration[]): Prom
 }
 
 /** The first line of base.sql, which identifies the migrations that it was written from. */
-export const headerOf = (migrations: Migration[]): string =>
-  `-- migrations: 0001 to ${padded(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
+export const baseHeader = (migrations: Migration[]): string =>
+  `-- migrations: 0001 to ${padVersion(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
 
 const checksumOf = (migrations: Migration[], version: number): string =>
   sha256Of(

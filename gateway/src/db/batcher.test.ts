@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { manualClock } from "../base/testing.ts";
 import { Batcher } from "./batcher.ts";
 import { isConnectionLoss, isLockWait } from "./errors.ts";
@@ -88,8 +88,8 @@ test("does not retry while the database is unreachable, and undoes no operation 
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
-  last().answer.reject(new Away("database", "no answer"));
-  await assert.rejects(asked, Away);
+  last().answer.reject(new UnreachableError("database", "no answer"));
+  await assert.rejects(asked, UnreachableError);
   await turn();
   assert.deepEqual(undone, []);
 });
@@ -98,8 +98,8 @@ test("undoes a sent batch instead of retrying when the database becomes unreacha
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
-  last().answer.reject(new Away("database", "no answer", { maybeDone: true }));
-  await assert.rejects(asked, Away);
+  last().answer.reject(new UnreachableError("database", "no answer", { maybeDone: true }));
+  await assert.rejects(asked, UnreachableError);
   await turn();
   assert.deepEqual(undone, ["a"]);
 });
@@ -111,8 +111,8 @@ test("rejects callers when the database hangs, undoes their sent operations late
   clock.advance(500);
   const second = batcher.add("queued").catch((error) => error);
   clock.advance(2_000);
-  assert.ok((await first) instanceof Away);
-  assert.ok((await second) instanceof Away);
+  assert.ok((await first) instanceof UnreachableError);
+  assert.ok((await second) instanceof UnreachableError);
   await batcher.idle();
   assert.deepEqual(undone, [], "the store may be doing it just now");
   last().answer.resolve(["done"]);

@@ -9,9 +9,9 @@
  *   caller decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
+import { Distribution } from "../base/counters.ts";
 import { type Deadline, openDeadlines } from "../base/deadlines.ts";
-import { Away } from "../base/dependency.ts";
-import { Distribution } from "../base/figures.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/pauses.ts";
 import { type LaneOutcome, Lanes } from "./lanes.ts";
@@ -95,7 +95,7 @@ export class Batcher<Op, Result> {
     this.#options = options;
     const { clock, waitMaxMs } = options;
     if (waitMaxMs === undefined) return;
-    const tooLong = () => new Away("database", `no response within ${waitMaxMs} ms`);
+    const tooLong = () => new UnreachableError("database", `no response within ${waitMaxMs} ms`);
     this.#deadlines = openDeadlines(clock, waitMaxMs, (waiting) => this.#fail(waiting, waiting.trouble ?? tooLong()));
   }
 
@@ -172,13 +172,13 @@ export class Batcher<Op, Result> {
   }
 
   #isShared(error: unknown): boolean {
-    return error instanceof Away || this.#options.isConnectionLoss(error);
+    return error instanceof UnreachableError || this.#options.isConnectionLoss(error);
   }
 
   /** Records the error of a failed try, and rejects operations for which a retry is pointless. */
   #failed(waiting: Waiting<Op, Result>, error: unknown): void {
     const isShared = this.#isShared(error);
-    const isAway = error instanceof Away;
+    const isAway = error instanceof UnreachableError;
     waiting.trouble = error;
     if (isShared && !(isAway && !error.maybeDone)) waiting.isInDoubt = true;
     if (isAway || !isShared || this.#options.waitMaxMs === undefined) this.#fail(waiting, error);

@@ -8,8 +8,8 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DatabaseClient } from "./client.ts";
 import { broadcastConnection } from "./connected.ts";
-import { isAway } from "./errors.ts";
-import type { StoreGuard } from "./guard.ts";
+import { isDatabaseUnreachable } from "./errors.ts";
+import type { DatabaseGuard } from "./guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 
 const CHANNEL = "tollgate";
@@ -24,7 +24,7 @@ export const TEAM_TOPIC = "team";
 /** Message: a node's records changed. The text is the node's ID, `node_…`. */
 export const NODE_TOPIC = "node";
 /** Message: rows changed for which no other topic exists, so gateways clear their caches. */
-export const FORGET_TOPIC = "forget";
+export const CLEAR_CACHES_TOPIC = "forget";
 /** Message: an operator changed a shared setting. The text is the setting's name. */
 export const DEPLOYMENT_TOPIC = "deployment";
 
@@ -55,7 +55,7 @@ export async function openBroadcast(options: {
   const listener = new Listener(options);
   await listener.listen();
   return {
-    send: (topic, text) => announce(options.pool, topic, text),
+    send: (topic, text) => sendBroadcast(options.pool, topic, text),
     on: (topic, run) => listener.on(topic, run),
     forget: () => listener.forget(),
     close: () => listener.close(),
@@ -63,8 +63,8 @@ export async function openBroadcast(options: {
 }
 
 /** The functions of the database guard that a listener uses. */
-type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt"> &
-  Partial<Pick<StoreGuard, "lineage">>;
+type Guard = { health: Pick<DatabaseGuard["health"], "isAway" | "suspect"> } & Pick<DatabaseGuard, "adopt"> &
+  Partial<Pick<DatabaseGuard, "lineage">>;
 
 interface ListenerOptions {
   connection: Connection;
@@ -75,7 +75,7 @@ interface ListenerOptions {
 }
 
 /** Sends a message. A process that only sends needs no listener. */
-export async function announce(pool: pg.Pool | pg.ClientBase, topic: string, text: string): Promise<void> {
+export async function sendBroadcast(pool: pg.Pool | pg.ClientBase, topic: string, text: string): Promise<void> {
   await pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
 }
 
@@ -148,7 +148,10 @@ class Listener {
         this.forget();
         return;
       } catch (error) {
-        log[isAway(error) ? "debug" : "warn"]({ err: error }, "database notifications: connection failed; retrying");
+        log[isDatabaseUnreachable(error) ? "debug" : "warn"](
+          { err: error },
+          "database notifications: connection failed; retrying",
+        );
       }
     }
   }

@@ -11,7 +11,7 @@ const CHANGE = "TGJ01";
 /**
  * A startup option: triggers send their descriptions of changes to the session. Without it, they notify all gateways.
  */
-export const DESCRIBES_CHANGES = "-c tollgate.journal=on";
+export const DESCRIBE_CHANGES_OPTION = "-c tollgate.journal=on";
 
 /** The topic of changes made by other programs. A long description is split: `digest part parts text`. */
 export const CHANGE_TOPIC = "change";
@@ -46,7 +46,7 @@ export function watchChanges(client: pg.Client, report: (change: string) => void
 }
 
 /** Joins the parts of long descriptions. An incomplete one, after a lost connection, is dropped. */
-export function changeParts(report: (change: string) => void): (text: string | undefined) => void {
+export function joinChangeParts(report: (change: string) => void): (text: string | undefined) => void {
   const open = new Map<string, string[]>();
   return (text) => {
     if (text === undefined) return open.clear();

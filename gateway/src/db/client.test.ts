@@ -14,7 +14,7 @@ import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { parseDatabaseUrl } from "./address.ts";
 import { DatabaseClient, databaseHostsOf, settingsOf } from "./client.ts";
-import { closeImmediately } from "./cut.ts";
+import { closeImmediately } from "./close-immediately.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type Lineage, WrongHistory } from "./lineage/lineage.ts";
 import { type Connection, clientConfig, openPool } from "./pool.ts";

@@ -116,7 +116,7 @@ export class TakesNoWrites extends Error {
   readonly code = "25006";
 }
 
-export function assertTakesWrites({ isStandby, readOnly }: { isStandby: boolean; readOnly: boolean }): void {
+export function assertAcceptsWrites({ isStandby, readOnly }: { isStandby: boolean; readOnly: boolean }): void {
   if (isStandby) throw new TakesNoWrites("the database is a standby: it takes no writes");
   if (readOnly) throw new TakesNoWrites("the database is read-only");
 }
@@ -236,7 +236,7 @@ export class DatabaseClient extends pg.Client {
     if (!places.isChoosy && places.isPooled === false) return;
     const met = await queryOne(this, Met, WHO);
     places.isPooled = met.pid !== startup.processID;
-    if (places.isChoosy) assertTakesWrites(met);
+    if (places.isChoosy) assertAcceptsWrites(met);
     if (!places.isPooled) return;
     const settings = Object.entries({ ...settingsOf(options ?? ""), statement_timeout, lock_timeout });
     const given = settings.filter(([, value]) => value);

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { ownHours } from "./own-hours.ts";
+import { ownHoursCondition } from "./own-hours.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** The migration that adds closed days. */
@@ -35,7 +35,7 @@ type Rollup = "usage" | "performance";
  * SQL for a `with` clause: the closed days that lie completely in the span (`whole`: day, begins, ends), and the
  * intervals between them (`open`: begins, ends).
  */
-export const parted = (what: Rollup, from: string, to: string): string => `
+export const splitByClosedDays = (what: Rollup, from: string, to: string): string => `
   whole as materialized (
     select c.day, d.begins, d.ends
       from closed_day c
@@ -91,10 +91,10 @@ export function usageRows(sums: keyof typeof SUMS, { from, to }: Span, hasDays: 
   const { table, when, joined, columns } = SUMS[sums];
   const isOwn = sums === "own";
   if (!hasDays) {
-    const hours = isOwn ? ownHours("account_id", from, to) : `hour >= ${from} and hour < ${to}`;
+    const hours = isOwn ? ownHoursCondition("account_id", from, to) : `hour >= ${from} and hour < ${to}`;
     return `(select hour, ${columns}, ${AMOUNTS} from usage_hour where ${hours})`;
   }
-  return `(with ${parted("usage", from, to)}
+  return `(with ${splitByClosedDays("usage", from, to)}
     select ${when} as hour, ${columns}, ${AMOUNTS} from whole join ${table} s on ${joined}
     union all
     select u.* from open cross join lateral (

@@ -73,7 +73,7 @@ export async function connectedPrograms(client: pg.PoolClient): Promise<Connecte
   return [...programs.values()].sort((a, b) => a.schema - b.schema);
 }
 
-export const shownPrograms = (programs: ConnectedProgram[]): string =>
+export const formatPrograms = (programs: ConnectedProgram[]): string =>
   programs
     .map(({ version, connections }) => `${version}, ${connections} connection${connections === 1 ? "" : "s"}`)
     .join("; ");

@@ -7,11 +7,11 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { query, temporaryPlace } from "./embedded/testing.ts";
-import { StoreGuard } from "./guard.ts";
+import { createScratchDirectory, query } from "./embedded/testing.ts";
+import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { openTestDatabase, urlOf } from "./testing.ts";
 
@@ -19,7 +19,7 @@ import { openTestDatabase, urlOf } from "./testing.ts";
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
 test("a gateway refuses a server that can lose commits after a reconnection, and serves again on a safe one", async (t) => {
-  const durable = await (await temporaryPlace(t)).start();
+  const durable = await (await createScratchDirectory(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));
   await query(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");
@@ -52,7 +52,7 @@ test("a gateway refuses a server that can lose commits after a reconnection, and
   const lines: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
   const connection = { connectionString: `postgres://${user}@${at}/${name}` };
-  const guard = new StoreGuard({ connection, clock, log, durability: "checked" });
+  const guard = new DatabaseGuard({ connection, clock, log, durability: "checked" });
   const pool = openGuardedPool(connection, { guard, log, sizeMax: 1 });
   t.after(async () => {
     await pool.end();
@@ -70,7 +70,7 @@ test("a gateway refuses a server that can lose commits after a reconnection, and
   await eventually("the other is refused", () => guard.health.isAway);
   assert.match(guard.health.reason ?? "", /^the database has fsync = off, so a crash can lose charges/);
   assert.ok(lines.some(({ reason }) => reason === guard.health.reason));
-  await assert.rejects(pool.query("select 1"), (error) => error instanceof Away);
+  await assert.rejects(pool.query("select 1"), (error) => error instanceof UnreachableError);
 
   leadTo(durable.connection);
   clock.advance(RETRY_MS);

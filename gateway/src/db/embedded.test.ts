@@ -12,7 +12,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded/errors.ts";
 import { isPostmasterOf } from "./embedded/postmaster.ts";
-import { isRoot, otherGateway, query, temporaryPlace } from "./embedded/testing.ts";
+import { createScratchDirectory, isRoot, otherGateway, query } from "./embedded/testing.ts";
 
 /** Asserts that a start was refused with an error of a single line. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {
@@ -32,7 +32,7 @@ function hasProcess(pid: number): boolean {
 }
 
 /** Most tests share this data directory. Each begins without a running server and leaves usable data. */
-const place = await temporaryPlace({ after });
+const place = await createScratchDirectory({ after });
 afterEach(() => place.stopAll());
 const home = join(place.dataDir, "postgres");
 
@@ -116,7 +116,7 @@ test("a second gateway on the same data directory is refused, and the server kee
 });
 
 test("of two gateways that start at once on a new data directory, one serves", async (t) => {
-  const fresh = await temporaryPlace(t);
+  const fresh = await createScratchDirectory(t);
   const gateways = [otherGateway(t, fresh), otherGateway(t, fresh)];
   const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));
   const refusals = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));
@@ -171,7 +171,7 @@ test("a start waits for a server that is shutting down", async (t) => {
 });
 
 test("a start removes the leftovers of an interrupted first start", async (t) => {
-  const fresh = await temporaryPlace(t);
+  const fresh = await createScratchDirectory(t);
   const interrupted = otherGateway(t, fresh);
   assert.equal((await interrupted.next("progress")).what, "creating the database cluster");
   await interrupted.kill();

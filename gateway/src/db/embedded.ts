@@ -9,10 +9,10 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { installedBinaries, usableBinaries } from "./embedded/binaries.ts";
 import { checkCluster, createCluster, removeUnfinished } from "./embedded/cluster.ts";
-import { orAbsent, PrivatePostgresError } from "./embedded/errors.ts";
+import { PrivatePostgresError, undefinedIfMissing } from "./embedded/errors.ts";
 import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded/home.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
-import { lookForPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
+import { findPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
 import { type Server, startOrFindServer } from "./embedded/server.ts";
 import { ownUid } from "./embedded/user.ts";
 import { queryOne, row } from "./rows.ts";
@@ -81,10 +81,10 @@ export async function findPrivatePostgres(options: {
   dataDir: string;
   rootPlace?: string;
 }): Promise<PrivatePostgres["connection"] | undefined> {
-  const known = await orAbsent(realpath(options.dataDir));
+  const known = await undefinedIfMissing(realpath(options.dataDir));
   const home = known && (await findHome({ dataDir: known, rootPlace: options.rootPlace ?? ROOT_PLACE }));
   if (!home) throw new PrivatePostgresError(`${options.dataDir} has no database. Is it the right directory?`);
-  const sighting = await lookForPostmaster(home.cluster);
+  const sighting = await findPostmaster(home.cluster);
   if (sighting.kind !== "live" || sighting.file.status !== "ready") return undefined;
   return { host: sighting.file.socketDir, port: sighting.file.port, user: USER, database: DATABASE };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Away } from "../base/dependency.ts";
-import { isAway, isConnectionLoss, isDataFault, isStorageTrouble, provesBug } from "./errors.ts";
+import { UnreachableError } from "../base/dependency.ts";
+import { isBug, isConnectionLoss, isDatabaseUnreachable, isDataFault, isStorageTrouble } from "./errors.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const coded = (code: string, more: object = {}): Error => Object.assign(new Error("x"), { code, ...more });
@@ -11,7 +11,7 @@ const coded = (code: string, more: object = {}): Error => Object.assign(new Erro
  * a bug.
  */
 const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] = [
-  ["the database is known to be unreachable", new Away("database", "x"), true, true],
+  ["the database is known to be unreachable", new UnreachableError("database", "x"), true, true],
   ["refused by the system", coded("ECONNREFUSED"), true, true],
   ["no socket file", coded("ENOENT", { syscall: "connect" }), true, true],
   ["a missing file", coded("ENOENT", { syscall: "open" }), false, false],
@@ -53,14 +53,14 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
 describe("classifying database errors", () => {
   for (const [name, error, loss, trouble] of TABLE) {
     test(name, () => {
-      assert.deepEqual([isConnectionLoss(error), isStorageTrouble(error), provesBug(error)], [loss, trouble, !trouble]);
+      assert.deepEqual([isConnectionLoss(error), isStorageTrouble(error), isBug(error)], [loss, trouble, !trouble]);
     });
   }
 
   test("isAway recognizes an unreachable database, not other dependencies and not a bare network error", () => {
-    assert.equal(isAway(new Error("x", { cause: new Away("database", "x") })), true);
-    assert.equal(isAway(new Away("limits", "x")), false);
-    assert.equal(isAway(coded("ECONNREFUSED")), false);
+    assert.equal(isDatabaseUnreachable(new Error("x", { cause: new UnreachableError("database", "x") })), true);
+    assert.equal(isDatabaseUnreachable(new UnreachableError("limits", "x")), false);
+    assert.equal(isDatabaseUnreachable(coded("ECONNREFUSED")), false);
   });
 });
 
@@ -95,7 +95,13 @@ describe("errors that make a settlement impossible", () => {
   }
 
   test("errors without a PostgreSQL code do not count", () => {
-    for (const error of [new TypeError("x"), coded("ENOSPC"), coded("ECONNRESET"), new Away("database", "x"), "x"])
+    for (const error of [
+      new TypeError("x"),
+      coded("ENOSPC"),
+      coded("ECONNRESET"),
+      new UnreachableError("database", "x"),
+      "x",
+    ])
       assert.equal(isDataFault(error), false, String(error));
     assert.equal(isDataFault(new Error("x", { cause: coded("23514") })), true);
   });

@@ -2,7 +2,7 @@
  * Classifies database errors: is the statement invalid, which is a bug of ours, or can the database not run it at the
  * moment? After some errors the outcome is unknown, because the connection was lost before the response.
  */
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 
 /**
  * The connection is lost or the server cannot be used: class 08 (connection), 57P01–57P05 (server shutting down,
@@ -41,7 +41,13 @@ const CAUSES_MAX = 5;
 export function isConnectionLoss(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
-    return isAway(one) || LOSS.test(code) || SOCKET_CODES.has(code) || isMissingSocket(one) || WORDS.test(one.message);
+    return (
+      isDatabaseUnreachable(one) ||
+      LOSS.test(code) ||
+      SOCKET_CODES.has(code) ||
+      isMissingSocket(one) ||
+      WORDS.test(one.message)
+    );
   });
 }
 
@@ -58,7 +64,8 @@ export function isStorageTrouble(error: unknown): boolean {
 }
 
 /** Whether this machine ran out of disk space, memory or file descriptors. */
-export const isShortage = (error: unknown): boolean => chainOf(error).some((one) => SHORTAGE_CODES.has(codeOf(one)));
+export const isResourceShortage = (error: unknown): boolean =>
+  chainOf(error).some((one) => SHORTAGE_CODES.has(codeOf(one)));
 
 /**
  * Whether the database refused these values, so that the settlement can never be entered. Any other error may disappear
@@ -83,17 +90,17 @@ const STATEMENT = /^(0A|26|42)...$/;
  * waited, so callers retry once.
  */
 export const isRefusal = (error: unknown): boolean =>
-  provesBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
+  isBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
 /** Whether the error is a bug of ours: a retry would fail the same way. */
-export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);
+export const isBug = (error: unknown): boolean => !isStorageTrouble(error);
 
 /**
  * Whether the database guard refused or cut off the query because the database is unreachable. Such outages are already
  * logged.
  */
-export const isAway = (error: unknown): boolean =>
-  chainOf(error).some((one) => one instanceof Away && one.dependency === "database");
+export const isDatabaseUnreachable = (error: unknown): boolean =>
+  chainOf(error).some((one) => one instanceof UnreachableError && one.dependency === "database");
 
 /** Lists the error and its causes. */
 function chainOf(error: unknown): Error[] {

@@ -6,12 +6,12 @@
 import type pg from "pg";
 import { Breaker } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { watchChanges } from "./changes.ts";
 import { DatabaseClient, databaseHostsOf } from "./client.ts";
-import { closeImmediately } from "./cut.ts";
+import { closeImmediately } from "./close-immediately.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Lineage } from "./lineage/lineage.ts";
@@ -40,7 +40,7 @@ interface GuardOptions {
   time?: Pick<DatabaseClock, "read">;
 }
 
-export class StoreGuard {
+export class DatabaseGuard {
   readonly health: Breaker;
   readonly lineage: Lineage | undefined;
   readonly #heartbeat: Heartbeat;
@@ -160,7 +160,8 @@ export class StoreGuard {
   }
 
   #cutAll(reason: string): void {
-    for (const client of this.#connections) closeImmediately(client, new Away("database", reason, { maybeDone: true }));
+    for (const client of this.#connections)
+      closeImmediately(client, new UnreachableError("database", reason, { maybeDone: true }));
   }
 }
 
@@ -168,7 +169,7 @@ export class StoreGuard {
  * A client class that refuses connections while the database is unreachable. The guard tracks each client from its
  * start.
  */
-export function guardedClients(guard: StoreGuard) {
+export function guardedClients(guard: DatabaseGuard) {
   return class GuardedClient extends DatabaseClient {
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;

@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { connectionName } from "./connected.ts";
 import type { ClockReading } from "./database-clock.ts";
-import { StoreGuard } from "./guard.ts";
+import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import type { Lineage } from "./lineage/lineage.ts";
 import { inTransaction } from "./pool.ts";
@@ -22,13 +22,13 @@ import { openTestDatabase, type TestDatabase } from "./testing.ts";
 /** The guard's intervals in ms: between heartbeats, until a heartbeat times out, and before the next try. */
 const [BEAT_MS, SILENT_MS, RETRY_MS] = [500, 2_000, 250];
 
-const isAway = (error: unknown): boolean => error instanceof Away && error.dependency === "database";
+const isAway = (error: unknown): boolean => error instanceof UnreachableError && error.dependency === "database";
 
 describe("a connection pool with a database guard", () => {
   let database: TestDatabase;
   let proxy: DatabaseProxy;
   let clock: ManualClock;
-  let guard: StoreGuard;
+  let guard: DatabaseGuard;
   let pool: pg.Pool;
   let readings: ClockReading[];
   let lines: { level: number; msg: string; reason?: string; refused?: number; connections?: number }[];
@@ -40,7 +40,7 @@ describe("a connection pool with a database guard", () => {
     const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
     clock = manualClock(Date.now());
     const time = { read: (reading: ClockReading) => void readings.push(reading) };
-    guard = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed", time });
+    guard = new DatabaseGuard({ connection: proxy.connection, clock, log, durability: "assumed", time });
     pool = openGuardedPool(proxy.connection, { guard, log, sizeMax: 3 });
     guard.watch();
   });
@@ -61,7 +61,7 @@ describe("a connection pool with a database guard", () => {
       },
     } as unknown as Lineage;
     const log = createLog("silent");
-    const watched = new StoreGuard({ connection: database.connection, clock, log, durability: "assumed", lineage });
+    const watched = new DatabaseGuard({ connection: database.connection, clock, log, durability: "assumed", lineage });
     const own = openGuardedPool(database.connection, { guard: watched, log, sizeMax: 1 });
     t.after(() => own.end());
     await assert.rejects(own.query("select 1"), /Connection terminated unexpectedly/);
@@ -80,7 +80,7 @@ describe("a connection pool with a database guard", () => {
       },
     } as unknown as Lineage;
     const log = createLog("silent");
-    const watched = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed", lineage });
+    const watched = new DatabaseGuard({ connection: proxy.connection, clock, log, durability: "assumed", lineage });
     t.after(() => watched.stop());
     watched.watch();
     clock.advance(BEAT_MS);
@@ -172,7 +172,7 @@ describe("a connection pool with a database guard", () => {
   test("checks at the next heartbeat whether connections in use still respond", async (t) => {
     const clock = manualClock();
     const log = createLog("silent");
-    const resting = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed" });
+    const resting = new DatabaseGuard({ connection: proxy.connection, clock, log, durability: "assumed" });
     const used = openGuardedPool(proxy.connection, { guard: resting, log, sizeMax: 1 });
     t.after(async () => {
       await used.end();

@@ -4,9 +4,9 @@
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
-import { DESCRIBES_CHANGES } from "./changes.ts";
+import { DESCRIBE_CHANGES_OPTION } from "./changes.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { guardedClients, type StoreGuard } from "./guard.ts";
+import { type DatabaseGuard, guardedClients } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
 /** The timeout for opening a connection or waiting for one. The gateway's own clients wait at most 5 s. */
@@ -14,7 +14,7 @@ const CONNECT_MS_MAX = 4_000;
 const LOCK_MS_MAX = 4_000;
 
 interface GuardedPoolOptions {
-  guard: StoreGuard;
+  guard: DatabaseGuard;
   log: Log;
   sizeMax: number;
   sizeKept?: number;
@@ -28,7 +28,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
   const pool = new GuardedPool(guard, {
     ...poolConfig(connection, {
       ...rest,
-      sessionOptions: `${DESCRIBES_CHANGES} ${sessionOptions}`,
+      sessionOptions: `${DESCRIBE_CHANGES_OPTION} ${sessionOptions}`,
       connectMsMax: CONNECT_MS_MAX,
     }),
     lock_timeout: lockMsMax,
@@ -56,9 +56,9 @@ type Given = (error: Error | undefined, client: pg.PoolClient | undefined, relea
 
 /** Refuses connections while the database is unreachable. This includes queries, each of which takes a connection. */
 class GuardedPool extends pg.Pool {
-  readonly #guard: StoreGuard;
+  readonly #guard: DatabaseGuard;
 
-  constructor(guard: StoreGuard, config: pg.PoolConfig) {
+  constructor(guard: DatabaseGuard, config: pg.PoolConfig) {
     super(config);
     this.#guard = guard;
   }

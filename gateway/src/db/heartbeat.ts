@@ -6,10 +6,10 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
-import { Away } from "../base/dependency.ts";
-import { assertTakesWrites, DatabaseClient } from "./client.ts";
+import { UnreachableError } from "../base/dependency.ts";
+import { assertAcceptsWrites, DatabaseClient } from "./client.ts";
+import { closeImmediately } from "./close-immediately.ts";
 import { connectionName } from "./connected.ts";
-import { closeImmediately } from "./cut.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { HistoryReading, type Lineage, READ_HISTORY } from "./lineage/lineage.ts";
@@ -113,13 +113,13 @@ export class Heartbeat {
     const { ms, history, ...state } = await queryOne(client, Life, question);
     time.read({ theirs: ms, askedAt, heardAt: clock.monotonic() });
     // Fails if the server was demoted to a standby or made read-only.
-    assertTakesWrites(state);
+    assertAcceptsWrites(state);
     if (history !== undefined) await lineage?.beat(client, history);
   }
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
     // Fails waiting queries with an error that allows a retry.
-    closeImmediately(client, new Away("database", "its connection is no longer used", { maybeDone: true }));
+    closeImmediately(client, new UnreachableError("database", "its connection is no longer used", { maybeDone: true }));
   }
 }

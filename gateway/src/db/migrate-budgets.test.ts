@@ -10,7 +10,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { pastMidnight } from "../history/testing.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
@@ -57,7 +57,7 @@ const OLD = `select jsonb_build_object(
 
 test("migrating from schema 0020 keeps all rows, rolls up the last 90 days and counts earlier spending in budgets", async (t) => {
   await pastMidnight();
-  database = await openTestDatabase({ sql: await sqlUpTo(t, "0020") });
+  database = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0020") });
   t.after(database.close);
   const { pool } = database;
   for (const [account, kind] of [

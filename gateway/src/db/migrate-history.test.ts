@@ -7,11 +7,11 @@ import { createLog } from "../base/log.ts";
 import { seeded } from "../base/testing.ts";
 import { Lineage } from "./lineage/lineage.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0042 keeps accounts, and afterwards the first gateway starts the first epoch", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0042") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0042") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");
   const accounts = "select id, kind, name, suspended_at, created_at from account";

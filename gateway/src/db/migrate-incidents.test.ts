@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0047 keeps ended incidents of models on the status page, and drops open ones", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0047") });
   t.after(close);
   await pool.query(
     `insert into incident (model, kind, began_at, ended_at, last_at)

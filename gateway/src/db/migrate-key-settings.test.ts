@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0041 turns labels and reasoning_content off for existing keys and changes nothing else", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0041") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0041") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");
   await pool.query(

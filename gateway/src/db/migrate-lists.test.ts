@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const INDEXES = `
@@ -20,7 +20,7 @@ const ROWS = `
     from generate_series(1, 3000) i, lateral (select now() - i * interval '1 hour' as at) made`;
 
 test("migrating from schema 0033 replaces each month's indexes by wider ones, and lists read only matching records", async (t) => {
-  const database = await openTestDatabase({ sql: await sqlUpTo(t, "0033") });
+  const database = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0033") });
   t.after(database.close);
   const { pool } = database;
   await pool.query(ROWS);

@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0047 turns each waiting email into a pending delivery to the same person", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0047") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");
   for (const email of ["a@example.test", "b@example.test"]) {

@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [HOST, FIRST, SECOND] = [1, 2, 3].map(id) as [string, ...string[]];
 
 test("migrating from schema 0053 keeps earlier payouts, and later payouts record the payout method", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0053") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0053") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [HOST]);
   await pool.query("insert into ledger_account (id, kind) values ($1, 'host')", [HOST]);

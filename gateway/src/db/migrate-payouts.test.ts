@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 let database: TestDatabase;
@@ -34,7 +34,7 @@ async function served(n: number, account: unknown, charge: number): Promise<void
 }
 
 test("migrating from schema 0014 marks hosts' own requests, pays an open batch as promised and sets off debts afterwards", async (t) => {
-  database = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
+  database = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0014") });
   t.after(database.close);
   const { pool } = database;
   await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [IDENTITY]);

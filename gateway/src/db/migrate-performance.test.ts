@@ -5,7 +5,7 @@ import { createLog } from "../base/log.ts";
 import { openPerformance } from "../history/performance.ts";
 import { newId } from "../ledger/testing.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const GRAINS = ["5min", "hour", "day"] as const;
@@ -14,7 +14,7 @@ const WAITING = 40;
 
 for (const last of ["0028", "0053"]) {
   test(`migrating from schema ${last} keeps performance counts, and later adds the requests that waited`, async (t) => {
-    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, last) });
+    const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, last) });
     t.after(close);
     const account = newId();
     // One hour ago, rounded to a 5-minute slot, so that earlier and waiting requests are counted in the same rows.

@@ -18,14 +18,14 @@ import { openLedger } from "../ledger/ledger.ts";
 import { holdOf, settlementOf } from "../ledger/testing.ts";
 import { readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
 test("migrating from schema 0038 keeps balances and entries, and sets granted credit to the unspent part of grants", async (t) => {
   // Uses the functions of schema 0038, which gateways still call while the last migrations are applied.
-  const directory = await sqlUpTo(t, "0038");
+  const directory = await makeSqlDirectoryUpTo(t, "0038");
   for (const { name, since } of await readFunctions(join(SQL, "functions")))
     if (since <= 38) await copyFile(join(SQL, "functions", name), join(directory, "functions", name));
   const { pool, close } = await openTestDatabase({ sql: directory });

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0049 keeps each session as a browser's session", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0049") });
   t.after(close);
   await pool.query(
     `with person as (insert into identity (id, email, name) values (gen_random_uuid(), 'a@example.test', 'A') returning id)

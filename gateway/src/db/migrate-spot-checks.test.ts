@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0049 copies a node's count of answers to each checked model, and keeps its number of checks", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0049") });
   t.after(close);
   await pool.query(
     `with host as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'a host') returning id),
@@ -28,7 +28,7 @@ test("migrating from schema 0049 copies a node's count of answers to each checke
 });
 
 test("migrating from schema 0053 keeps a node's answers by model, its number of checks, and the evidence against it", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0053") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0053") });
   t.after(close);
   await pool.query(
     `with host as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'a host') returning id),

@@ -7,7 +7,7 @@ import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "./advisory.ts";
-import { StoreGuard } from "./guard.ts";
+import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { migrate } from "./migrate.ts";
 import { openPool } from "./pool.ts";
@@ -134,7 +134,7 @@ test("waits for locks without a limit, unlike other statements", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
   });
-  const guard = new StoreGuard({ connection: database.connection, clock: systemClock, log, durability: "assumed" });
+  const guard = new DatabaseGuard({ connection: database.connection, clock: systemClock, log, durability: "assumed" });
   const pool = openGuardedPool(database.connection, { guard, log, sizeMax: 1 });
   t.after(() => pool.end());
   await migrate(pool, { directory, log });

@@ -3,21 +3,21 @@
  * created from base.sql (base.ts).
  *
  * Everything is one transaction, so that running gateways always find matching tables and functions, and a failure
- * changes nothing. Only migrations that run alone (alone.ts) split it. A lock covers the whole run: of two concurrent
+ * changes nothing. Only migrations that run alone (outside-transaction.ts) split it. A lock covers the whole run: of two concurrent
  * processes one migrates and the other waits. After-phase migrations (`-- phase: after`) remove something. They run
  * only when no connected gateway needs it.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
-import { runAlone } from "./alone.ts";
-import { connectedPrograms, shownPrograms } from "./connected.ts";
+import { connectedPrograms, formatPrograms } from "./connected.ts";
 import { isDeadlock } from "./errors.ts";
 import { applyFunctions, compareFunctions, FUNCTION_RECORDS } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
 import type { Migration } from "./migrations.ts";
-import { type Program, readProgram, worksWith } from "./program.ts";
+import { runOutsideTransaction } from "./outside-transaction.ts";
+import { oldestCompatibleProgram, type Program, readProgram } from "./program.ts";
+import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError, runSqlFile } from "./sql-files.ts";
-import { readStanding, type Standing } from "./standing.ts";
 
 const MIGRATION_RECORDS = `create table if not exists migration (
   version int primary key,
@@ -28,7 +28,7 @@ const MIGRATION_RECORDS = `create table if not exists migration (
 alter table migration add column if not exists works_with int`;
 
 /** The names of the migrations and functions that a run applied. */
-export interface Applied {
+export interface MigrationResult {
   migrations: string[];
   functions: string[];
   /** The after-phase migrations that the run deferred. */
@@ -56,7 +56,7 @@ const DEADLOCKS_MAX = 10;
 export async function migrate(
   pool: pg.Pool,
   { log, after = "if alone", ...options }: MigrateOptions,
-): Promise<Applied> {
+): Promise<MigrationResult> {
   const program = await readProgram(options);
   if (await isNothingToDo(pool, program)) return { migrations: [], functions: [], left: [] };
   for (let deadlocks = 1; ; deadlocks++) {
@@ -76,14 +76,14 @@ async function migrateOnce(
   pool: pg.Pool,
   program: Program,
   { log, after }: Required<Pick<MigrateOptions, "log" | "after">>,
-): Promise<Applied> {
+): Promise<MigrationResult> {
   const client = await pool.connect();
   try {
     await takeMigrationLock(client, log);
     // Turns off the recording of changed rows, because a migration may update every row. If a failover loses the
     // migration, its changes are lost too.
     await client.query("set tollgate.journal = off");
-    const standing = await readStanding(client, program.migrations);
+    const standing = await readSchemaStatus(client, program.migrations);
     if (standing.isNewer) return { migrations: [], functions: [], left: [] };
     const { now, left } = await choose(client, standing, after);
     await client.query(MIGRATION_RECORDS);
@@ -103,7 +103,7 @@ async function migrateOnce(
 
 /** Checked before the run waits for the lock, because another process may run a migration for hours. */
 async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program): Promise<boolean> {
-  const { pending, isNewer } = await readStanding(pool, migrations);
+  const { pending, isNewer } = await readSchemaStatus(pool, migrations);
   if (isNewer) return true;
   if (pending.length > 0) return false;
   const { changed, gone } = await compareFunctions(pool, functions, migrations.length);
@@ -116,7 +116,7 @@ async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program):
  */
 async function choose(
   client: pg.PoolClient,
-  { pending }: Standing,
+  { pending }: SchemaStatus,
   mode: AfterPhase,
 ): Promise<{ now: Migration[]; left: Migration[] }> {
   const all = pending.length;
@@ -129,7 +129,7 @@ async function choose(
     const older = newest === undefined ? [] : programs.filter(({ schema }) => schema < newest.version);
     if (older.length === 0) return { now: pending.slice(0, count), left: pending.slice(count) };
     refusal = new MigrationError(
-      `Migration ${newest?.name} removes objects that older gateways need, and some are connected: ${shownPrograms(older)}. ` +
+      `Migration ${newest?.name} removes objects that older gateways need, and some are connected: ${formatPrograms(older)}. ` +
         "Stop them first; nothing was changed.",
     );
   }
@@ -162,7 +162,7 @@ async function apply(
       // the tables now.
       if (done > 0) changed.push(...(await applyFunctions(client, program.functions, schema + done)));
       await client.query("commit");
-      await runAlone(client, migration);
+      await runOutsideTransaction(client, migration);
       await client.query("begin");
     } else {
       await runSqlFile(client, "Migration", migration);
@@ -171,7 +171,7 @@ async function apply(
       migration.version,
       migration.name,
       migration.sha256,
-      worksWith(program, migration),
+      oldestCompatibleProgram(program, migration),
     ]);
   }
   const isNew = made > 0;

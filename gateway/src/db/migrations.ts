@@ -2,7 +2,7 @@
  * Reads the numbered migrations and their headers:
  * - `-- phase: after`: the migration removes what only the previous version needed, and runs when none of that
  *   version's gateways is connected. Without this line it only adds, and runs before the new version is rolled out.
- * - `-- transaction: none`: one statement that builds on a big table without blocking writes (alone.ts).
+ * - `-- transaction: none`: one statement that builds on a big table without blocking writes (outside-transaction.ts).
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     }
     const expected = migrations.length + 1;
     if (version !== expected) {
-      throw new MigrationError(`Migration ${padded(expected)} is missing: the next file is ${name}.`);
+      throw new MigrationError(`Migration ${padVersion(expected)} is missing: the next file is ${name}.`);
     }
     const phase = header(file, "phase") ?? "before";
     const isAlone = header(file, "transaction") === "none";
@@ -63,4 +63,4 @@ function header<Name extends keyof typeof HEADERS>(
   throw new MigrationError(`Migration ${file.name}: ${name} must be ${known.join(" or ")}, not "${said}".`);
 }
 
-export const padded = (version: number): string => String(version).padStart(4, "0");
+export const padVersion = (version: number): string => String(version).padStart(4, "0");

@@ -1,19 +1,19 @@
 /** Computes what `tollgate migrate` would do to a database, without changing it. */
 import type pg from "pg";
 import { z } from "zod";
-import { type Burden, burdensOf } from "./burdens.ts";
 import { type ConnectedProgram, connectedPrograms } from "./connected.ts";
 import { compareFunctions } from "./functions.ts";
 import type { Program } from "./program.ts";
 import { queryRows, row } from "./rows.ts";
-import { readStanding } from "./standing.ts";
+import { readSchemaStatus } from "./schema-status.ts";
+import { findTableLocks, type TableLock } from "./table-locks.ts";
 
 export interface PlannedMigration {
   name: string;
   version: number;
   phase: "before" | "after";
   /** `rows`: the approximate number of rows of the affected table. Undefined if PostgreSQL has no estimate. */
-  burdens: (Burden & { rows: number | undefined })[];
+  burdens: (TableLock & { rows: number | undefined })[];
 }
 
 export interface Plan {
@@ -30,7 +30,7 @@ const TableRows = row({ name: z.string(), rows: z.number() });
 export async function planMigration(pool: pg.Pool, program: Program): Promise<Plan> {
   const client = await pool.connect();
   try {
-    const { schema, pending, isNewer } = await readStanding(client, program.migrations);
+    const { schema, pending, isNewer } = await readSchemaStatus(client, program.migrations);
     const { changed } = isNewer
       ? { changed: [] }
       : await compareFunctions(client, program.functions, program.migrations.length);
@@ -40,7 +40,7 @@ export async function planMigration(pool: pg.Pool, program: Program): Promise<Pl
       name,
       version,
       phase,
-      burdens: burdensOf(sql, made).map((burden) => ({ ...burden, rows: rows.get(burden.table) })),
+      burdens: findTableLocks(sql, made).map((burden) => ({ ...burden, rows: rows.get(burden.table) })),
     }));
     return {
       schema,

@@ -1,14 +1,14 @@
 /** The migrations and functions of this program, and the oldest schema that it supports. */
 import { join } from "node:path";
-import { type Base, readBase } from "./base.ts";
+import { type BaseSchema, readBase } from "./base.ts";
 import { type FunctionFile, readFunctions } from "./functions.ts";
 import { type Migration, readMigrations, SQL_DIRECTORY } from "./migrations.ts";
-import { OLDEST_SCHEMA } from "./standing.ts";
+import { OLDEST_SCHEMA } from "./schema-status.ts";
 
 export interface Program {
   migrations: Migration[];
   /** The file base.sql, from which an empty database is created. */
-  base: Base | undefined;
+  base: BaseSchema | undefined;
   functions: FunctionFile[];
   /** The number of the oldest supported schema. */
   oldestSchema: number;
@@ -37,5 +37,5 @@ export async function readProgram({
  * The oldest program version (by its newest migration) that works with the database after this migration. After a
  * removal, only programs that include the migration do.
  */
-export const worksWith = ({ oldestSchema }: Program, { phase, version }: Migration): number =>
+export const oldestCompatibleProgram = ({ oldestSchema }: Program, { phase, version }: Migration): number =>
   phase === "after" ? version : oldestSchema;

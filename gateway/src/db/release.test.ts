@@ -6,11 +6,17 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { PROGRAM_SCHEMA, padded, readMigrations } from "./migrations.ts";
-import { OLDEST_SCHEMA } from "./standing.ts";
-import { statementsOf } from "./statements.ts";
-import { emptyFunction, type FunctionForm, formsOf, lastRelease, whyBroken } from "./testing/release.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { PROGRAM_SCHEMA, padVersion, readMigrations } from "./migrations.ts";
+import { OLDEST_SCHEMA } from "./schema-status.ts";
+import { splitStatements } from "./statements.ts";
+import {
+  emptyFunction,
+  type FunctionForm,
+  findIncompatibility,
+  lastRelease,
+  listFunctionForms,
+} from "./testing/release.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
@@ -28,7 +34,7 @@ describe("migrations since the last release", () => {
     assert.equal(
       OLDEST_SCHEMA,
       release.schema,
-      "OLDEST_SCHEMA in standing.ts is the last migration of the last release",
+      "OLDEST_SCHEMA in schema-status.ts is the last migration of the last release",
     );
     assert.equal(PROGRAM_SCHEMA, migrations.length);
   });
@@ -48,20 +54,20 @@ describe("migrations since the last release", () => {
   });
 
   test("leave every function callable by the last release's gateways until the after phase", async (t) => {
-    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(release.schema)) });
+    const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(release.schema)) });
     t.after(close);
     // Drops the functions that migrations up to 0017 created, because some differ from those of the release.
-    for (const { name } of await formsOf(pool)) await pool.query(`drop function if exists ${name} cascade`);
+    for (const { name } of await listFunctionForms(pool)) await pool.query(`drop function if exists ${name} cascade`);
     for (const form of release.functions) await pool.query(emptyFunction(form));
-    assert.deepEqual(await formsOf(pool), release.functions, "the database is as the release had it");
+    assert.deepEqual(await listFunctionForms(pool), release.functions, "the database is as the release had it");
     await migrate(pool, { directory: SQL, log, after: "leave" });
-    assert.deepEqual(broken(release.functions, await formsOf(pool)), []);
+    assert.deepEqual(broken(release.functions, await listFunctionForms(pool)), []);
   });
 });
 
 const broken = (before: FunctionForm[], now: FunctionForm[]): string[] =>
   before.flatMap((old) => {
-    const why = whyBroken(
+    const why = findIncompatibility(
       old,
       now.find(({ name }) => name === old.name),
     );
@@ -85,7 +91,7 @@ const TAKES_AWAY: [RegExp, string][] = [
 ];
 
 function assertOnlyAdds(name: string, sql: string): void {
-  for (const { line, text } of statementsOf(sql)) {
+  for (const { line, text } of splitStatements(sql)) {
     const found = TAKES_AWAY.find(([form]) => form.test(text));
     assert.equal(
       found,
@@ -130,10 +136,10 @@ describe("the release checks", () => {
       optional: 1,
       result: "text",
     };
-    const as = (change: Partial<FunctionForm>): string | undefined => whyBroken(old, { ...old, ...change });
+    const as = (change: Partial<FunctionForm>): string | undefined => findIncompatibility(old, { ...old, ...change });
     assert.equal(as({}), undefined);
     assert.equal(as({ parameters: [...old.parameters, "in d text"], optional: 2 }), undefined);
-    assert.match(whyBroken(old, undefined) ?? "", /is gone/);
+    assert.match(findIncompatibility(old, undefined) ?? "", /is gone/);
     assert.match(as({ result: "integer" }) ?? "", /gives integer and not text/);
     assert.match(as({ parameters: ["in a text", ...old.parameters.slice(1)] }) ?? "", /takes "in a text"/);
     assert.match(as({ parameters: ["in b integer", "in a uuid", "out c text"] }) ?? "", /takes "in b integer"/);

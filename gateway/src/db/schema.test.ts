@@ -10,8 +10,8 @@ import { createLog } from "../base/log.ts";
 import { checksumOf, readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { readSqlFiles } from "./sql-files.ts";
-import { differences, OURS, schemaOf, texts } from "./testing/schema-of.ts";
-import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { OURS, queryTexts, schemaDifferences, schemaOf } from "./testing/schema-of.ts";
+import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
@@ -82,7 +82,7 @@ describe("the schema", () => {
   test("every function of a new database has a file", async (t) => {
     const { pool, close } = await openTestDatabase();
     t.after(close);
-    const made = await texts(pool, `select proname from pg_proc where pronamespace = ${OURS} order by 1`);
+    const made = await queryTexts(pool, `select proname from pg_proc where pronamespace = ${OURS} order by 1`);
     assert.deepEqual(
       made,
       functions.map((file) => file.function),
@@ -90,7 +90,7 @@ describe("the schema", () => {
   });
 
   test("migrating from schema 0017 gives the same schema as a new database, and keeps rows and exact shares", async (t) => {
-    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, LAST_WITH_FUNCTIONS) });
+    const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, LAST_WITH_FUNCTIONS) });
     t.after(close);
     for (const [account, kind] of [
       [BUILDER, "builder"],
@@ -109,7 +109,7 @@ describe("the schema", () => {
       "insert into identity_session (id, identity_id, token, expires_at) values ($1, $2, 't', now() + interval '1 day')",
       [SESSION, id(92)],
     );
-    const [before] = await texts(pool, BOOKS);
+    const [before] = await queryTexts(pool, BOOKS);
 
     const applied = await migrate(pool, { directory: SQL, log });
 
@@ -117,15 +117,15 @@ describe("the schema", () => {
       applied.functions,
       functions.map((file) => file.function),
     );
-    assert.deepEqual(await texts(pool, BOOKS), [before]);
+    assert.deepEqual(await queryTexts(pool, BOOKS), [before]);
     const fresh = await openTestDatabase();
     t.after(fresh.close);
-    assert.deepEqual(differences(await schemaOf(pool), await schemaOf(fresh.pool)), []);
+    assert.deepEqual(schemaDifferences(await schemaOf(pool), await schemaOf(fresh.pool)), []);
 
     for (const [i, charge] of charges.entries()) await serve(pool, 2000 + i, charge);
     const [shares, sharesBefore] = await Promise.all(
       [2000, 1000].map((n) =>
-        texts(pool, `select host_pico from request where id >= '${id(n)}' order by id limit 101`),
+        queryTexts(pool, `select host_pico from request where id >= '${id(n)}' order by id limit 101`),
       ),
     );
     assert.equal(shares?.length, charges.length);

@@ -7,13 +7,13 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { isAway } from "./errors.ts";
+import { isDatabaseUnreachable } from "./errors.ts";
 import { compareFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
-import { padded, SQL_DIRECTORY } from "./migrations.ts";
+import { padVersion, SQL_DIRECTORY } from "./migrations.ts";
 import { type Program, readProgram } from "./program.ts";
+import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError } from "./sql-files.ts";
-import { readStanding, type Standing } from "./standing.ts";
 
 const LOOK_EVERY_MS = 10_000;
 
@@ -44,7 +44,7 @@ export async function openSchema(options: SchemaOptions): Promise<Schema> {
   const { pool, mode, log, directory = SQL_DIRECTORY } = options;
   const program = await readProgram(options);
   if (mode === "auto") await migrate(pool, { ...options, directory });
-  const standing = await readStanding(pool, program.migrations);
+  const standing = await readSchemaStatus(pool, program.migrations);
   if (mode === "check") await check(pool, program, standing, log);
   if (standing.isNewer) {
     const { schema: database } = standing;
@@ -56,11 +56,16 @@ export async function openSchema(options: SchemaOptions): Promise<Schema> {
   return new WatchedSchema(options, program, standing.schema);
 }
 
-async function check(pool: pg.Pool, program: Program, { schema, pending, isNewer }: Standing, log: Log): Promise<void> {
+async function check(
+  pool: pg.Pool,
+  program: Program,
+  { schema, pending, isNewer }: SchemaStatus,
+  log: Log,
+): Promise<void> {
   if (schema < program.oldestSchema) {
-    const has = schema === 0 ? "has no schema yet" : `is at migration ${padded(schema)}`;
+    const has = schema === 0 ? "has no schema yet" : `is at migration ${padVersion(schema)}`;
     throw new MigrationError(
-      `The database ${has}, and this program needs ${padded(program.oldestSchema)} or newer. Run tollgate migrate.`,
+      `The database ${has}, and this program needs ${padVersion(program.oldestSchema)} or newer. Run tollgate migrate.`,
     );
   }
   if (isNewer) return;
@@ -113,7 +118,7 @@ class WatchedSchema implements Schema {
   async #look(): Promise<void> {
     const { pool, log, onLost } = this.#options;
     try {
-      const { schema } = await readStanding(pool, this.#program.migrations);
+      const { schema } = await readSchemaStatus(pool, this.#program.migrations);
       if (schema === this.#number) return;
       log.info({ from: this.#number, to: schema }, "database schema changed");
       this.#number = schema;
@@ -123,7 +128,7 @@ class WatchedSchema implements Schema {
     } catch (error) {
       // Stops the gateway, because otherwise requests would fail with database errors.
       if (error instanceof MigrationError) onLost(error);
-      else log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not check the database schema");
+      else log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not check the database schema");
     }
   }
 }

@@ -8,7 +8,7 @@ import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { DatabaseClient } from "./client.ts";
 import { clientConfig, openPool } from "./pool.ts";
-import { checkSession, DatabaseMisconfigured, mistakeOf } from "./session.ts";
+import { checkSession, DatabaseMisconfigured, findWrongSetting } from "./session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "./testing.ts";
 
 const FOREIGN = {
@@ -102,16 +102,16 @@ describe("connection settings", () => {
 
 describe("required database settings", () => {
   test("refuse a database setting that can lose a confirmed charge, and name it", () => {
-    assert.equal(mistakeOf(GOOD, "checked"), undefined);
+    assert.equal(findWrongSetting(GOOD, "checked"), undefined);
     for (const name of ["fsync", "full_page_writes", "synchronous_commit"]) {
       assert.match(
-        mistakeOf({ ...GOOD, [name]: "off" }, "checked") ?? "",
+        findWrongSetting({ ...GOOD, [name]: "off" }, "checked") ?? "",
         new RegExp(`^the database has ${name} = off, so`),
       );
-      assert.equal(mistakeOf({ ...GOOD, [name]: "off" }, "assumed"), undefined);
+      assert.equal(findWrongSetting({ ...GOOD, [name]: "off" }, "assumed"), undefined);
     }
     for (const stronger of ["remote_write", "remote_apply", "local"]) {
-      assert.equal(mistakeOf({ ...GOOD, synchronous_commit: stronger }, "checked"), undefined);
+      assert.equal(findWrongSetting({ ...GOOD, synchronous_commit: stronger }, "checked"), undefined);
     }
   });
 });

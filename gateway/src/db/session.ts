@@ -52,12 +52,12 @@ const QUESTION = `select jsonb_object_agg(name, current_setting(name)) as found 
 /** Rejects with `DatabaseMisconfigured`, which names the setting and how to change it. */
 export async function checkSession(client: pg.ClientBase | pg.Pool, durability: Durability): Promise<void> {
   const { found } = await queryOne(client, Found, QUESTION, [NAMES]);
-  const wrong = mistakeOf(found, durability);
+  const wrong = findWrongSetting(found, durability);
   if (wrong !== undefined) throw new DatabaseMisconfigured(wrong);
 }
 
 /** Describes the first wrong setting, or returns undefined if there is none. Pure. */
-export function mistakeOf(found: Record<string, string>, durability: Durability): string | undefined {
+export function findWrongSetting(found: Record<string, string>, durability: Durability): string | undefined {
   const say = (name: string, why: string, remedy: string): string =>
     `the database has ${name} = ${found[name]}, ${why}: ${remedy}`;
   if (durability === "checked") {

@@ -6,18 +6,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { connectionName } from "./connected.ts";
-import { query, temporaryPlace } from "./embedded/testing.ts";
-import { StoreGuard } from "./guard.ts";
+import { createScratchDirectory, query } from "./embedded/testing.ts";
+import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 
 test("the gateway treats a hanging commit as an outage, even while the server still answers reads", async (t) => {
-  const { connection } = await (await temporaryPlace(t)).start();
+  const { connection } = await (await createScratchDirectory(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
+  const guard = new DatabaseGuard({ connection, clock: systemClock, log, durability: "assumed" });
   const pool = openGuardedPool(connection, { guard, log, sizeMax: 2 });
   t.after(async () => {
     await pool.end();
@@ -38,7 +38,7 @@ test("the gateway treats a hanging commit as an outage, even while the server st
     return row?.names === "nobody";
   });
 
-  await assert.rejects(pool.query("insert into thing values (1)"), (error) => error instanceof Away);
+  await assert.rejects(pool.query("insert into thing values (1)"), (error) => error instanceof UnreachableError);
   guard.health.latencyMs = null;
   // Each heartbeat hangs in its commit on a new connection. A third connection proves that two heartbeats timed out.
   await eventually("heartbeats are repeated during the outage", async () => {

@@ -11,7 +11,7 @@ interface Statement {
 const PIECES =
   /(--[^\n]*|\/\*[\s\S]*?\*\/)|('(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\3)|(;)|(\s+)|((?:(?!--|\/\*|\$\w*\$)[^'";\s])+|.)/g;
 
-export function statementsOf(sql: string): Statement[] {
+export function splitStatements(sql: string): Statement[] {
   const statements: Statement[] = [];
   let line = 1;
   let current: Statement | undefined;

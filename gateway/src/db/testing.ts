@@ -24,7 +24,7 @@ import { binary } from "./embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "./embedded/cluster.ts";
 import { logTail } from "./embedded/files.ts";
 import type { Home } from "./embedded/home.ts";
-import { lookForPostmaster } from "./embedded/postmaster.ts";
+import { findPostmaster } from "./embedded/postmaster.ts";
 import { serverArguments } from "./embedded/server.ts";
 import { chooseRunAs, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
@@ -188,7 +188,7 @@ async function startThrowAway(major: number | undefined): Promise<Extract<Connec
   (watcher.stdin as Socket).unref();
   const file = await eventually("the tests' PostgreSQL is ready", async () => {
     if (watcher.exitCode !== null) throw new Error(`PostgreSQL did not start: ${await logTail(home.log)}`);
-    const sighting = await lookForPostmaster(home.cluster);
+    const sighting = await findPostmaster(home.cluster);
     return sighting.kind === "live" && sighting.file.status === "ready" && sighting.file;
   });
   return { host: file.socketDir, port: file.port, user: SUPERUSER, database: "postgres" };

@@ -7,7 +7,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { broadcastConnection, connectedGateways, connectedPrograms, connectionName } from "./connected.ts";
-import { type AfterPhase, type Applied, migrate } from "./migrate.ts";
+import { type AfterPhase, type MigrationResult, migrate } from "./migrate.ts";
 import { planMigration } from "./plan.ts";
 import { clientConfig } from "./pool.ts";
 import { readProgram } from "./program.ts";
@@ -36,7 +36,7 @@ beforeEach(async (t) => {
   });
 });
 
-async function run(t: TestContext, migrations: Record<string, string>, phase?: AfterPhase): Promise<Applied> {
+async function run(t: TestContext, migrations: Record<string, string>, phase?: AfterPhase): Promise<MigrationResult> {
   const directory = await makeSqlDirectory(t, { migrations });
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
 }

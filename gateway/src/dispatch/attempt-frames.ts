@@ -7,12 +7,12 @@ import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
-import { isOver } from "./attempt.ts";
+import { hasEnded } from "./attempt.ts";
 import type { Blame } from "./blame.ts";
 import { type FrameRates, idleCost } from "./frame-rates.ts";
 import type { DispatchSink } from "./order.ts";
 import { applyEvent, type RunningAttempt, type RunningAttempts } from "./running-attempt.ts";
-import { hearOutput, hearProgress } from "./silence.ts";
+import { countOutput, countProgress } from "./silence.ts";
 
 interface AttemptFramesOptions {
   running: RunningAttempts;
@@ -108,7 +108,7 @@ export class AttemptFrames {
         applyEvent(attempt, "busy");
         break;
       case "progress":
-        hearProgress(attempt, frame.fraction, now);
+        countProgress(attempt, frame.fraction, now);
         applyEvent(attempt, "progress");
         break;
       case "done":
@@ -157,8 +157,8 @@ export class AttemptFrames {
     take: (sink: DispatchSink) => ReturnType<DispatchSink["delta"]>,
   ): void {
     const now = this.#options.clock.monotonic();
-    applyEvent(attempt, hearOutput(attempt, times, now));
-    if (isOver(attempt.state)) return;
+    applyEvent(attempt, countOutput(attempt, times, now));
+    if (hasEnded(attempt.state)) return;
     attempt.aliveAt = now;
     if (attempt.firstOutputAt === null) {
       attempt.firstOutputAt = now;

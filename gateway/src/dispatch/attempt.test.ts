@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type AttemptEvent, type AttemptState, advance, decideOpinion, decideRetry, isOver } from "./attempt.ts";
+import {
+  type AttemptEvent,
+  type AttemptState,
+  decideRetry,
+  hasEnded,
+  judgeSecondOpinion,
+  nextState,
+} from "./attempt.ts";
 
 const EVENTS: AttemptEvent[] = [
   "accept",
@@ -43,7 +50,7 @@ describe("the state machine of an attempt", () => {
   for (const [state, row] of Object.entries(table)) {
     test(`follows the transition table for every event in state ${state}`, () => {
       assert.deepEqual(
-        EVENTS.map((event) => advance(state as AttemptState, event)),
+        EVENTS.map((event) => nextState(state as AttemptState, event)),
         row,
       );
     });
@@ -51,7 +58,7 @@ describe("the state machine of an attempt", () => {
 
   test("ends a running attempt as broken on an event that the protocol does not allow", () => {
     for (const state of Object.keys(table) as AttemptState[]) {
-      assert.equal(isOver(state), advance(state, "broken") === undefined);
+      assert.equal(hasEnded(state), nextState(state, "broken") === undefined);
     }
   });
 });
@@ -78,15 +85,15 @@ test("a request that the dispatch plane lost is retried any number of times, unt
 test("an empty answer is confirmed or refuted by a second opinion from another node", () => {
   const came = { enough: false, blank: false, hadOutput: true };
   const none = { enough: false, blank: false, hadOutput: false };
-  assert.equal(decideOpinion({ state: "finished", ...came }), "refuted");
-  assert.equal(decideOpinion({ state: "cancelled", ...came, enough: true }), "refuted", "cut at the cap");
-  assert.equal(decideOpinion({ state: "empty", ...none, blank: true }), "shared");
+  assert.equal(judgeSecondOpinion({ state: "finished", ...came }), "refuted");
+  assert.equal(judgeSecondOpinion({ state: "cancelled", ...came, enough: true }), "refuted", "cut at the cap");
+  assert.equal(judgeSecondOpinion({ state: "empty", ...none, blank: true }), "shared");
   // Here the sink found a stop string before any output. A first node whose engine found the same string is not at
   // fault.
-  assert.equal(decideOpinion({ state: "cancelled", enough: true, blank: true, hadOutput: true }), "own ending");
-  assert.equal(decideOpinion({ state: "cancelled", ...none }), "own ending", "the client left");
+  assert.equal(judgeSecondOpinion({ state: "cancelled", enough: true, blank: true, hadOutput: true }), "own ending");
+  assert.equal(judgeSecondOpinion({ state: "cancelled", ...none }), "own ending", "the client left");
   for (const state of ["failed", "broken", "quiet", "lost", "expired"] as const) {
-    assert.equal(decideOpinion({ state, ...none }), "none");
-    assert.equal(decideOpinion({ state, ...came }), "own ending");
+    assert.equal(judgeSecondOpinion({ state, ...none }), "none");
+    assert.equal(judgeSecondOpinion({ state, ...came }), "own ending");
   }
 });

@@ -65,11 +65,11 @@ const next = {
   producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;
 
-export const isOver = (state: AttemptState): state is AttemptEnd => !(state in next);
+export const hasEnded = (state: AttemptState): state is AttemptEnd => !(state in next);
 
 /** The state after an event. Undefined if a node that follows the protocol cannot cause the event in this state. */
-export function advance(state: AttemptState, event: AttemptEvent): AttemptState | undefined {
-  if (isOver(state)) return undefined;
+export function nextState(state: AttemptState, event: AttemptEvent): AttemptState | undefined {
+  if (hasEnded(state)) return undefined;
   return (next[state] as Partial<Record<AttemptEvent, AttemptState>>)[event];
 }
 
@@ -92,7 +92,7 @@ export function decideRetry(
  * The result of a second opinion on an empty answer: refuted by output, shared because it is empty too, or none because
  * it failed.
  */
-export function decideOpinion(second: {
+export function judgeSecondOpinion(second: {
   state: AttemptState;
   /** The sink needed no more output, so the node was stopped. */
   enough: boolean;

@@ -2,23 +2,23 @@
  * Attempts in flight: sends a job to a node, watches its deadlines, and reports how the attempt ended.
  * attempt-frames.ts reads the node's frames, and attempt.ts has the rules as a table.
  */
-import { encode, encodeApart } from "@tollgate/protocol/codec.ts";
+import { encode, encodeInParts } from "@tollgate/protocol/codec.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
-import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
+import { gatewayInbox, nodeSubject, senderOf } from "@tollgate/protocol/subjects.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { ACCEPT_MS_MAX, CRAWL, PREFILL_MS_MAX, readMsMax, stuckMsMax } from "../base/node-thresholds.ts";
+import { ACCEPT_MS_MAX, PREFILL_MS_MAX, readMsMax, SLOW_STREAM, stuckMsMax } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { AttemptEnd } from "./attempt.ts";
+import { watchDeadline } from "./attempt-deadline.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
 import { Blame } from "./blame.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import { type Attempt, applyEvent, type RunningAttempt, RunningAttempts } from "./running-attempt.ts";
-import { waitOn } from "./silence.ts";
-import { watch } from "./watch.ts";
+import { postponeLateCheck } from "./silence.ts";
 
 interface AttemptsOptions {
   plane: Plane;
@@ -86,7 +86,7 @@ export class Attempts {
     const blame = new Blame(options);
     this.#blame = blame;
     const accepted = ({ node, rest }: RunningAttempt): void => {
-      for (const frame of rest) plane.publish(toNode(node.id), ...frame);
+      for (const frame of rest) plane.publish(nodeSubject(node.id), ...frame);
     };
     const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, accepted });
     this.#unsubscribe = plane.subscribe(gatewayInbox(gatewayId), (subject, payload) =>
@@ -170,14 +170,14 @@ export class Attempts {
       };
       this.#running.add(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
-      for (const frame of now) plane.publish(toNode(node.id), ...frame);
-      attempt.stopTimer = watch(attempt, {
+      for (const frame of now) plane.publish(nodeSubject(node.id), ...frame);
+      attempt.stopTimer = watchDeadline(attempt, {
         clock,
         jobMsMax,
         passed: (event) => {
           if (event === "quiet") this.#blame.orCut(attempt, event);
           else if (event === "late" && (!this.#isOverdue(attempt) || mayPassOver?.() !== true))
-            waitOn(attempt, clock.monotonic());
+            postponeLateCheck(attempt, clock.monotonic());
           else applyEvent(attempt, event);
         },
       });
@@ -214,7 +214,7 @@ export class Attempts {
     try {
       const whole = { ...header, times: true, job, gateway: this.#options.gatewayId };
       return cutJob(whole, body, { later }).map((frame) =>
-        frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeApart(frame),
+        frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeInParts(frame),
       );
     } catch (error) {
       ending();
@@ -258,7 +258,7 @@ export class Attempts {
   }
 
   #cancel(attempt: Attempt): void {
-    this.#options.plane.publish(toNode(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
+    this.#options.plane.publish(nodeSubject(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
   }
 }
 
@@ -269,5 +269,5 @@ export class Attempts {
 function hasCrawled({ seq, firstOutputAt, lastOutputAt }: Attempt): boolean {
   if (firstOutputAt === null || lastOutputAt === null) return false;
   const spanMs = lastOutputAt - firstOutputAt;
-  return spanMs >= CRAWL.spanMsMin && seq * 1000 < CRAWL.perSecond * spanMs;
+  return spanMs >= SLOW_STREAM.spanMsMin && seq * 1000 < SLOW_STREAM.perSecond * spanMs;
 }

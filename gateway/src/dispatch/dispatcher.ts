@@ -10,13 +10,13 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_MAX } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
-import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
+import { type AttemptEnd, decideRetry, judgeSecondOpinion } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { Peers } from "./exchange/peers.ts";
 import type { NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
-import { NodeQueue, type Turn } from "./queue.ts";
+import { NodeQueue, type QueueResult } from "./queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
@@ -76,7 +76,7 @@ interface Pace {
 }
 
 /** An answer that ended well, with times and token counts as the gateway measured them. */
-export interface Measured {
+export interface MeasuredAnswer {
   nodeId: string;
   model: string;
   tokens: TokenCounts;
@@ -119,7 +119,7 @@ export interface Dispatcher {
   ): Promise<DispatchResult | undefined>;
   /** Records the token counts of an answer that ended well, to measure the node's speed. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts, request?: AnsweredRequest): void;
-  onMeasured(run: (measured: Measured) => void): void;
+  onMeasured(run: (measured: MeasuredAnswer) => void): void;
   /**
    * Calls `run` for each attempt that ended. For an empty answer, this waits until the second opinion is known or ruled
    * out.
@@ -171,7 +171,7 @@ export function openDispatcher(options: {
 }): Dispatcher {
   const { roster, clock, deadlineMs, peers } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
-  const measuredListeners: ((measured: Measured) => void)[] = [];
+  const measuredListeners: ((measured: MeasuredAnswer) => void)[] = [];
   const excusedListeners: ((nodeId: string, sinceMs: number) => void)[] = [];
   const refusedListeners: ((nodeId: string, how: "busy" | "late") => void)[] = [];
   const over = (attempt: Attempt): void => {
@@ -425,13 +425,13 @@ class Run {
   }
 
   #secondOpinion(first: Attempt, second: Attempt): DispatchResult {
-    const opinion = decideOpinion({ ...second, hadOutput: second.firstOutputAt !== null });
+    const opinion = judgeSecondOpinion({ ...second, hadOutput: second.firstOutputAt !== null });
     if (opinion === "refuted") first.failure = "miss";
     if (opinion === "shared") this.#o.over(second);
     return opinion === "none" ? this.#result("unconfirmed", first, first) : this.#result(endOf(second), second, first);
   }
 
-  #nextNode(first: Attempt | undefined): Promise<Turn> {
+  #nextNode(first: Attempt | undefined): Promise<QueueResult> {
     return this.#o.queue.wait(this.#need, {
       account: this.#account,
       excluded: this.#ruledOut(first),

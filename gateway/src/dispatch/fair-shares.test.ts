@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seeded, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
-import { InService, RecentDemand, serveFairly } from "./fair-shares.ts";
+import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -33,9 +33,9 @@ const history = fc.array(
 function play(
   steps: ({ comes: Waiting } | { ends: number })[],
   slots: number,
-  served: (one: Waiting, line: Waiting[], inService: InService) => void,
+  served: (one: Waiting, line: Waiting[], inService: RequestsInService) => void,
 ): { line: Waiting[]; free: number[] } {
-  const inService = new InService();
+  const inService = new RequestsInService();
   const free: number[] = Array(KINDS).fill(slots);
   const running: Waiting[] = [];
   let line: Waiting[] = [];

@@ -57,7 +57,7 @@ export class RecentDemand {
 const REMEMBERED_MAX = 10_000;
 
 /** The number of each account's requests in service, and the order in which accounts were last served. */
-export class InService {
+export class RequestsInService {
   readonly #counts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
   #turn = 0;
@@ -103,7 +103,7 @@ export class InService {
  */
 export function serveFairly<T extends { account: string }>(
   line: Iterable<T>,
-  inService: Pick<InService, "isBefore">,
+  inService: Pick<RequestsInService, "isBefore">,
   serve: (waiting: T) => boolean,
 ): void {
   const turns = new Map<string, { account: string; waiting: T[]; at: number }>();

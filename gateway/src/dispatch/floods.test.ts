@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
-import { nodeState } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
@@ -63,7 +63,7 @@ describe("limits on the messages that nodes may send", () => {
 
   test("disconnect a node that sends malformed states, with two log lines and no effect on other nodes", async () => {
     await online("good");
-    for (let i = 0; i < 10_000; i++) plane.publish(nodeState("bad"), JUNK);
+    for (let i = 0; i < 10_000; i++) plane.publish(nodeStateSubject("bad"), JUNK);
     await turn();
     assert.deepEqual(plane.cuts, ["bad"]);
     assert.equal(written("node sent a malformed state"), 1);
@@ -126,7 +126,7 @@ describe("limits on the messages that nodes may send", () => {
 
   test("log a repeatedly disconnected node once a minute, with the number of omitted lines", async () => {
     for (let round = 0; round < 20; round++) {
-      for (let i = 0; i < 300; i++) plane.publish(nodeState("bad"), JUNK);
+      for (let i = 0; i < 300; i++) plane.publish(nodeStateSubject("bad"), JUNK);
       await turn();
       clock.advance(4_000);
     }

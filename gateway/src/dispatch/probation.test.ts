@@ -4,7 +4,7 @@ import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
-import { type Dispatcher, type Measured, openDispatcher } from "./dispatcher.ts";
+import { type Dispatcher, type MeasuredAnswer, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -128,7 +128,7 @@ describe("a node on probation", () => {
 
   test("has one slot for users' requests and one for the platform's own checks", async () => {
     const node = await join();
-    const seen: Measured[] = [];
+    const seen: MeasuredAnswer[] = [];
     dispatcher.onMeasured((measured) => seen.push(measured));
     const tokens = { prompt: 3, output: 1 };
     const answer = ask();

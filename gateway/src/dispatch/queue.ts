@@ -6,7 +6,7 @@
 
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import { InService, RecentDemand, serveFairly } from "./fair-shares.ts";
+import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import type { NodeRequirements } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
@@ -14,7 +14,7 @@ import type { RosterNode } from "./roster-node.ts";
 /** After this pause, nodes that declined a request are asked again, until the request's deadline. */
 const DECLINED_PAUSE_MS = 250;
 
-export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
+export type QueueResult = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
 
 /** The requirements of a waiting request. */
 interface Wanted {
@@ -30,7 +30,7 @@ interface Wanted {
 }
 
 interface Waiting extends Wanted {
-  leave: (turn: Turn) => void;
+  leave: (turn: QueueResult) => void;
 }
 
 interface QueueOptions {
@@ -48,7 +48,7 @@ export class NodeQueue {
   readonly #ttftMs: QueueOptions["ttftMs"];
   readonly #waiting = new Map<string, Set<Waiting>>();
   /** Requests in service, by model. */
-  readonly #inService = new Map<string, InService>();
+  readonly #inService = new Map<string, RequestsInService>();
   readonly #crowds = new Map<string, RecentDemand>();
 
   constructor(options: QueueOptions) {
@@ -66,7 +66,7 @@ export class NodeQueue {
   wait(
     need: NodeRequirements,
     order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal },
-  ): Promise<Turn> {
+  ): Promise<QueueResult> {
     const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const crowd = this.#asked(need.model, account);
@@ -78,7 +78,7 @@ export class NodeQueue {
     if (waitsInVain || line.size >= this.#waitingMax) return Promise.resolve({ kind: "no_capacity" });
     this.#waiting.set(need.model, line);
     return new Promise((resolve) => {
-      const leave = (turn: Turn): void => {
+      const leave = (turn: QueueResult): void => {
         line.delete(waiting);
         crowd?.waits(account, -1);
         stopTimer();
@@ -138,10 +138,10 @@ export class NodeQueue {
     });
   }
 
-  #inServiceOf(model: string): InService {
+  #inServiceOf(model: string): RequestsInService {
     const known = this.#inService.get(model);
     if (known !== undefined) return known;
-    const inService = new InService();
+    const inService = new RequestsInService();
     this.#inService.set(model, inService);
     return inService;
   }

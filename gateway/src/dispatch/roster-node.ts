@@ -1,6 +1,6 @@
 /** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
-import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
+import { ASSUMED_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSALS } from "../base/node-thresholds.ts";
 import { mayWork, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
@@ -40,7 +40,7 @@ export interface RosterNode {
 }
 
 /** The keywords that the agent's own start-up test proves, for agents that report no keywords. */
-const PROVEN: ReadonlySet<string> = new Set(PROVEN_KEYWORDS);
+const PROVEN: ReadonlySet<string> = new Set(ASSUMED_KEYWORDS);
 
 export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
   return {
@@ -108,9 +108,9 @@ const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ??
 
 /** The requirements that the index does not cover. */
 export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
-  keepsKeywords(node, need) && (need.proven !== true || isProven(node));
+  enforcesKeywords(node, need) && (need.proven !== true || isProven(node));
 
-export const keepsKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
+export const enforcesKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;

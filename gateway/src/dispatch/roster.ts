@@ -1,7 +1,7 @@
 /**
  * The connected nodes. A node reports its models and its maximum of slots. The gateways count its jobs
- * (`outstanding.ts`); how many slots they use depends on its record and on its responses to offers (`conduct.ts`).
- * Nodes that left are remembered for a minute (`memory.ts`). While records cannot be read, the last known ones stay
+ * (`outstanding-jobs.ts`); how many slots they use depends on its record and on its responses to offers (`offer-records.ts`).
+ * Nodes that left are remembered for a minute (`recent-nodes.ts`). While records cannot be read, the last known ones stay
  * valid.
  */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
@@ -12,19 +12,19 @@ import type { Random } from "../base/random.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import { pickNode } from "./choice.ts";
-import { OfferRecords } from "./conduct.ts";
 import { FrameRates } from "./frame-rates.ts";
-import { NodeMemory } from "./memory.ts";
 import { NodeIndex, type NodeRequirements } from "./node-index.ts";
 import { type NodeRecord, NodeRecords } from "./node-records.ts";
 import { NodeStates } from "./node-states.ts";
-import { OutstandingJobs } from "./outstanding.ts";
+import { OfferRecords } from "./offer-records.ts";
+import { OutstandingJobs } from "./outstanding-jobs.ts";
 import { ProcessPauses } from "./process-pauses.ts";
+import { RecentNodes } from "./recent-nodes.ts";
 import {
   applyRecord,
   applyState,
+  enforcesKeywords,
   isAble,
-  keepsKeywords,
   meetsRequirements,
   newRosterNode,
   type RosterNode,
@@ -49,7 +49,7 @@ export class Roster {
   readonly #changed = new Set<() => void>();
   readonly #joined = new Set<(node: RosterNode) => void>();
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
-  readonly #memory: NodeMemory<RosterNode>;
+  readonly #memory: RecentNodes<RosterNode>;
   readonly #stopSweeping: () => void;
   /** Kept for all nodes, so that reports and reconnections do not reset them. */
   readonly #outstanding = new OutstandingJobs();
@@ -64,7 +64,7 @@ export class Roster {
     this.processPauses = new ProcessPauses(clock);
     this.rates = new FrameRates({ plane, processPauses: this.processPauses, clock, log });
     this.#nodeRecords = new NodeRecords({ read: options.nodeRecord, clock, log });
-    this.#memory = new NodeMemory(clock, () => this.#notify());
+    this.#memory = new RecentNodes(clock, () => this.#notify());
     this.#log = rateLimitedLog(log, clock);
     this.#states = new NodeStates({
       plane,
@@ -111,7 +111,7 @@ export class Roster {
       this.#index
         .of(need)
         ?.able.all()
-        .filter((node) => keepsKeywords(node, need))
+        .filter((node) => enforcesKeywords(node, need))
         .map(({ id }) => id) ?? []
     );
   }

@@ -1,7 +1,7 @@
 /** An attempt in flight, and its changes of state by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ShortLivedMap } from "../base/short-lived.ts";
-import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
+import { type AttemptEnd, type AttemptEvent, type AttemptState, hasEnded, nextState } from "./attempt.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { RosterNode } from "./roster-node.ts";
 import type { SignsOfLife } from "./silence.ts";
@@ -55,13 +55,13 @@ export interface RunningAttempt extends Attempt, SignsOfLife {
 const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
 
 export function applyEvent(attempt: RunningAttempt, event: AttemptEvent): void {
-  if (isOver(attempt.state)) return;
+  if (hasEnded(attempt.state)) return;
   // An event that the protocol does not allow ends the attempt as broken, in every state.
-  const next = advance(attempt.state, event);
-  attempt.state = next ?? (advance(attempt.state, "broken") as AttemptState);
+  const next = nextState(attempt.state, event);
+  attempt.state = next ?? (nextState(attempt.state, "broken") as AttemptState);
   attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
   if (attempt.state === "declined" && (event === "busy" || event === "late")) attempt.refusal = event;
-  if (isOver(attempt.state)) attempt.over(attempt.state);
+  if (hasEnded(attempt.state)) attempt.over(attempt.state);
 }
 
 /** This gateway's attempts in flight, by job. */

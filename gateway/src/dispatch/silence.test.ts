@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { stuckMsMax } from "../base/node-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
-import { hearOutput, hearProgress, type SignsOfLife, silenceTimeout, waitOn } from "./silence.ts";
-import { watch } from "./watch.ts";
+import { watchDeadline } from "./attempt-deadline.ts";
+import { countOutput, countProgress, postponeLateCheck, type SignsOfLife, silenceTimeout } from "./silence.ts";
 
 const accepted = (at = 0): SignsOfLife => ({
   offeredAt: 0,
@@ -21,9 +21,9 @@ const HOUR_MS = 3_600_000;
 describe("silence timeouts", () => {
   test("check after two seconds whether a node still reads the prompt, while another node is available", () => {
     const reads = { ...accepted(100), lateAt: 250 };
-    hearProgress(reads, 0.5, 1_500);
+    countProgress(reads, 0.5, 1_500);
     assert.deepEqual(silenceTimeout(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
-    waitOn(reads, 2_100);
+    postponeLateCheck(reads, 2_100);
     assert.deepEqual(silenceTimeout(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
     assert.equal(silenceTimeout({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
   });
@@ -31,7 +31,7 @@ describe("silence timeouts", () => {
   test("allow 250 ms to accept while another node is available and 2 s otherwise, then 2.3 s without output", () => {
     const offered = { ...accepted(), acceptedAt: null, lateAt: 250 };
     assert.deepEqual(silenceTimeout(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
-    waitOn(offered, 250);
+    postponeLateCheck(offered, 250);
     assert.deepEqual(silenceTimeout(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
     assert.deepEqual(silenceTimeout({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), {
       leftMs: 1500,
@@ -50,19 +50,19 @@ describe("silence timeouts", () => {
 
   test("accept prompt progress as a sign of life for one minute, and only before output", () => {
     const reading = accepted();
-    for (let s = 1; s < 60; s++) hearProgress(reading, s / 60, s * 1_000);
-    hearProgress(reading, 1, 60_000);
+    for (let s = 1; s < 60; s++) countProgress(reading, s / 60, s * 1_000);
+    countProgress(reading, 1, 60_000);
     assert.equal(reading.aliveAt, 59_000);
     const producing = { ...accepted(), lastOutputAt: 10 };
-    hearProgress(producing, 0.5, 1_000);
+    countProgress(producing, 0.5, 1_000);
     assert.equal(producing.aliveAt, 0);
   });
 
   test("accept progress that does not increase as a sign of life for 10 s, and for longer with long prompts", () => {
     const stuck = accepted();
-    for (let s = 1; s < 30; s++) hearProgress(stuck, 0.2, s * 1_000);
+    for (let s = 1; s < 30; s++) countProgress(stuck, 0.2, s * 1_000);
     assert.equal(stuck.aliveAt, 10_000, "it grew once, in the first second");
-    hearProgress(stuck, 0.3, 31_000);
+    countProgress(stuck, 0.3, 31_000);
     assert.equal(stuck.aliveAt, 31_000);
     assert.equal(stuckMsMax(0), 10_000);
     assert.equal(stuckMsMax(1_000), 30_000);
@@ -71,9 +71,9 @@ describe("silence timeouts", () => {
 
   test("restart after each vector of an embedding", () => {
     const reading: SignsOfLife = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
-    hearProgress(reading, 0.5, 79_999);
-    hearProgress(reading, 0.6, 129_999);
-    hearProgress(reading, 0.7, 130_000);
+    countProgress(reading, 0.5, 79_999);
+    countProgress(reading, 0.6, 129_999);
+    countProgress(reading, 0.7, 130_000);
     assert.equal(reading.aliveAt, 129_999);
   });
 });
@@ -82,37 +82,37 @@ describe("a node's own timestamps", () => {
   const at = (firstMs: number, lastMs = firstMs) => ({ firstMs, lastMs });
 
   test("never make a gap under 2.0 s count as silence, and always make one over 2.3 s count", () => {
-    assert.equal(hearOutput(accepted(), at(1_999), 1_999), "output");
-    assert.equal(hearOutput(accepted(), at(2_301), 2_400), "quiet");
+    assert.equal(countOutput(accepted(), at(1_999), 1_999), "output");
+    assert.equal(countOutput(accepted(), at(2_301), 2_400), "quiet");
     const heard = accepted();
-    assert.equal(hearOutput(heard, at(1_000, 5_000), 5_000), "output");
+    assert.equal(countOutput(heard, at(1_000, 5_000), 5_000), "output");
     assert.equal(
-      hearOutput(heard, at(6_999), 6_999),
+      countOutput(heard, at(6_999), 6_999),
       "output",
       "from the last token of a delta to the first of the next",
     );
-    assert.equal(hearOutput(heard, at(9_400), 9_400), "quiet");
+    assert.equal(countOutput(heard, at(9_400), 9_400), "quiet");
   });
 
   test("are ignored if they are in the future, and break the protocol if they decrease", () => {
     const heard = accepted();
-    assert.equal(hearOutput(heard, at(50_000), 100), "output");
+    assert.equal(countOutput(heard, at(50_000), 100), "output");
     assert.equal(heard.own.aliveMs, 100);
-    assert.equal(hearOutput(heard, at(49_999), 200), "broken");
-    assert.equal(hearOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
+    assert.equal(countOutput(heard, at(49_999), 200), "broken");
+    assert.equal(countOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
   });
 
   test("are replaced by arrival times if the node sends none, or not always", () => {
     const heard = accepted();
-    for (const ms of [2_200, 4_400, 6_600]) assert.equal(hearOutput(heard, undefined, ms), "output");
-    assert.equal(hearOutput(heard, at(8_000), 8_000), "output");
+    for (const ms of [2_200, 4_400, 6_600]) assert.equal(countOutput(heard, undefined, ms), "output");
+    assert.equal(countOutput(heard, at(8_000), 8_000), "output");
   });
 });
 
 test("a delayed gateway extends the silence timeout only once", async () => {
   const clock = manualClock(0);
   const passed: string[] = [];
-  watch(accepted(), { clock, jobMsMax: HOUR_MS, passed: (event) => passed.push(event) });
+  watchDeadline(accepted(), { clock, jobMsMax: HOUR_MS, passed: (event) => passed.push(event) });
   for (let i = 0; i < 4; i++) {
     clock.freeze(2_400);
     await new Promise((resolve) => setImmediate(resolve));

@@ -57,7 +57,7 @@ interface Reading {
  * Counts progress as a sign of life, within its limits. Progress is on the prompt or, for embeddings, on the next
  * input.
  */
-export function hearProgress(heard: SignsOfLife, fraction: number, now: number): void {
+export function countProgress(heard: SignsOfLife, fraction: number, now: number): void {
   const { acceptedAt, lastOutputAt, own, endpoint, reading } = heard;
   const readsSince = endpoint === "embedding" ? (lastOutputAt ?? acceptedAt) : acceptedAt;
   if (acceptedAt === null || readsSince === null || now - readsSince >= reading.msMax) return;
@@ -69,7 +69,7 @@ export function hearProgress(heard: SignsOfLife, fraction: number, now: number):
 }
 
 /** Counts output as a sign of life: by the node's own times if it sends them, otherwise by arrival time. */
-export function hearOutput(
+export function countOutput(
   { acceptedAt, offeredAt, own }: SignsOfLife,
   times: { firstMs: number; lastMs: number } | undefined,
   now: number,
@@ -126,6 +126,6 @@ export function silenceTimeout(
 }
 
 /** Postpones the check of a late node, because no other node can take over now. */
-export function waitOn(heard: Pick<SignsOfLife, "lateAt">, now: number): void {
+export function postponeLateCheck(heard: Pick<SignsOfLife, "lateAt">, now: number): void {
   heard.lateAt = now + ACCEPT_MS_MAX;
 }

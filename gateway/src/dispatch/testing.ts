@@ -1,9 +1,9 @@
 /** For tests: a dispatch plane in memory, and fake nodes that the tests control. */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
-import { joined, type Plane, type PlaneOwnership } from "../plane/plane.ts";
+import { joinPayload, type Plane, type PlaneOwnership } from "../plane/plane.ts";
 import type { DispatchSink } from "./order.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
@@ -43,7 +43,7 @@ export class MemoryPlane implements Plane {
 
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     if (this.health.isAway) return;
-    const whole = joined(payload, rest);
+    const whole = joinPayload(payload, rest);
     if (
       this.#silenced.size > 0 &&
       [...this.#silenced].some((opening) => Buffer.from(whole).toString().startsWith(opening))
@@ -124,7 +124,7 @@ export class FakeNode {
     this.id = options.id;
     this.#plane = plane;
     this.#gatewayId = options.gatewayId;
-    plane.subscribe(toNode(this.id), (_subject, payload) => {
+    plane.subscribe(nodeSubject(this.id), (_subject, payload) => {
       const frame = decode(payload);
       this.heard.push(frame);
       if (frame.kind !== "job") return;
@@ -155,7 +155,7 @@ export class FakeNode {
     const { json_schema, busy = 0, draining = false, ...rest } = told;
     const formats = json_schema === undefined ? { protocol: "1.1" } : { protocol: "1.2", json_schema };
     const state = { agent: "fake", busy, draining, ...formats, ...rest };
-    this.#plane.publish(nodeState(this.id), encode({ kind: "state", state }));
+    this.#plane.publish(nodeStateSubject(this.id), encode({ kind: "state", state }));
   }
 
   say(frame: Sendable): void {
@@ -163,7 +163,7 @@ export class FakeNode {
   }
 
   raw(bytes: Uint8Array): void {
-    this.#plane.publish(toGateway(this.#gatewayId, this.id), bytes);
+    this.#plane.publish(gatewaySubject(this.#gatewayId, this.id), bytes);
   }
 
   delta(job: string, seq: number, text: string): void {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { PROBATION_NODES_MAX } from "../base/node-thresholds.ts";
 import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
-import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { type NodeRecord, openNodeRecord } from "./record.ts";
 import {
@@ -285,7 +285,7 @@ export function openFleet(options: {
         values: [by],
       });
       // Work may have been withheld from the host's other nodes because of this one, so every gateway reads them again.
-      if (outcome.kind === "moved") await announce(pool, ACCOUNT_TOPIC, outcome.node.accountId);
+      if (outcome.kind === "moved") await sendBroadcast(pool, ACCOUNT_TOPIC, outcome.node.accountId);
       return outcome;
     },
     async clear(id, by) {

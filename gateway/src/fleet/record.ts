@@ -7,7 +7,7 @@ import type { Uuid } from "../base/ids.ts";
 import { RECORD_MS } from "../base/node-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-export interface Seen {
+export interface ObservedCounts {
   /** The number of user requests with a good answer. */
   answers: number;
   /** Failed jobs, except silences. */
@@ -22,15 +22,15 @@ export interface Seen {
 /** The migration that created the table. */
 export const NODE_RECORD_SCHEMA = 40;
 
-export const NOTHING_SEEN: Readonly<Seen> = { answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 };
+export const NOTHING_SEEN: Readonly<ObservedCounts> = { answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 };
 
 export interface NodeRecord {
   /** Adds counts to the records. Returns the nodes that completed their probation with them. */
-  add(seen: ReadonlyMap<Uuid, Seen>): Promise<Uuid[]>;
+  add(seen: ReadonlyMap<Uuid, ObservedCounts>): Promise<Uuid[]>;
   /** The node's counts of the last day. */
-  lastDay(id: Uuid): Promise<Seen>;
+  lastDay(id: Uuid): Promise<ObservedCounts>;
   /** The counts of the last day of the node and its host's retired nodes together. */
-  lastDayOfHost(id: Uuid): Promise<Seen>;
+  lastDayOfHost(id: Uuid): Promise<ObservedCounts>;
   /** Deletes the hours before this time. Returns the number of deleted rows. */
   prune(before: Date): Promise<number>;
 }
@@ -43,7 +43,7 @@ const SeenRow = row({
   refusals: column.count,
   late: column.count,
 });
-const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const satisfies (keyof Seen)[];
+const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const satisfies (keyof ObservedCounts)[];
 const SUMS = COLUMNS.map((name) => `least(coalesce(sum(r.${name}), 0), 2000000000)::int as ${name}`).join(", ");
 const LAST_DAY = `r.hour > now() - make_interval(secs => ${RECORD_MS / 1000})`;
 

@@ -6,7 +6,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { migrate } from "../db/migrate.ts";
-import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fleet.ts";
 import { NOTHING_SEEN } from "./record.ts";
@@ -246,7 +246,7 @@ describe("trust by a node's record", () => {
 });
 
 test("migrating to probation: nodes that have served complete it, and quarantined nodes start it again", async (t) => {
-  const db = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
+  const db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0014") });
   t.after(db.close);
   const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
   await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
@@ -281,7 +281,7 @@ test("migrating to probation: nodes that have served complete it, and quarantine
 });
 
 test("migrating to growing slots: requests served since the last quarantine count as good answers", async (t) => {
-  const db = await openTestDatabase({ sql: await sqlUpTo(t, "0038") });
+  const db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0038") });
   t.after(db.close);
   const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];
   await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);

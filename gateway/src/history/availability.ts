@@ -7,7 +7,7 @@ import { z } from "zod";
 import { INCIDENT_KINDS } from "../base/states.ts";
 import { plainArray, textArray } from "../db/arrays.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import type { Slots } from "./performance.ts";
+import type { TimeSlots } from "./performance.ts";
 
 /** A model's connected nodes as one gateway sees them. */
 export interface SeenModel {
@@ -37,7 +37,7 @@ export interface Availability {
    */
   sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
   /** Sums by time slot and model. Leaves out slots without a sample. */
-  sums(span: Pick<Slots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
+  sums(span: Pick<TimeSlots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
   /** Incidents that had not ended by `from`, newest first. */
   incidents(span: { from: Date; limit: number; model?: string }): Promise<Incident[]>;
   forget(): Promise<void>;

@@ -15,8 +15,8 @@ import { patientClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
 import { migrate } from "../db/migrate.ts";
-import { padded } from "../db/migrations.ts";
-import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { padVersion } from "../db/migrations.ts";
+import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
@@ -24,7 +24,7 @@ import { openStatement } from "../ledger/statement.ts";
 import { holdOf, newId, settlementOf } from "../ledger/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { openSpend } from "../operators/spend.ts";
-import { type Closing, keepClosing } from "./closing-days.ts";
+import { type DayClosing, startDayClosing } from "./closing-days.ts";
 import { openHistory } from "./history.ts";
 import { openPerformance } from "./performance.ts";
 import { idAt, pastMidnight } from "./testing.ts";
@@ -37,7 +37,7 @@ const log = createLog("silent");
 
 let db: TestDatabase;
 let ledger: Ledger;
-let closing: Closing;
+let closing: DayClosing;
 let host: Uuid;
 let keys: Uuid[];
 let builders: Uuid[];
@@ -162,7 +162,7 @@ describe("closed days", () => {
   after(() => db.close());
   beforeEach(async () => {
     await pastMidnight();
-    closing = keepClosing({ pool: db.pool, clock: patientClock, log });
+    closing = startDayClosing({ pool: db.pool, clock: patientClock, log });
     await closing.run();
     host = await openAccount("host");
     builders = [await openAccount("builder"), await openAccount("builder")];
@@ -360,7 +360,7 @@ describe("closed days", () => {
 
 test("migrating from the previous schema changes no figure, neither before nor after days are closed", async (t) => {
   await pastMidnight();
-  db = await openTestDatabase({ sql: await sqlUpTo(t, padded(CLOSED_DAYS_SINCE - 1)) });
+  db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(CLOSED_DAYS_SINCE - 1)) });
   t.after(db.close);
   const { pool } = db;
   builders = [newId(), newId()];
@@ -379,7 +379,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
   const was = await told(pool);
   await migrate(pool, { directory: SQL, log });
   assert.deepEqual(await told(pool), was);
-  closing = keepClosing({ pool, clock: patientClock, log });
+  closing = startDayClosing({ pool, clock: patientClock, log });
   for (let days = 1; days <= 3; days++) {
     assert.equal(await closing.run(1), 1);
     assert.equal((await closedDays()).length, days);
@@ -392,7 +392,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
 
 test("migrating from 0036 closes days without model sums again, and changes no figure", async (t) => {
   await pastMidnight();
-  db = await openTestDatabase({ sql: await sqlUpTo(t, "0036") });
+  db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0036") });
   t.after(db.close);
   const { pool } = db;
   [builders, keys] = [[newId(), newId()], [newId()]];
@@ -414,7 +414,7 @@ test("migrating from 0036 closes days without model sums again, and changes no f
   await migrate(pool, { directory: SQL, log });
   assert.deepEqual([(await closedDays()).length, (await closedDays("performance")).length], [10, 0]);
   assert.deepEqual(await told(pool), was);
-  closing = keepClosing({ pool, clock: patientClock, log });
+  closing = startDayClosing({ pool, clock: patientClock, log });
   while ((await closing.run(1)) > 0) assert.deepEqual(await told(pool), was);
   assert.ok((await closedDays("performance")).length >= 9);
   const { rows } = await pool.query("select count(*)::int as rows from performance_day");

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryOne, row } from "../db/rows.ts";
 
 const LOOK_EVERY_MS = 5 * 60 * 1000;
@@ -18,13 +18,13 @@ const FORGET = "delete from performance_all where grain = 'hour' and slot < now(
 
 const Closed = row({ day: z.string().nullable() });
 
-export interface Closing {
+export interface DayClosing {
   /** Closes at most `daysMax` days of each kind and returns the total. */
   run(daysMax?: number): Promise<number>;
   stop(): Promise<void>;
 }
 
-export function keepClosing({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): Closing {
+export function startDayClosing({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): DayClosing {
   let running: Promise<unknown> | undefined;
   let isStopped = false;
   const closeDays = async (by: string, daysMax: number): Promise<number> => {
@@ -40,7 +40,9 @@ export function keepClosing({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
   const look = (): void => {
     running ??= run(DAYS_AT_ONCE)
-      .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not finish daily rollups"))
+      .catch((error) =>
+        log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not finish daily rollups"),
+      )
       .finally(() => {
         running = undefined;
       });

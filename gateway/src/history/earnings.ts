@@ -7,7 +7,7 @@ import { type Pico, ZERO } from "../base/money.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
-import { inSpan, LAST_ID, lookBack, ownPage } from "./look-back.ts";
+import { idSpanCondition, LAST_ID, ownPage, readInWideningSteps } from "./look-back.ts";
 
 const EarningLine = row({
   id: column.uuid,
@@ -89,7 +89,7 @@ const ONE_NODE = `
   )
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
-     where host_account_id = $1 and ${inSpan()} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
+     where host_account_id = $1 and ${idSpanCondition()} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
 
@@ -98,7 +98,9 @@ export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
     async lines(hostAccountId, { nodeId, from, to, before, limit }) {
       const span = [hostAccountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
       if (nodeId === undefined) return await queryRows(pool, EarningLine, ALL_NODES, span);
-      return await lookBack(limit, (days) => queryRows(pool, EarningLine, ONE_NODE, [...span, nodeId, days]));
+      return await readInWideningSteps(limit, (days) =>
+        queryRows(pool, EarningLine, ONE_NODE, [...span, nodeId, days]),
+      );
     },
     async own(hostAccountId) {
       const text =

@@ -27,14 +27,14 @@ export interface Filter {
 }
 
 /** Adds a query parameter and returns its placeholder, such as `$6`. */
-export type Bind = (value: unknown) => string;
+export type BindParameter = (value: unknown) => string;
 export const binderOf =
-  (values: unknown[]): Bind =>
+  (values: unknown[]): BindParameter =>
   (value) =>
     `$${values.push(value)}`;
 
 /** The SQL expression of each measure of a record. */
-export const MEASURED: Record<Measure, string> = {
+export const MEASURE_SQL: Record<Measure, string> = {
   cost: "charge_pico",
   tokens: "(prompt_tokens + completion_tokens)",
   ttft: "ttft_ms",
@@ -42,18 +42,21 @@ export const MEASURED: Record<Measure, string> = {
 };
 
 /** Whether the filter uses any column that the hourly rollups have too. */
-export const isNamed = ({ models, notModels, keyIds, notKeyIds, outcomes }: Filter): boolean =>
+export const usesRollupColumns = ({ models, notModels, keyIds, notKeyIds, outcomes }: Filter): boolean =>
   [models, notModels, keyIds, notKeyIds, outcomes].some((values) => values !== undefined);
 
 /**
  * Whether the filter uses a column that no rollup has, so that records must be searched. `served`: measures that an
  * index covers.
  */
-export const isSearched = ({ notLabel, measures = {} }: Filter, served: readonly Measure[] = []): boolean =>
+export const needsRecordSearch = ({ notLabel, measures = {} }: Filter, served: readonly Measure[] = []): boolean =>
   notLabel !== undefined || MEASURES.some((measure) => measures[measure] !== undefined && !served.includes(measure));
 
 /** The SQL condition for columns that rollups and records share. Rollups have '' for a missing model. */
-export function named({ models, notModels, keyIds, notKeyIds, outcomes }: Filter, bind: Bind): string {
+export function rollupConditions(
+  { models, notModels, keyIds, notKeyIds, outcomes }: Filter,
+  bind: BindParameter,
+): string {
   return every([
     models && `model = any (${bind(models)}::text[])`,
     notModels && `coalesce(model, '') <> all (${bind(notModels)}::text[])`,
@@ -67,13 +70,13 @@ export function named({ models, notModels, keyIds, notKeyIds, outcomes }: Filter
  * The SQL condition for columns that only records have. A request that lacks a measure, such as a first token, never
  * matches it.
  */
-export function recorded({ label, notLabel, measures = {} }: Filter, bind: Bind): string {
+export function recordConditions({ label, notLabel, measures = {} }: Filter, bind: BindParameter): string {
   return every([
     label !== undefined && `label = ${bind(label)}::text`,
     notLabel !== undefined && `label is distinct from ${bind(notLabel)}::text`,
     ...MEASURES.flatMap((measure) => [
-      measures[measure]?.min !== undefined && `${MEASURED[measure]} >= ${bind(measures[measure].min)}::bigint`,
-      measures[measure]?.max !== undefined && `${MEASURED[measure]} <= ${bind(measures[measure].max)}::bigint`,
+      measures[measure]?.min !== undefined && `${MEASURE_SQL[measure]} >= ${bind(measures[measure].min)}::bigint`,
+      measures[measure]?.max !== undefined && `${MEASURE_SQL[measure]} <= ${bind(measures[measure].max)}::bigint`,
     ]),
   ]);
 }

@@ -66,7 +66,7 @@ const roomFor = (numbers: number): Histogram => ({
 const PACKED_BYTES = 6;
 
 /** Reads histograms of closed days: the number of each bucket in two bytes, its count in four. */
-export function readPacked(bytes: Buffer): Histogram {
+export function readPackedHistograms(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { buckets, counts } = roomFor(bytes.length / PACKED_BYTES);
   for (let i = 0, at = 0; i < buckets.length; i++, at += PACKED_BYTES) {

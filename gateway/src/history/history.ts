@@ -4,10 +4,19 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { type Bind, binderOf, type Filter, isNamed, isSearched, MEASURED, named, recorded } from "./filter.ts";
-import { openKeptFrom } from "./kept.ts";
-import { FIRST_ID, inSpan, LAST_ID, LOOK_AHEAD_DAYS, lookBack, recordsOf } from "./look-back.ts";
-import { type Counts, countsOverTime } from "./over-time.ts";
+import { type Counts, countsOverTime } from "./counts-over-time.ts";
+import {
+  type BindParameter,
+  binderOf,
+  type Filter,
+  MEASURE_SQL,
+  needsRecordSearch,
+  recordConditions,
+  rollupConditions,
+  usesRollupColumns,
+} from "./filter.ts";
+import { FIRST_ID, idSpanCondition, LAST_ID, LOOK_AHEAD_DAYS, readInWideningSteps, recordsOf } from "./look-back.ts";
+import { openRecordStart } from "./record-start.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
@@ -118,18 +127,18 @@ const owned = (oldestFirst: boolean, label: string | undefined) => {
   return { own: "account_id = any (array[$1::uuid])", order: `account_id ${order}, id ${order}` };
 };
 
-function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bind: Bind): string {
+function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, filter.label);
   return `select ${COLUMNS} from request
-    where ${own} and ${inSpan(oldestFirst)} and ${named(filter, bind)} and ${recorded(filter, bind)}
+    where ${own} and ${idSpanCondition(oldestFirst)} and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}
       ${until === undefined ? "" : `and id ${oldestFirst ? "<=" : ">="} ${bind(until)}::uuid`}
     order by ${order} limit $3`;
 }
 
 /** Finds the last of the next `$3` records, as the end of a search step. */
-function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): string {
+function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, label);
-  return `select id from request where ${own} and ${inSpan(oldestFirst)} and ${recorded({ label }, bind)}
+  return `select id from request where ${own} and ${idSpanCondition(oldestFirst)} and ${recordConditions({ label }, bind)}
     order by ${order} offset $3::int - 1 limit 1`;
 }
 
@@ -139,9 +148,9 @@ function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): s
  * has no labels: with a label, every hour with requests is looked up in the label's index. `$6`: days to look back or
  * ahead. The rollup is kept longer than records: records start at `$7`, refusals at `$8`.
  */
-function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: Bind): string {
+function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: BindParameter): string {
   const labelled = filter.label !== undefined;
-  const matches = named(filter, bind);
+  const matches = rollupConditions(filter, bind);
   const order = oldestFirst ? "asc" : "desc";
   const beyond = oldestFirst
     ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
@@ -152,8 +161,8 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
     : "hour >= least(uuid_time($2::uuid), $5, now()) - $6 * interval '1 day'";
   const found = (columns: string): string => `
     select ${columns} from request
-     where account_id = $1 and ${inSpan(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
-       and ${matches} and ${recorded({ label: filter.label }, bind)}
+     where account_id = $1 and ${idSpanCondition(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+       and ${matches} and ${recordConditions({ label: filter.label }, bind)}
      order by id ${order} limit least($3, needed.there)`;
   return `
   with hours as materialized (
@@ -192,9 +201,9 @@ const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "
 
 const SIZE_MAX = 2n ** 63n - 1n;
 const SIZES = {
-  cost: MEASURED.cost,
-  tokens: `${MEASURED.tokens}::bigint`,
-  duration: `coalesce(${MEASURED.duration}, -1)::bigint`,
+  cost: MEASURE_SQL.cost,
+  tokens: `${MEASURE_SQL.tokens}::bigint`,
+  duration: `coalesce(${MEASURE_SQL.duration}, -1)::bigint`,
 };
 
 /**
@@ -202,11 +211,11 @@ const SIZES = {
  * contain every compared value (requests by cost, or requests with a label). So whole records are read only for the
  * page.
  */
-const largestText = (by: LargestPage["by"], filter: Filter, bind: Bind): string =>
+const largestText = (by: LargestPage["by"], filter: Filter, bind: BindParameter): string =>
   `select record.* from (
      select id, ${SIZES[by]} as size from request
       where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and ($5::timestamptz is null or id < uuid_floor($5))
-        and ${named(filter, bind)} and ${recorded(filter, bind)}
+        and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}
         and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)
       order by size desc, id desc limit $3
    ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
@@ -225,9 +234,9 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
 /** `schema`: the migrations that the database has. Undefined: all. */
 export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
   const { pool, schema } = options;
-  const keptFrom = openKeptFrom({ pool });
+  const keptFrom = openRecordStart({ pool });
   const list: History["list"] = async (accountId, page) => {
-    if (!isNamed(page) || isSearched(page)) {
+    if (!usesRollupColumns(page) || needsRecordSearch(page)) {
       const values = spanOf(accountId, page);
       return await queryRows(pool, RequestRecord, plainText(page, binderOf(values)), values);
     }
@@ -236,7 +245,7 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
       const values = [...spanOf(accountId, page), days, requestsFrom, refusalsFrom];
       return queryRows(pool, RequestRecord, filteredText(page, binderOf(values)), values);
     };
-    return await lookBack(page.limit, read, page.oldestFirst === true ? LOOK_AHEAD_DAYS : undefined);
+    return await readInWideningSteps(page.limit, read, page.oldestFirst === true ? LOOK_AHEAD_DAYS : undefined);
   };
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,

@@ -6,7 +6,7 @@ import { type Pico, pico, ZERO } from "../base/money.ts";
 import { performanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { EarningHourlySum, Earnings } from "./earnings.ts";
-import type { Performance, PerformanceSum, Slots } from "./performance.ts";
+import type { Performance, PerformanceSum, TimeSlots } from "./performance.ts";
 import type { Presence, PresenceSum } from "./presence.ts";
 
 export interface InsightFigures {
@@ -19,7 +19,7 @@ export interface InsightFigures {
 }
 
 interface Insight {
-  slots: Slots;
+  slots: TimeSlots;
   total: InsightFigures & { earned: Pico };
   series: (InsightFigures & { at: Date })[];
   earningsSlotMs: number;
@@ -30,7 +30,7 @@ interface Insight {
 }
 
 export interface Insights {
-  of(hostAccountId: Uuid, nodeIds: Uuid[], slots: Slots, now: number): Promise<Insight>;
+  of(hostAccountId: Uuid, nodeIds: Uuid[], slots: TimeSlots, now: number): Promise<Insight>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -96,12 +96,12 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
   };
 }
 
-const momentsOf = ({ from, to, slotMs }: Pick<Slots, "from" | "to" | "slotMs">): number[] =>
+const momentsOf = ({ from, to, slotMs }: Pick<TimeSlots, "from" | "to" | "slotMs">): number[] =>
   Array.from({ length: Math.round((to.getTime() - from.getTime()) / slotMs) }, (_, i) => from.getTime() + i * slotMs);
 
 const sumOf = (rows: EarningHourlySum[]): Pico => pico(rows.reduce((sum, { amount }) => sum + amount, 0n));
 
-function earningsBySlot(rows: EarningHourlySum[], { from, to }: Slots, slotMs: number): Insight["earnings"] {
+function earningsBySlot(rows: EarningHourlySum[], { from, to }: TimeSlots, slotMs: number): Insight["earnings"] {
   const sums = new Map<number, Pico>();
   for (const { bucket, amount } of rows) {
     const at = new Date(bucket).getTime();
@@ -113,7 +113,7 @@ function earningsBySlot(rows: EarningHourlySum[], { from, to }: Slots, slotMs: n
 }
 
 interface TimeFacts {
-  slots: Slots;
+  slots: TimeSlots;
   now: number;
   busy: z.infer<typeof Busy>[];
   seen: PresenceSum[];

@@ -5,7 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
 import { performanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { inSpan, LAST_ID, lookBack, ownPage, recordsOf } from "./look-back.ts";
+import { idSpanCondition, LAST_ID, ownPage, readInWideningSteps, recordsOf } from "./look-back.ts";
 
 const Job = row({
   id: column.uuid,
@@ -82,7 +82,7 @@ function filteredText(unit: "hour" | "day", table: string): string {
   ${recordsOf(
     COLUMNS,
     `select id from request
-      where node_id = $1 and ${inSpan()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+      where node_id = $1 and ${idSpanCondition()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
         and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
       order by id desc limit $3`,
   )}`;
@@ -97,7 +97,7 @@ export function openJobs({ pool }: { pool: pg.Pool }): Jobs {
       if (model === undefined && outcome === undefined) return await queryRows(pool, Job, PLAIN, span);
       const filter = [model ?? null, outcome ?? null];
       const text = filteredText(COUNTED.has(outcome) ? "hour" : "day", await performanceTable(pool));
-      return await lookBack(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
+      return await readInWideningSteps(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
     },
   };
 }

@@ -9,7 +9,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { openJobs } from "./jobs.ts";
-import { lookBack } from "./look-back.ts";
+import { readInWideningSteps } from "./look-back.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seeded(1);
@@ -30,7 +30,7 @@ test("looking back reads no further range when a page is full", async () => {
     [{ 1: 0, 15: 1, null: 1 }, 1, [1, null]],
   ] as const) {
     asked.length = 0;
-    assert.equal((await lookBack(3, reading(found))).length, rows);
+    assert.equal((await readInWideningSteps(3, reading(found))).length, rows);
     assert.deepEqual(asked, steps);
   }
 });

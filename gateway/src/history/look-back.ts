@@ -8,7 +8,7 @@ const LOOK_BACK_DAYS = [1, 15, null];
 export const LOOK_AHEAD_DAYS = [1 / 8, null];
 
 /** `read` gets the number of days to read from the page's start. Null: everything. */
-export async function lookBack<Row>(
+export async function readInWideningSteps<Row>(
   limit: number,
   read: (days: number | null) => Promise<Row[]>,
   steps = LOOK_BACK_DAYS,
@@ -42,7 +42,7 @@ export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
  * An SQL condition for IDs in a span. `$2`: before (or after, if oldest first), `$4`: from, `$5`: to. IDs contain the
  * time, so a time span is an index range.
  */
-export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
+export const idSpanCondition = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
   and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and id < coalesce(uuid_floor($5::timestamptz), '${LAST_ID}')`;
 
 /**
@@ -51,4 +51,4 @@ export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" :
  * it finds the owner's, which takes long for an owner without recent requests.
  */
 export const ownPage = (columns: string, owner: string): string =>
-  `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan()} order by ${owner} desc, id desc limit $3`;
+  `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${idSpanCondition()} order by ${owner} desc, id desc limit $3`;

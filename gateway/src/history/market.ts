@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico, ZERO } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { type Performance, type PerformanceSum, type Slots, slotsOf } from "./performance.ts";
+import { type Performance, type PerformanceSum, slotsOf, type TimeSlots } from "./performance.ts";
 
 export interface ModelWork {
   model: string;
@@ -71,7 +71,7 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
       performance.sums({ scope: "platform", ...week, by: ["model"], percentilesOf: [] }),
       queryRows(pool, Served, SERVED, [day.from, new Date(now())]),
     ]);
-    const perHour = (sum: PerformanceSum, { from }: Slots): number =>
+    const perHour = (sum: PerformanceSum, { from }: TimeSlots): number =>
       ((sum.promptTokens + sum.completionTokens) * HOUR_MS) / (now() - from.getTime());
     const found = new Map<string, ModelMarket>();
     const entry = (model: string): ModelMarket => {
@@ -119,7 +119,7 @@ const HOSTS_MIN = 3;
  * The mean earnings of a node per connected hour with a model. Null when fewer than three hosts have nodes with the
  * model and `asker` is not one of them: with two hosts, each could compute the other's earnings.
  */
-export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
+export function meanHourlyEarnings({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
   const there = hosts.filter(({ connectedMs }) => connectedMs > 0);
   const hours = there.reduce((sum, { connectedMs }) => sum + connectedMs, 0) / HOUR_MS;
   const alone = there.every(({ accountId }) => accountId === asker);
@@ -129,7 +129,7 @@ export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pi
 }
 
 /** The host's earnings per busy hour of a slot at these prices. Null without work. */
-export function slotHour(
+export function slotHourlyEarnings(
   { promptTokens, completionTokens, busyMs }: ModelWork,
   prices: { in: bigint; out: bigint; sharePercent: number },
 ): Pico | null {

@@ -10,7 +10,7 @@ import { openPerformance, type Performance } from "./performance.ts";
 import { openPresence, type Presence } from "./presence.ts";
 import { openReceipts, type Receipts } from "./receipts.ts";
 import type { RefusedCalls } from "./refused-calls.ts";
-import type { Unfunded } from "./unfunded.ts";
+import type { UnfundedCounts } from "./unfunded.ts";
 import { openUsage, type Usage } from "./usage.ts";
 
 export interface HistoryParts {
@@ -26,7 +26,7 @@ export interface HistoryParts {
   jobs: Jobs;
   market: Market;
   /** Counts of requests that were refused for missing credit. */
-  unfunded: Unfunded;
+  unfunded: UnfundedCounts;
   /** Counts of all 4xx responses in the last week. */
   refusedCalls: RefusedCalls;
   receipts: Receipts;
@@ -37,7 +37,7 @@ interface HistoryPartsOptions {
   pool: pg.Pool;
   /** The current time in Unix milliseconds. */
   now: () => number;
-  unfunded: Unfunded;
+  unfunded: UnfundedCounts;
   refusedCalls: RefusedCalls;
   /** The migrations that the database has. */
   schema: { readonly number: number };

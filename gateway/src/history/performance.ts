@@ -7,9 +7,9 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
 import { DAY_MS, startOfDay } from "../base/time.ts";
-import { hasClosedDays, hasDaysByModel, parted, performanceTable } from "../db/closed-days.ts";
+import { hasClosedDays, hasDaysByModel, performanceTable, splitByClosedDays } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { type Histogram, percentiles, readHistograms, readPacked } from "./histogram.ts";
+import { type Histogram, percentiles, readHistograms, readPackedHistograms } from "./histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
@@ -25,7 +25,7 @@ const RANGES = {
 } as const satisfies Record<string, { grain: Grain; slots: number }>;
 export type Range = keyof typeof RANGES;
 
-export interface Slots {
+export interface TimeSlots {
   grain: Grain;
   slotMs: number;
   from: Date;
@@ -33,7 +33,7 @@ export interface Slots {
 }
 
 /** The time slots of a range that ends now or at `end` (exclusive). */
-export function slotsOf(range: Range, clock: number, end?: Date): Slots {
+export function slotsOf(range: Range, clock: number, end?: Date): TimeSlots {
   const { grain, slots } = RANGES[range];
   const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
   const slotMs = GRAIN_MS[grain];
@@ -43,7 +43,7 @@ export function slotsOf(range: Range, clock: number, end?: Date): Slots {
   return { grain, slotMs, from: new Date(to - slots * slotMs), to: new Date(to) };
 }
 
-interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
+interface PerformanceQuery extends Pick<TimeSlots, "grain" | "from" | "to"> {
   scope: (typeof PERFORMANCE_SCOPES)[number];
   /** The IDs of accounts or nodes. Absent: the whole platform. */
   subjects?: Uuid[];
@@ -167,7 +167,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   return { each, sums: async ({ by, ...query }) => (await each(query, { by })).by };
 }
 
-type Span = Pick<Slots, "grain" | "from" | "to">;
+type Span = Pick<TimeSlots, "grain" | "from" | "to">;
 
 /**
  * Splits the span so that whole UTC days are read instead of their hours: a week by the hour becomes six days and some
@@ -217,7 +217,7 @@ function closedSumsText({ perKey, isByModel, table, ...sums }: Reading): string 
   const whole = isByModel
     ? `performance_day where ${among("slot = whole.begins", perKey)} and ${OF_MODEL}`
     : `performance_all where ${among("grain = $3 and slot >= whole.begins and slot < whole.ends", perKey)}`;
-  return `with ${parted("performance", "$4::timestamptz", "$5::timestamptz")}
+  return `with ${splitByClosedDays("performance", "$4::timestamptz", "$5::timestamptz")}
     ${summed(sums, "array_send", `open cross join lateral (select * from ${table} where ${open} and ${OF_MODEL} offset 0) p`)}
     union all
     ${summed(sums, "", `whole cross join lateral (select * from ${whole} offset 0) p`)}`;
@@ -254,7 +254,7 @@ interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed">
 }
 
 function partOf({ ttft, duration, packed, ...counts }: z.infer<typeof Sum>): Part {
-  const read = packed ? readPacked : readHistograms;
+  const read = packed ? readPackedHistograms : readHistograms;
   return { ...counts, ttft: [read(ttft)], duration: [read(duration)] };
 }
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { plainArray } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import type { Slots } from "./performance.ts";
+import type { TimeSlots } from "./performance.ts";
 
 /** A connected node as one gateway sees it. */
 export interface SeenNode {
@@ -33,7 +33,7 @@ export interface Presence {
   /** Records the connected nodes. Tests replace the database's clock by `at`. */
   sample(seen: SeenNode[], at?: Date): Promise<void>;
   /** Sums for these nodes or the whole platform. Leaves out time slots without a sample. */
-  sums(span: Pick<Slots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
+  sums(span: Pick<TimeSlots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
   forget(): Promise<void>;
 }
 

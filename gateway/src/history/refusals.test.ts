@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { patientClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
-import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals } from "./refusals.ts";
@@ -18,7 +18,7 @@ const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 
 test("migrating from before 0015 keeps records, leaves their new columns empty, and allows records of refusals", async (t) => {
-  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0014") });
   t.after(close);
 
   const [account, key] = [newId(), newId()];

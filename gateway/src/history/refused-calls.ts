@@ -9,7 +9,7 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { DAY_MS } from "../base/time.ts";
 import { plainArray, textArray } from "../db/arrays.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryRows } from "../db/rows.ts";
 import { RefusedExamples, RefusedSum } from "./refused-rows.ts";
 
@@ -137,7 +137,9 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
     return turn;
   };
   const tryToFlush = (): Promise<void> =>
-    flush().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not count refused calls"));
+    flush().catch((error) =>
+      log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not count refused calls"),
+    );
   const flushUnlessBusy = (): void => {
     if (writing === undefined) void tryToFlush();
   };

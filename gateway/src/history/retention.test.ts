@@ -24,8 +24,8 @@ import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { exportMonth } from "./month-export.ts";
 import { openRefusals } from "./refusals.ts";
-import { keepRetaining } from "./retaining.ts";
-import { openRetention, type Retained, type RetentionRules } from "./retention.ts";
+import { openRetention, type RetentionResult, type RetentionRules } from "./retention.ts";
+import { startRetention } from "./retention-runner.ts";
 import { idAt, makePastMonths, monthsAgo, nameOfMonth, pastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
@@ -409,7 +409,7 @@ describe("closed months", () => {
     await openPast();
     const client = await db.pool.connect();
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
-    let done: Retained | undefined;
+    let done: RetentionResult | undefined;
     const between = async (...args: unknown[]): Promise<unknown> => {
       if (String(args[0]).startsWith("set local")) done = await retentionOf({ historyDays: daysFor(2) }).retain();
       return await query(...args);
@@ -679,7 +679,7 @@ describe("a gateway with retention", () => {
     await openPast();
     const clock = manualClock();
     const retention = retentionOf({ historyDays: daysFor(2) });
-    const retaining = keepRetaining({ retention, pool: db.pool, clock, log: createLog("silent") });
+    const retaining = startRetention({ retention, pool: db.pool, clock, log: createLog("silent") });
     await eventually("it has looked", () => retaining.months());
     assert.deepEqual(retaining.months(), { kept: MONTHS + 1, due: 2 });
     clock.advance(HOUR_MS);
@@ -697,7 +697,7 @@ describe("a gateway with retention", () => {
     await reader.query("select count(*) from request");
     const clock = manualClock();
     const retention = retentionOf({ historyDays: daysFor(2) });
-    const retaining = keepRetaining({
+    const retaining = startRetention({
       retention,
       pool: db.pool,
       clock: { ...systemClock, every: clock.every },

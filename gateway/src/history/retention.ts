@@ -42,7 +42,7 @@ const ClosedMonth = row({
 });
 export type ClosedMonth = z.infer<typeof ClosedMonth>;
 
-export interface Retained {
+export interface RetentionResult {
   /** The number of deleted refusal records. */
   refusals: bigint;
   closed: ClosedMonth[];
@@ -60,7 +60,7 @@ export interface Retention {
   /** Counts the refusals past their retention. Reads all of them. */
   refusalsDue(): Promise<bigint>;
   /** Drops everything that is due. Returns undefined when another gateway is doing so. */
-  retain(stoppable?: Stoppable): Promise<Retained | undefined>;
+  retain(stoppable?: Stoppable): Promise<RetentionResult | undefined>;
 }
 
 interface Stoppable {
@@ -127,8 +127,8 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
     return await queryOne(client, ClosedMonth, `${CLOSED} where month = $1::date`, [`${month}-01`]);
   };
 
-  const retainOn = async (client: pg.PoolClient, signal: AbortSignal): Promise<Retained> => {
-    const done: Retained = { refusals: await forgetRefusals(client, signal), closed: [], waiting: [] };
+  const retainOn = async (client: pg.PoolClient, signal: AbortSignal): Promise<RetentionResult> => {
+    const done: RetentionResult = { refusals: await forgetRefusals(client, signal), closed: [], waiting: [] };
     for (;;) {
       // Months are dropped in order, so after each month the list is read again.
       const [next] = (await kept()).filter((one) => one.isDue);

@@ -6,7 +6,7 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { performanceTable } from "../db/closed-days.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const RUN_AFTER_MS = 3_000;
@@ -97,7 +97,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     return merging;
   };
   const trying = (what: string, work: () => Promise<unknown>): void => {
-    work().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
+    work().catch((error) => log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
   };
   const stops = [
     clock.every(RUN_AFTER_MS, () => {

@@ -5,7 +5,7 @@ import { manualClock } from "../base/testing.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { newId } from "../ledger/testing.ts";
 import { openPresence, type SeenNode } from "./presence.ts";
-import { keepSamplingNodes } from "./sampling-nodes.ts";
+import { startNodeSampling } from "./sampling-nodes.ts";
 
 const EVERY_MS = 60_000;
 
@@ -26,7 +26,7 @@ test("node samples count once per time slot for several gateways, and a gateway 
     const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };
     return {
       clock,
-      stop: keepSamplingNodes({ presence: sampled, everyMs: EVERY_MS, look, clock, log: createLog("silent") }),
+      stop: startNodeSampling({ presence: sampled, everyMs: EVERY_MS, look, clock, log: createLog("silent") }),
     };
   });
   for (const { clock } of gateways) clock.advance(EVERY_MS);

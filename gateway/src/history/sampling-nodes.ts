@@ -1,7 +1,7 @@
 /** Samples connected nodes and their load, once per time slot. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 import type { Presence, SeenNode } from "./presence.ts";
 
 const FORGET_EVERY_MS = 3_600_000;
@@ -17,10 +17,12 @@ interface SamplingOptions {
   log: Log;
 }
 
-export function keepSamplingNodes({ presence, everyMs, look, clock, log }: SamplingOptions): () => Promise<void> {
+export function startNodeSampling({ presence, everyMs, look, clock, log }: SamplingOptions): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   const trying = (what: string, work: () => Promise<void>): void => {
-    running = work().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
+    running = work().catch((error) =>
+      log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, `${what} failed`),
+    );
   };
   const stops = [
     clock.every(everyMs, () => {

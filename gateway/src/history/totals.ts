@@ -9,7 +9,15 @@ import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRows } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
-import { type Bind, binderOf, type Filter, isNamed, isSearched, named, recorded } from "./filter.ts";
+import {
+  type BindParameter,
+  binderOf,
+  type Filter,
+  needsRecordSearch,
+  recordConditions,
+  rollupConditions,
+  usesRollupColumns,
+} from "./filter.ts";
 
 export const HOUR_MS = 3_600_000;
 
@@ -35,19 +43,19 @@ export async function totalOf(
   { filter, nowMs }: { filter: Filter; nowMs: number },
 ): Promise<RequestTotal> {
   const { label, from, to } = filter;
-  if (isSearched(filter)) return await ofRecords(pool, accountId, filter);
+  if (needsRecordSearch(filter)) return await ofRecords(pool, accountId, filter);
   if (label === undefined) {
-    const { whole, edges } = parted({ from, to }, HOUR_MS);
+    const { whole, edges } = splitSpan({ from, to }, HOUR_MS);
     return await added([
       ...(whole === undefined ? [] : [ofHours(pool, accountId, { ...filter, ...whole })]),
       ...edges.map((edge) => ofRecords(pool, accountId, { ...filter, ...edge })),
     ]);
   }
-  if (isNamed(filter)) return await ofRecords(pool, accountId, filter);
+  if (usesRollupColumns(filter)) return await ofRecords(pool, accountId, filter);
   // The end of the days that are read from the rollup. The latest day is read from records, because its rollup may lack
   // recent requests.
   const settled = new Date(Math.floor((nowMs - HOUR_MS) / DAY_MS) * DAY_MS);
-  const { whole, edges } = parted({ from, to: to !== undefined && to < settled ? to : settled }, DAY_MS);
+  const { whole, edges } = splitSpan({ from, to: to !== undefined && to < settled ? to : settled }, DAY_MS);
   const rest = to === undefined || to > settled ? [{ from: later(from, settled), to }] : [];
   return await added([
     ...(whole === undefined ? [] : [ofDays(pool, accountId, { label, ...whole })]),
@@ -66,14 +74,19 @@ interface OfLabel extends Span {
 
 async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promise<RequestTotal> {
   const values: unknown[] = [accountId];
-  return await queryOne(pool, Total, `select ${SUMS} from request where ${inFilter(filter, binderOf(values))}`, values);
+  return await queryOne(
+    pool,
+    Total,
+    `select ${SUMS} from request where ${filterCondition(filter, binderOf(values))}`,
+    values,
+  );
 }
 
 /** An SQL condition for the records of account `$1` that match a filter. */
-export function inFilter(filter: Filter, bind: Bind): string {
+export function filterCondition(filter: Filter, bind: BindParameter): string {
   const { from, to } = filter;
   return `account_id = $1 and ${from === undefined ? "true" : `id >= uuid_floor(${bind(from)})`}
-    and ${to === undefined ? "true" : `id < uuid_floor(${bind(to)})`} and ${named(filter, bind)} and ${recorded(filter, bind)}`;
+    and ${to === undefined ? "true" : `id < uuid_floor(${bind(to)})`} and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}`;
 }
 
 async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: Filter): Promise<RequestTotal> {
@@ -83,7 +96,7 @@ async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: 
   return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from ${used} used where ${named(filter, binderOf(values))}`,
+    `select ${SUMS} from ${used} used where ${rollupConditions(filter, binderOf(values))}`,
     values,
   );
 }
@@ -99,7 +112,7 @@ const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>
   );
 
 /** Splits a span into its whole units, if any, and the remaining parts before and after them. */
-export function parted({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
+export function splitSpan({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
   if (from !== undefined && to !== undefined && from >= to) return { whole: undefined, edges: [] };
   const first = from && new Date(Math.ceil(from.getTime() / unitMs) * unitMs);
   const last = to && new Date(Math.floor(to.getTime() / unitMs) * unitMs);

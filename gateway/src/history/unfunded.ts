@@ -9,7 +9,7 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { UNFUNDED_REASONS } from "../base/states.ts";
 import { plainArray, textArray } from "../db/arrays.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const WRITE_EVERY_MS = 5_000;
@@ -22,7 +22,7 @@ type Why = { kind: "no_credit" } | { kind: "exceeds_balance" } | { kind: "exceed
 const Lost = row({ keyId: column.uuid, reason: z.enum(UNFUNDED_REASONS), requests: column.count });
 type Lost = z.infer<typeof Lost>;
 
-export interface Unfunded {
+export interface UnfundedCounts {
   count(key: { id: Uuid; accountId: Uuid }, why: Why): void;
   /** Sums over whole hours, starting with the hour that contains `from`. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<Lost[]>;
@@ -38,7 +38,7 @@ interface Tally {
   requests: number;
 }
 
-export function openUnfunded({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): Unfunded {
+export function openUnfundedCounts({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): UnfundedCounts {
   let tallies = new Map<string, Tally>();
   const add = (tally: Tally): void => {
     const name = `${tally.keyId} ${tally.hour} ${tally.reason}`;
@@ -72,7 +72,10 @@ export function openUnfunded({ pool, clock, log }: { pool: pg.Pool; clock: Clock
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not count the requests refused for lack of credit"),
+      log[isDatabaseUnreachable(error) ? "debug" : "warn"](
+        { err: error },
+        "could not count the requests refused for lack of credit",
+      ),
     );
   const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {

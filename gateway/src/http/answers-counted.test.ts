@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { fault } from "../faults.ts";
-import { testDoor } from "../routes/testing/door.ts";
-import { takeOver } from "./door.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { streamResponse } from "./handlers.ts";
 import { bareServer } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
@@ -15,7 +15,7 @@ test("the server counts responses by method, route and status, with 499 for disc
   const refusals: string[] = [];
   let counted = Promise.withResolvers<void>();
   const app = bareServer(
-    testDoor({
+    testHttpOptions({
       watch: {
         answered({ method, route, status }) {
           answers.push(`${method} ${route} ${status}`);
@@ -29,14 +29,14 @@ test("the server counts responses by method, route and status, with 499 for disc
   const asked = Promise.withResolvers<void>();
   app.get("/things/:id", async () => ({ a: 1 }));
   app.get("/stream", (request, reply) =>
-    takeOver(request, reply, ({ reply: to }) => {
+    streamResponse(request, reply, ({ reply: to }) => {
       to.openStream();
       to.event("one");
       to.endStream();
     }),
   );
   app.post("/refuses", (request, reply) =>
-    takeOver(request, reply, () => {
+    streamResponse(request, reply, () => {
       throw fault("insufficient_credits");
     }),
   );
@@ -44,7 +44,7 @@ test("the server counts responses by method, route and status, with 499 for disc
     throw fault("hold_exceeds_balance");
   });
   app.get("/never", (request, reply) =>
-    takeOver(request, reply, ({ cancelSignal }) => {
+    streamResponse(request, reply, ({ cancelSignal }) => {
       asked.resolve();
       return new Promise((resolve) => cancelSignal.addEventListener("abort", () => resolve()));
     }),

@@ -5,14 +5,14 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { manualClock, turn } from "../base/testing.ts";
-import { testBodies, testDoor } from "../routes/testing/door.ts";
+import { testBodies, testHttpOptions } from "../routes/testing/http-options.ts";
 import { BODY_BYTES_MAX, parseJson, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { openCall } from "./call.ts";
-import { answer } from "./door.ts";
+import { runHandler } from "./handlers.ts";
 import { bareServer } from "./server.ts";
 
-const door = testDoor();
+const door = testHttpOptions();
 
 /** Memory for one large body per payer, and for two in total. */
 const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
@@ -23,7 +23,7 @@ describe("memory for large bodies", () => {
   /** Requests whose body was read, and which the test will answer. */
   const read: { payer: string; answer: () => void }[] = [];
   const server = createServer((request, response) =>
-    answer(openCall(tight, { request, response }), async (call) => {
+    runHandler(openCall(tight, { request, response }), async (call) => {
       const payer = String(request.headers["x-payer"]);
       const body = await call.readBody(payer);
       if (request.headers["x-keeps"] !== undefined) body.keep(Number(request.headers["x-keeps"]));
@@ -109,7 +109,7 @@ describe("a slow body", () => {
     const served = Promise.withResolvers<IncomingMessage>();
     const server = createServer((request, response) => {
       served.resolve(request);
-      void answer(openCall(testDoor({ clock }), { request, response }), async (call) => {
+      void runHandler(openCall(testHttpOptions({ clock }), { request, response }), async (call) => {
         const { pieces } = await call.readBody("a payer");
         call.reply.json(200, JSON.stringify(pieces.reduce((sum, piece) => sum + piece.length, 0)));
       });
@@ -146,7 +146,7 @@ describe("a slow body", () => {
     const { text } = await arrive(t, { bytes: 1_000_000, perSecond: 9_000, seconds: 120 });
     await eventually("it is answered", () => text() !== "");
     assert.match(text(), /^HTTP\/1\.1 200 [\s\S]*\r\n1000000$/);
-    assert.equal(bareServer(testDoor()).server.requestTimeout, 0, "no limit on the whole of a request");
+    assert.equal(bareServer(testHttpOptions()).server.requestTimeout, 0, "no limit on the whole of a request");
   });
 
   for (const [how, perSecond, seconds] of [
@@ -165,7 +165,7 @@ describe("a slow body", () => {
 
 describe("a request body", () => {
   const echo: RequestListener = (request, response) =>
-    void answer(openCall(door, { request, response }), async (call) => {
+    void runHandler(openCall(door, { request, response }), async (call) => {
       call.checkDeclaredLength();
       const body = (await call.readBody("a payer")).json();
       call.reply.json(200, JSON.stringify({ length: JSON.stringify(body).length }));

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
-import { fault, invalidRequest, tooSlow, unsupportedEncoding } from "../faults.ts";
+import { bodyTooSlow, fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
 import { takePiece } from "./shared-pieces.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
@@ -109,7 +109,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   begin();
   return await new Promise((resolve, reject) => {
     const pieces = new Pieces(declared);
-    const stopLooking = lookAtPace(clock, pieces, () => finish(() => reject(tooSlow())));
+    const stopLooking = lookAtPace(clock, pieces, () => finish(() => reject(bodyTooSlow())));
     const finish = (settle: () => void): void => {
       stopLooking();
       request.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);

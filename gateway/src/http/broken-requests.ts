@@ -4,10 +4,10 @@
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { slowBody } from "@tollgate/api/faults.ts";
+import { slowBodyError } from "@tollgate/api/faults.ts";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
-import type { HttpWatch } from "./call.ts";
+import type { HttpObserver } from "./call.ts";
 
 /** How long a refused client has to read the answer before the connection is closed. */
 const LINGER_MS = 2_000;
@@ -21,7 +21,7 @@ interface BrokenRequests {
 interface BrokenOptions {
   clock: Clock;
   newId: NewId | undefined;
-  watch: HttpWatch | undefined;
+  watch: HttpObserver | undefined;
 }
 
 export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRequests {
@@ -89,6 +89,6 @@ function refusalOf({ code }: NodeJS.ErrnoException): string[] {
   if (code === "HPE_HEADER_OVERFLOW") {
     return ["431 Request Header Fields Too Large", "The request headers are too large."];
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", slowBody().message];
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", slowBodyError().message];
   return ["400 Bad Request", "The request is not valid HTTP."];
 }

@@ -5,12 +5,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CancelSource } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { FileWatch } from "../base/open-files.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
-import { isAway, isStorageTrouble } from "../db/errors.ts";
+import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call.ts";
 import type { Sdk } from "../inference/endpoint.ts";
@@ -33,7 +33,7 @@ import { HttpReply } from "./reply.ts";
 import { type Scheme, schemeOf, transportHeaders } from "./scheme.ts";
 
 /** Counts every response and every error. */
-export interface HttpWatch {
+export interface HttpObserver {
   /**
    * `route` is the declared path, such as `/v1/models/:id`, and empty for unknown paths. Status 499: the client
    * disconnected before the answer.
@@ -43,18 +43,18 @@ export interface HttpWatch {
   refused(known: Pick<Fault, "code" | "type" | "status">): void;
 }
 
-export interface DoorOptions {
+export interface HttpOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
   /** A rate-limited log for database failures, which come in large numbers. */
   troubles: RateLimitedLog;
-  bodies: Bodies;
+  bodies: LargeBodies;
   /** The origins whose pages may call the public API; none by default. */
   cors?: CorsOrigins;
   /** The number of trusted proxies, each of which appends to X-Forwarded-For. */
   trustedProxies?: number;
-  watch?: HttpWatch;
+  watch?: HttpObserver;
   /** Says when file descriptors run out, so that requests are refused before. Undefined: not counted. */
   files?: FileWatch | undefined;
   /** The public URL. If it is HTTPS, answers have the Strict-Transport-Security header. */
@@ -69,7 +69,7 @@ export interface DoorOptions {
 }
 
 /** Memory for large bodies, and a worker thread that parses them. */
-export interface Bodies {
+export interface LargeBodies {
   budget: BodyBudget;
   /** Parses a form on a worker thread, which takes over the body's memory. Rejects with the error for the client. */
   parseForm(body: Body, payer: string): Promise<unknown>;
@@ -105,7 +105,7 @@ interface Sockets {
   route?: string | undefined;
 }
 
-export const openCall = (door: DoorOptions, sockets: Sockets): OpenCall => new HttpCall(door, sockets);
+export const openCall = (door: HttpOptions, sockets: Sockets): OpenCall => new HttpCall(door, sockets);
 
 /** A status for metrics and records, which is never sent. */
 const CLIENT_CLOSED = 499;
@@ -117,7 +117,7 @@ class HttpCall implements OpenCall {
   readonly reply: HttpReply;
   readonly scheme: Scheme;
   readonly cancelSignal = new CancelSource();
-  readonly #door: DoorOptions;
+  readonly #door: HttpOptions;
   readonly #response: ServerResponse;
   readonly #route: string;
   readonly #stopWatching: () => void;
@@ -129,7 +129,7 @@ class HttpCall implements OpenCall {
   /** The memory reserved for the body, if any. */
   #share: BudgetShare | undefined;
 
-  constructor(door: DoorOptions, { request, response, route = "" }: Sockets) {
+  constructor(door: HttpOptions, { request, response, route = "" }: Sockets) {
     const { clock } = door;
     this.id = door.newId();
     this.arrivedAt = clock.monotonic();
@@ -268,11 +268,11 @@ interface Asked {
   path: string;
 }
 
-function faultOf({ log, troubles }: DoorOptions, { id, path }: Asked, error: unknown): Fault {
+function faultOf({ log, troubles }: HttpOptions, { id, path }: Asked, error: unknown): Fault {
   if (error instanceof Fault) return error;
-  if (!(error instanceof Away) && !isStorageTrouble(error)) return unexpected(log, id, error);
+  if (!(error instanceof UnreachableError) && !isStorageTrouble(error)) return unexpected(log, id, error);
   // Outages that are already known (`Away`) are not logged here, because the database's guard logs them.
-  if (!(error instanceof Away) && !isAway(error)) {
+  if (!(error instanceof UnreachableError) && !isDatabaseUnreachable(error)) {
     const { message, code = "" } = error as Error & { code?: string };
     const fields = { request: publicId("req", id), code, reason: message };
     troubles.warn(code || message, fields, "database query failed");

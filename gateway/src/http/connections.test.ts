@@ -7,8 +7,8 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import type { FastifyInstance } from "fastify";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { selfSignedCertificate } from "../plane/hub/testing-certificate.ts";
-import { testDoor } from "../routes/testing/door.ts";
-import { takeOver } from "./door.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { streamResponse } from "./handlers.ts";
 import { bareServer } from "./server.ts";
 
 const QUIET_MS = 1_000;
@@ -29,7 +29,7 @@ const underTls = { certificate: { current: () => certificate, onRenewal: () => {
 
 async function open(t: TestContext, listener = {}): Promise<Opened> {
   const clock = manualClock();
-  const app = bareServer(testDoor({ clock }), listener);
+  const app = bareServer(testHttpOptions({ clock }), listener);
   const finishing = Promise.withResolvers<void>();
   app.get("/now", async () => ({ is: "now" }));
   app.get("/whole", async () => {
@@ -37,7 +37,7 @@ async function open(t: TestContext, listener = {}): Promise<Opened> {
     return { is: "whole" };
   });
   app.get("/later", (request, reply) =>
-    takeOver(request, reply, async ({ reply: stream }) => {
+    streamResponse(request, reply, async ({ reply: stream }) => {
       stream.openStream();
       await finishing.promise;
       stream.event("later");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
-import { testDoor } from "../routes/testing/door.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { bareServer } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
@@ -15,7 +15,7 @@ describe("CORS", () => {
     for (const app of apps) await app.close();
   });
   const serverFor = (cors?: CorsOrigins): FastifyInstance => {
-    const app = bareServer(testDoor({ ...(cors !== undefined && { cors }) }));
+    const app = bareServer(testHttpOptions({ ...(cors !== undefined && { cors }) }));
     const finish = answerUnknownPaths(app);
     app.get("/v1/things", async () => ({ ok: true }));
     app.get("/console/things", async () => ({ ok: true }));

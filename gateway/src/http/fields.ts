@@ -10,7 +10,7 @@ export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.ou
 }
 
 /** Returns those of the names that are fields of the body, unless null. */
-export function presentOf(body: unknown, names: readonly string[]): string[] {
+export function presentFields(body: unknown, names: readonly string[]): string[] {
   const sent = body as Record<string, unknown>;
   return names.filter((name) => sent[name] != null);
 }

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { Browser } from "../routes/testing/browser.ts";
-import { testDoor } from "../routes/testing/door.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { consoleGuards } from "./guards.ts";
 import { bareServer } from "./server.ts";
@@ -14,7 +14,7 @@ let platform: TestPlatform;
 let app: TestPlatform["app"];
 before(async () => {
   platform = await openTestPlatform();
-  app = bareServer(testDoor());
+  app = bareServer(testHttpOptions());
   const finish = answerUnknownPaths(app);
   const guards = consoleGuards({ identities: platform.identities, publicUrl: undefined });
   for (const name of ["anyone", "signedIn", "operator"] as const) {

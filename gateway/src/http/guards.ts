@@ -5,7 +5,7 @@
  */
 import type { Guard } from "@tollgate/api/guards.ts";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
-import { mayDo, type Need, roleNeeded } from "@tollgate/api/roles.ts";
+import { describeRequiredRole, type Permission, roleHasPermission } from "@tollgate/api/roles.ts";
 import type { AccountKind, Membership } from "../accounts/accounts.ts";
 import { chooseActingAccount } from "../accounts/acting.ts";
 import type { Identities, SignedIn } from "../accounts/identities.ts";
@@ -29,7 +29,7 @@ interface Acting extends Person {
 }
 
 /** The data that each guard passes to the handler. */
-export interface Found extends Record<Guard, object> {
+export interface GuardResults extends Record<Guard, object> {
   anyone: Record<never, never>;
   signedIn: Person;
   builder: Acting;
@@ -45,7 +45,7 @@ export interface Found extends Record<Guard, object> {
  * (inference/serve.ts).
  */
 export type CheckedGuard = Exclude<Guard, "apiKey">;
-export type Checks = { [G in CheckedGuard]: (call: OpenCall, need?: Need) => Promise<Found[G]> };
+export type GuardChecks = { [G in CheckedGuard]: (call: OpenCall, need?: Permission) => Promise<GuardResults[G]> };
 
 interface ConsoleGuardOptions {
   identities: Identities;
@@ -53,7 +53,7 @@ interface ConsoleGuardOptions {
   publicUrl: string | undefined;
 }
 
-export type ConsoleGuards = Omit<Checks, "hostToken">;
+export type ConsoleGuards = Omit<GuardChecks, "hostToken">;
 
 export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): ConsoleGuards {
   const fromOurPages = ({ request, scheme }: OpenCall): void => {
@@ -78,7 +78,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
   };
   const acting =
     (kind: AccountKind | undefined, otherKind: (accounts: Membership[]) => Fault) =>
-    async (call: OpenCall, need: Need = "read"): Promise<Acting> => {
+    async (call: OpenCall, need: Permission = "read"): Promise<Acting> => {
       const found = await person(call);
       const { identityId, operator } = found.who;
       const accounts = await identities.accountsOf(identityId);
@@ -119,13 +119,14 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
 const isReading = ({ request }: OpenCall): boolean => request.method === "GET" || request.method === "HEAD";
 
 /** Throws if the caller's role lacks the permission. */
-export function requireRole({ role }: Membership, need: Need): void {
-  if (!mayDo(role, need)) throw roleRequired(need);
+export function requireRole({ role }: Membership, need: Permission): void {
+  if (!roleHasPermission(role, need)) throw roleRequired(need);
 }
 
-export const roleRequired = (need: Need, message = roleNeeded(need)): Fault => fault("role_required", { message });
+export const roleRequired = (need: Permission, message = describeRequiredRole(need)): Fault =>
+  fault("role_required", { message });
 
-export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<Checks, "hostToken"> {
+export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<GuardChecks, "hostToken"> {
   return {
     async hostToken({ authorization }) {
       const holder = await hostTokens.authenticate(authorization);

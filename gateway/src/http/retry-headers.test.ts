@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
-import { testDoor } from "../routes/testing/door.ts";
+import { type Fault, fault, invalidRequest, methodNotAllowed, notFound } from "../faults.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
 import { openCall } from "./call.ts";
-import { answer } from "./door.ts";
+import { runHandler } from "./handlers.ts";
 
-const door = testDoor();
+const door = testHttpOptions();
 const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });
@@ -16,7 +16,7 @@ const wait = (seconds: number): { headers: Record<string, string> } => ({
 test("each error has x-should-retry and Retry-After according to whether and when a retry helps", async (t) => {
   let thrown: Fault;
   const server = createServer((request, response) => {
-    void answer(openCall(door, { request, response }), async () => {
+    void runHandler(openCall(door, { request, response }), async () => {
       throw thrown;
     });
   });
@@ -39,7 +39,7 @@ test("each error has x-should-retry and Retry-After according to whether and whe
     [fault("request_too_large"), "false", null],
     [invalidRequest("model", "is wrong"), "false", null],
     [notFound("nowhere"), "false", null],
-    [wrongMethod(["GET"]), "false", null],
+    [methodNotAllowed(["GET"]), "false", null],
   ] as const) {
     thrown = refusal;
     const { status, headers } = await fetch(`http://127.0.0.1:${port}/`);

@@ -1,12 +1,12 @@
 /**
  * Registers declared routes on Fastify. Guards run before the body is read (`onRequest`), input is checked against the
- * declaration (`preValidation`), the handler gets typed input and returns the declared shape, and door.ts turns errors
+ * declaration (`preValidation`), the handler gets typed input and returns the declared shape, and handlers.ts turns errors
  * into responses. Example: `serveRoutes(app, { door, guards }, keyRoutes, { changeKey: async ({ account, params, body,
  * refuse }) => … })`.
  */
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
-import { type Need, needOf } from "@tollgate/api/roles.ts";
+import { type Permission, permissionOf } from "@tollgate/api/roles.ts";
 import {
   type BodyOf,
   type CodesOf,
@@ -18,17 +18,17 @@ import {
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { breaksRule, Fault, type FaultOptions, fault } from "../faults.ts";
-import type { DoorOptions, OpenCall } from "./call.ts";
-import { takeOver } from "./door.ts";
+import { Fault, type FaultOptions, fault, ruleViolation } from "../faults.ts";
+import type { HttpOptions, OpenCall } from "./call.ts";
 import { parseFields } from "./fields.ts";
-import type { CheckedGuard, Checks, Found } from "./guards.ts";
+import type { CheckedGuard, GuardChecks, GuardResults } from "./guards.ts";
+import { streamResponse } from "./handlers.ts";
 
 /** Routes whose guards `serveRoutes` runs (not the public API's). */
 type Guarded = Record<string, Route & { guard: CheckedGuard }>;
 
 /** The handler's input: the caller, the request, and a function that creates the route's errors. */
-export type Asked<R extends Route> = Found[R["guard"]] & {
+export type HandlerInput<R extends Route> = GuardResults[R["guard"]] & {
   call: OpenCall;
   params: Record<ParamsOf<R["at"]>, string>;
   query: QueryOf<R>;
@@ -62,12 +62,12 @@ type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
         ? { location: string }
         : never;
 
-type Handler<R extends Route> = (asked: Asked<R>) => Promise<AnswerOf<R>>;
+type Handler<R extends Route> = (asked: HandlerInput<R>) => Promise<AnswerOf<R>>;
 export type Handlers<Table extends Guarded> = { [Id in keyof Table]: Handler<Table[Id]> };
 
 interface ServeOptions<Table extends Guarded> {
-  door: DoorOptions;
-  guards: Pick<Checks, Table[keyof Table]["guard"]>;
+  door: HttpOptions;
+  guards: Pick<GuardChecks, Table[keyof Table]["guard"]>;
   /** Routes whose handlers read the body themselves through `call`. */
   ownBody?: readonly (keyof Table)[];
 }
@@ -81,11 +81,11 @@ export function serveRoutes<Table extends Guarded>(
   handlers: Handlers<Table>,
 ): void {
   const { door, ownBody = [] } = options;
-  const guards = options.guards as Partial<Checks>;
+  const guards = options.guards as Partial<GuardChecks>;
   for (const [id, route] of Object.entries(table)) {
     const handle = handlers[id as keyof Table] as unknown as AnyHandler;
-    const guard = guards[route.guard] as (call: OpenCall, need: Need) => Promise<object>;
-    const need = needOf(route);
+    const guard = guards[route.guard] as (call: OpenCall, need: Permission) => Promise<object>;
+    const need = permissionOf(route);
     const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
     const checked = <T>(step: Promise<T>): Promise<T> => (check === undefined ? step : step.catch(check.refusal));
     const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);
@@ -133,7 +133,7 @@ function queryOf({ query }: Route, { request }: OpenCall): unknown {
   const asked = parseFields(query, Object.fromEntries(searchParams)) as { from?: unknown; to?: unknown };
   // A time span that ends before it begins is an error, not an empty list.
   if (asked.from instanceof Date && asked.to instanceof Date && asked.from > asked.to) {
-    throw breaksRule("to", 'must not be before "from"');
+    throw ruleViolation("to", 'must not be before "from"');
   }
   return asked;
 }
@@ -151,11 +151,11 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
   const file = fileType(declared);
   if (file !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
   if (file !== undefined) {
-    return takeOver(request, reply, (call) => writeFile(call, reply.raw, file, answer as TextFile));
+    return streamResponse(request, reply, (call) => writeFile(call, reply.raw, file, answer as TextFile));
   }
   if (declared.events !== undefined) {
     const open = answer as (response: ServerResponse) => void;
-    return takeOver(request, reply, () => open(reply.raw));
+    return streamResponse(request, reply, () => open(reply.raw));
   }
   if (declared.status === 302) return reply.redirect((answer as { location: string }).location);
   return answer;

@@ -13,9 +13,9 @@ import { InFlight } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
-import { testDoor } from "../routes/testing/door.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
 import type { OpenCall } from "./call.ts";
-import { takeOver } from "./door.ts";
+import { streamResponse } from "./handlers.ts";
 import { bareServer } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
@@ -43,7 +43,7 @@ interface Door {
 /** Opens a server with the public API. Its gateway allows one request at a time, and has a ledger without holds. */
 async function open(t: TestContext): Promise<Door> {
   const clock = manualClock();
-  const door = testDoor({ clock });
+  const door = testHttpOptions({ clock });
   const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
   const holder = { id: "a-key" as Uuid, accountId: "an-account" as Uuid, name: "a key", overrides };
   const limits = memoryLimits({ clock });
@@ -67,7 +67,7 @@ async function open(t: TestContext): Promise<Door> {
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();
   app.get("/stream", async (request, reply) => {
-    await takeOver(request, reply, async (call) => {
+    await streamResponse(request, reply, async (call) => {
       call.reply.openStream();
       stream.resolve(call);
       await new Promise<void>((resolve) => reply.raw.once("close", resolve));
@@ -75,7 +75,7 @@ async function open(t: TestContext): Promise<Door> {
   });
   const whole = Promise.withResolvers<Awaited<Door["whole"]>>();
   app.get("/whole", async (request, reply) => {
-    await takeOver(request, reply, async (call) => {
+    await streamResponse(request, reply, async (call) => {
       await new Promise<void>((resolve) => whole.resolve({ call, answer: resolve }));
       call.reply.json(200, '{"whole":true}');
     });

@@ -9,14 +9,14 @@ import { systemClock } from "../base/clock.ts";
 import { type AddressSettings, ListenError } from "../base/listen-error.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
-import { type DoorOptions, openCall } from "./call.ts";
+import { type HttpOptions, openCall } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { answerPreflights } from "./cors.ts";
-import { lacksHost, openDirect, openDoor } from "./door.ts";
-import type { Figures } from "./metrics/page.ts";
+import { lacksHost, openDirectRoutes, wrapHandlers } from "./handlers.ts";
+import type { MetricFigures } from "./metrics/page.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
-import { limitUnread } from "./unread.ts";
+import { limitUnreadAnswers } from "./unread-answers.ts";
 
 /** How long a request's headers may take to arrive. Bodies are limited in body.ts; answers have no time limit. */
 interface Patience {
@@ -49,7 +49,7 @@ export interface Readiness {
 export interface Health {
   ready(): Readiness | Promise<Readiness>;
   /** The metrics of a worker process, which its primary process combines with others'. */
-  figures?(): Promise<Figures>;
+  figures?(): Promise<MetricFigures>;
   metrics(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -85,7 +85,7 @@ interface Listener {
  * A server without routes. Fastify reads no bodies, because handlers read them after all checks; thus every method of a
  * path can get a 405.
  */
-export function bareServer(door?: DoorOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
+export function bareServer(door?: HttpOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
   const { headersMs, everyMs } = patience;
   const http = {
     headersTimeout: headersMs,
@@ -116,8 +116,8 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     if (route.method === "GET") route.method = ["GET", "HEAD"];
   });
   if (door !== undefined) {
-    openDoor(app, door);
-    openDirect(app, door);
+    wrapHandlers(app, door);
+    openDirectRoutes(app, door);
     requireHost(app);
     answerPreflights(app, door.cors ?? []);
   }
@@ -131,7 +131,7 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
   // for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   watchConnections(app, door?.clock ?? systemClock);
-  limitUnread(app.server, { clock: door?.clock ?? systemClock });
+  limitUnreadAnswers(app.server, { clock: door?.clock ?? systemClock });
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;
 }
@@ -146,7 +146,7 @@ function requireHost(app: FastifyInstance): void {
  * Answers 404 to a path that cannot be decoded (`/v1/%zz`) or has a segment that is too long. No hook runs for such a
  * request.
  */
-function refuseBrokenPath(door: DoorOptions) {
+function refuseBrokenPath(door: HttpOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
     const known = notFound("The URL path cannot be decoded, or a part of it is too long.");

@@ -13,7 +13,7 @@ export const takePiece = (): Uint8Array<SharedArrayBuffer> =>
   new Uint8Array(free.pop() ?? new SharedArrayBuffer(PIECE_BYTES));
 
 /** Returns pieces that are no longer used. Each piece must be returned at most once. */
-export function givePieces(pieces: readonly Uint8Array[]): void {
+export function returnPieces(pieces: readonly Uint8Array[]): void {
   for (const { buffer } of pieces) {
     if (buffer instanceof SharedArrayBuffer && free.length < FREE_MAX) free.push(buffer);
   }

@@ -1,6 +1,6 @@
 /** Answers requests without a route: 405 with the allowed methods, or 404. */
 import type { FastifyInstance } from "fastify";
-import { notFound, wrongMethod } from "../faults.ts";
+import { methodNotAllowed, notFound } from "../faults.ts";
 
 const UNKNOWN =
   "This path does not exist. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates.";
@@ -60,7 +60,7 @@ export function answerUnknownPaths(app: FastifyInstance): () => void {
     app.setNotFoundHandler(async ({ url, method }) => {
       const path = decoded(url.split("?")[0] ?? "");
       const allowed = known.find(({ form }) => form.test(path))?.allowed;
-      if (allowed !== undefined && !allowed.includes(method)) throw wrongMethod(allowed);
+      if (allowed !== undefined && !allowed.includes(method)) throw methodNotAllowed(allowed);
       throw notFound(TOLD.find(([pattern]) => pattern.test(path))?.[1] ?? UNKNOWN);
     });
   };

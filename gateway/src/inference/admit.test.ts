@@ -10,8 +10,8 @@ import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
-import { countPrompt, outputCap, outputRoom, placeHold } from "./admit.ts";
-import type { Ask } from "./endpoint.ts";
+import { countPrompt, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
+import type { ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { quote } from "./quote.ts";
 
@@ -34,14 +34,14 @@ describe("admission of prompts by the context limit", () => {
   after(() => metering.close());
 
   const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveModel;
-  const count = (model: ActiveModel, ask: Ask): Promise<number> => {
+  const count = (model: ActiveModel, ask: ParsedRequest): Promise<number> => {
     const meter = metering.meter(model.build.tokenizer);
     assert.ok(meter !== undefined);
     return countPrompt(meter, model, ask);
   };
-  const said = (words: number, more: object = {}): Ask =>
+  const said = (words: number, more: object = {}): ParsedRequest =>
     chat.parse({ model: "tiny-3b", messages: [{ role: "user", content: " word".repeat(words) }], ...more });
-  const refusal = async (model: string, ask: Ask): Promise<{ param: unknown; message: string }> => {
+  const refusal = async (model: string, ask: ParsedRequest): Promise<{ param: unknown; message: string }> => {
     const refused = await count(modelOf(model), ask).then(
       () => undefined,
       (error: unknown) => error,
@@ -93,7 +93,7 @@ describe("admission of prompts by the context limit", () => {
 
   test("accepts an embedding input that fills the context, and names the element that does not fit", async () => {
     const text = (words: number): string => "word ".repeat(words);
-    const ask = (input: string | string[]): Ask => embeddings.parse({ model: "embed-m3", input });
+    const ask = (input: string | string[]): ParsedRequest => embeddings.parse({ model: "embed-m3", input });
     const model = modelOf("embed-m3");
     const wordsMax = LIMIT - 2;
     assert.equal(await count(model, ask(text(wordsMax))), LIMIT);
@@ -118,7 +118,7 @@ describe("admission of prompts by the context limit", () => {
     ];
     for (const [max_tokens, promptTokens, cap, room] of rows) {
       assert.equal(outputCap(model, said(1, { max_tokens })), cap);
-      assert.equal(outputRoom(model, { cap, promptTokens }), room);
+      assert.equal(outputTokensLeft(model, { cap, promptTokens }), room);
     }
     const gw = {
       catalogue: () => catalogue,

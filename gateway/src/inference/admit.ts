@@ -8,13 +8,13 @@ import type { ActiveModel, CountedModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { PoolBusyError } from "../metering/pool.ts";
 import type { Call } from "./call.ts";
-import type { Ask, Endpoint } from "./endpoint.ts";
+import type { Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { refuseLongRuns } from "./long-runs.ts";
 
 export function findModel<Model extends CountedModel>(
   { active }: { active: Map<string, Model> },
-  ask: Pick<Ask, "model">,
+  ask: Pick<ParsedRequest, "model">,
   { kind, allowed }: { kind: Endpoint["kind"]; allowed: readonly string[] | null },
 ): Model {
   const model = active.get(ask.model);
@@ -27,7 +27,12 @@ export function findModel<Model extends CountedModel>(
  * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-runs.ts), for a prompt that
  * leaves no room for an output token, or for an input too long to embed.
  */
-export async function countPrompt(meter: Meter, model: CountedModel, ask: Ask, payer?: string): Promise<number> {
+export async function countPrompt(
+  meter: Meter,
+  model: CountedModel,
+  ask: ParsedRequest,
+  payer?: string,
+): Promise<number> {
   refuseLongRuns(ask);
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
   const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch(notCounted);
@@ -59,12 +64,15 @@ function tooLong({ contextLimit }: CountedModel, field: string, over: { tokens: 
  * The number of output tokens that a hold covers: the client's maximum or the context limit, whichever is smaller.
  * Embeddings have no output.
  */
-export function outputCap(model: ActiveModel, ask: Pick<Ask, "outputTokensMax">): number {
+export function outputCap(model: ActiveModel, ask: Pick<ParsedRequest, "outputTokensMax">): number {
   return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
 }
 
 /** The number of output tokens that fit, because prompt and output share the context. */
-export function outputRoom(model: ActiveModel, { cap, promptTokens }: { cap: number; promptTokens: number }): number {
+export function outputTokensLeft(
+  model: ActiveModel,
+  { cap, promptTokens }: { cap: number; promptTokens: number },
+): number {
   return Math.max(0, Math.min(cap, model.contextLimit - promptTokens));
 }
 
@@ -79,7 +87,7 @@ export async function placeHold(
     call: Call;
     key: KeyHolder;
     endpoint: Endpoint;
-    ask: Pick<Ask, "stream" | "outputTokensMax" | "label">;
+    ask: Pick<ParsedRequest, "stream" | "outputTokensMax" | "label">;
     model: ActiveModel;
     meter: Meter;
     promptTokens: number;

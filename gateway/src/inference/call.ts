@@ -1,7 +1,7 @@
 /** A request and its reply, as the code for inference uses them. http/ implements both for sockets. */
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Uuid } from "../base/ids.ts";
-import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
+import type { Endpoint, ParsedRequest, Sdk } from "./endpoint.ts";
 
 export interface Call {
   id: Uuid;
@@ -39,7 +39,7 @@ export interface Body {
 }
 
 /** A request whose prompt was counted. The parsed prompt itself is no longer needed. */
-export type ReadAsk = Omit<Ask, "prompt">;
+export type CountedRequest = Omit<ParsedRequest, "prompt">;
 
 /** The data that another thread needs to read a body by the same rules. */
 export interface ReadOrder {
@@ -57,7 +57,7 @@ export interface ReadOrder {
 /** Reads large bodies on worker threads. */
 export interface Reader {
   /** Reads a request, and takes over the body's memory. Rejects with the error for the client. */
-  read(body: Body, order: ReadOrder): Promise<{ ask: ReadAsk; promptTokens: number }>;
+  read(body: Body, order: ReadOrder): Promise<{ ask: CountedRequest; promptTokens: number }>;
 }
 
 export interface Reply {

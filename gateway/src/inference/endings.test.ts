@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EndingFacts, explainsPace, explainsWait, judge } from "./endings.ts";
+import { decideEnding, type EndingFacts, isNormalPace, isNormalWait } from "./endings.ts";
 
 const NONE: EndingFacts = {
   ...{ accepted: true, hadOutput: false, reachedClient: false },
@@ -58,7 +58,7 @@ test("the table of endings has one row for each line of the specification", () =
     const isTold = outcome !== "ok" && outcome !== "client_closed";
     const ofOurs = httpStatus === 503 ? "no_capacity" : "upstream_stall";
     const fault = !isTold ? null : outcome === "gateway_stopped" || outcome === "plane_lost" ? ofOurs : outcome;
-    assert.deepEqual(judge(end, facts), { outcome, httpStatus, fault, billed, share }, what);
+    assert.deepEqual(decideEnding(end, facts), { outcome, httpStatus, fault, billed, share }, what);
   }
 });
 
@@ -82,7 +82,7 @@ test("a wait of up to 3 times the model's usual time to first token counts as no
       number | null,
       boolean,
     ];
-    assert.equal(explainsWait({ waitedMs, promptTokens }, { ttftMs, ttftMsPerToken }), explained, String(row));
+    assert.equal(isNormalWait({ waitedMs, promptTokens }, { ttftMs, ttftMsPerToken }), explained, String(row));
   }
 });
 
@@ -100,5 +100,5 @@ test("any output speed above a third of the model's usual speed counts as normal
     ["a model that nobody has measured", 5, 4 * 1_900, null, true],
   ];
   for (const [what, tokens, outputMs, tokensPerSecond, explained] of rows)
-    assert.equal(explainsPace({ tokens, outputMs }, { tokensPerSecond }), explained, what);
+    assert.equal(isNormalPace({ tokens, outputMs }, { tokensPerSecond }), explained, what);
 });

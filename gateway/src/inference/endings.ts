@@ -3,7 +3,7 @@
  * request has exactly one ending. Pure functions.
  */
 
-import { CRAWL } from "../base/node-thresholds.ts";
+import { SLOW_STREAM } from "../base/node-thresholds.ts";
 import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { MedianSpeed } from "../dispatch/speeds.ts";
@@ -66,7 +66,7 @@ const SLOWNESS_MAX = 3;
  * Whether a node without output may still be reading the prompt: within 3 times the model's usual time to first token,
  * scaled up for a longer prompt. Without measurements of the model, any wait counts as normal.
  */
-export function explainsWait(
+export function isNormalWait(
   { waitedMs, promptTokens }: { waitedMs: number; promptTokens: number },
   { ttftMs, ttftMsPerToken }: Pick<MedianSpeed, "ttftMs" | "ttftMsPerToken">,
 ): boolean {
@@ -78,18 +78,18 @@ export function explainsWait(
  * Whether an answer came at a normal pace. If it was very slow and below a third of the model's usual pace, the client
  * probably left because of that. For a model that is slow on all nodes or not measured, any pace counts as normal.
  */
-export function explainsPace(
+export function isNormalPace(
   { tokens, outputMs }: { tokens: number; outputMs: number },
   { tokensPerSecond }: Pick<MedianSpeed, "tokensPerSecond">,
 ): boolean {
-  if (tokensPerSecond === null || outputMs < CRAWL.spanMsMin) return true;
+  if (tokensPerSecond === null || outputMs < SLOW_STREAM.spanMsMin) return true;
   // The measured time starts with the first token, so that token is not counted.
   const pace = ((tokens - 1) * 1000) / outputMs;
-  return pace >= Math.min(CRAWL.perSecond, tokensPerSecond / SLOWNESS_MAX);
+  return pace >= Math.min(SLOW_STREAM.perSecond, tokensPerSecond / SLOWNESS_MAX);
 }
 
 /** The ending of a request. The end `stopped` means that the request was cancelled because the gateway stops. */
-export function judge(end: DispatchResult["end"] | "stopped", facts: EndingFacts): Ending {
+export function decideEnding(end: DispatchResult["end"] | "stopped", facts: EndingFacts): Ending {
   const { accepted, hadOutput, reachedClient, waitExplained, paceExplained } = facts;
   switch (end) {
     case "finished":

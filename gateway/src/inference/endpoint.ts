@@ -14,11 +14,11 @@ export interface Endpoint {
   schema: "chat" | "completion" | "embedding" | "quote";
   kind: ModelKind;
   /** Validates the fields. Throws a 400 that names the first invalid field. */
-  parse(body: unknown, sdk?: Sdk | null): Ask;
+  parse(body: unknown, sdk?: Sdk | null): ParsedRequest;
   /** The whole answer as JSON text. */
-  whole(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): string;
+  whole(meta: AnswerMeta, answer: Answer, ask?: Pick<ParsedRequest, "vectorsAs">): string;
   /** The answer in parts, if it may be too large to build at once. */
-  parts?(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): Iterable<string>;
+  parts?(meta: AnswerMeta, answer: Answer, ask?: Pick<ParsedRequest, "vectorsAs">): Iterable<string>;
   /** Creates the writer of a stream's events; null if the endpoint has no streams. */
   stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;
 }
@@ -30,7 +30,7 @@ export interface Sdk {
 }
 
 /** A request with valid fields. */
-export interface Ask {
+export interface ParsedRequest {
   model: string;
   prompt: Prompt;
   /** The field that has the prompt, for error messages. */

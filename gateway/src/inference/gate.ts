@@ -5,7 +5,7 @@
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
-import { LimitsUnavailable, limitsInForce, rateLimitHeaders } from "../limits/limits.ts";
+import { effectiveLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
@@ -33,7 +33,7 @@ export async function checkLength(gw: Gateway, { call, key }: Caller): Promise<v
   try {
     call.checkDeclaredLength();
   } catch (tooLong) {
-    const standing = await gw.limits.standing(key.id, limitsInForce(key)).catch(unknown);
+    const standing = await gw.limits.standing(key.id, effectiveLimits(key)).catch(unknown);
     if (standing !== undefined) call.reply.setHeaders(rateLimitHeaders(standing));
     throw tooLong;
   }
@@ -44,8 +44,8 @@ function unknown(cause: unknown): undefined {
 }
 
 /** Counts the request for its API key, or refuses it with a 429. `leave` must be called when it ends. */
-export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
-  const entry = await gw.limits.enter(key.id, call.id, limitsInForce(key)).catch(notChecked);
+export async function enterKeyLimit(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
+  const entry = await gw.limits.enter(key.id, call.id, effectiveLimits(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
     const refusal = { model: null, stream: null, outcome: entry.code };
@@ -65,7 +65,7 @@ export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key:
  * Counts the request for its model, or refuses it with a 429. While no node is reachable, it is refused at once, before
  * a hold.
  */
-export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
+export async function enterModelLimit(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling, caller.key.accountId).catch(notChecked))) {

@@ -8,7 +8,7 @@ import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from 
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { RefusedCalls } from "../history/refused-calls.ts";
-import type { Unfunded } from "../history/unfunded.ts";
+import type { UnfundedCounts } from "../history/unfunded.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { Leases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -33,7 +33,7 @@ export interface EndedRequest {
 }
 
 /** Observes requests that ended, and keeps only sums, for metrics. */
-export interface Watch {
+export interface RequestObserver {
   ended(request: EndedRequest): void;
   /** Called when hosts' shares were withheld. */
   withheld(reason: WithheldReason, shares: number): void;
@@ -78,7 +78,7 @@ export interface Gateway {
   /** Records every 429. */
   refusals: Refusals;
   /** Counts requests refused because of missing credit, which are not recorded one by one. */
-  unfunded: Pick<Unfunded, "count">;
+  unfunded: Pick<UnfundedCounts, "count">;
   /** Counts every 4xx for the key's owner. */
   refusedCalls: Pick<RefusedCalls, "note">;
   ledger: Ledger;
@@ -86,7 +86,7 @@ export interface Gateway {
   dispatcher: Dispatcher;
   /** All requests, from the check of the key until the answer is sent. */
   inFlight: InFlight;
-  watch: Watch;
+  watch: RequestObserver;
   checks: AnswerChecks;
   /** Writes a log line for each request. */
   requestLogger: RequestLogger;

@@ -4,8 +4,8 @@
  * 100,000 took 2.0 s and 16,384 took 0.1 s. The same text in runs of 16,384 took 0.3 s, as fast as prose. So runs are
  * limited, and not the whole text.
  */
-import { breaksRule } from "../faults.ts";
-import type { Ask } from "./endpoint.ts";
+import { ruleViolation } from "../faults.ts";
+import type { ParsedRequest } from "./endpoint.ts";
 
 export const RUN_CHARS_MAX = 16_384;
 /**
@@ -16,7 +16,7 @@ const STRIDE = RUN_CHARS_MAX / 2;
 const SPACE = /\s/;
 
 /** Throws a 400 that names the field which contains a long run. */
-export function refuseLongRuns({ prompt, promptField }: Pick<Ask, "prompt" | "promptField">): void {
+export function refuseLongRuns({ prompt, promptField }: Pick<ParsedRequest, "prompt" | "promptField">): void {
   if (prompt.kind === "text") refuse(prompt.text, promptField);
   else if (prompt.kind === "chat")
     for (const [i, { content }] of prompt.messages.entries()) refuse(content, `${promptField}[${i}].content`);
@@ -27,7 +27,7 @@ export function refuseLongRuns({ prompt, promptField }: Pick<Ask, "prompt" | "pr
 
 function refuse(text: string, field: string): void {
   if (!hasLongRun(text)) return;
-  throw breaksRule(
+  throw ruleViolation(
     field,
     `must not have more than ${RUN_CHARS_MAX} identical or white-space characters in a row. Shorten this part.`,
   );

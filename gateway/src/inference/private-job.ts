@@ -9,7 +9,7 @@ import type { FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { ChatMessage, Prompt } from "../metering/meter.ts";
-import { outputRoom } from "./admit.ts";
+import { outputTokensLeft } from "./admit.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 
@@ -42,7 +42,7 @@ export interface PrivateResult {
 }
 
 /** Runs the job. Undefined if the node is not connected or does not serve the model. */
-export async function runPrivately(
+export async function runUnpaidJob(
   gw: Pick<Gateway, "dispatcher" | "meter">,
   job: PrivateJob,
   signal: CancelSignal,
@@ -52,7 +52,7 @@ export async function runPrivately(
   const [prompt, body] = promptOf(job);
   const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
   const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
-  const outputTokensMax = outputRoom(model, { cap, promptTokens });
+  const outputTokensMax = outputTokensLeft(model, { cap, promptTokens });
   const vectorsDue = model.kind === "embedding" ? texts.length : 0;
   const endpoint = model.kind === "embedding" ? ("embedding" as const) : ("chat" as const);
   const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stream: null });

@@ -5,7 +5,7 @@ import { outputCap } from "./admit.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
-import { readAsk } from "./read.ts";
+import { readRequest } from "./read.ts";
 
 interface Quote {
   model: string;
@@ -20,7 +20,7 @@ export async function quote(
   gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
   asked: { endpoint: Endpoint; call: Call; payer: string },
 ): Promise<Quote> {
-  const { ask, model, promptTokens } = await readAsk(gw, asked);
+  const { ask, model, promptTokens } = await readRequest(gw, asked);
   const outputTokensMax = outputCap(model, ask);
   const hold = holdAmount(model.prices, { prompt: promptTokens, outputMax: outputTokensMax });
   return { model: model.id, promptTokens, outputTokensMax, hold };

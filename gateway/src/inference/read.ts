@@ -8,8 +8,8 @@ import { Fault } from "../faults.ts";
 import type { ActiveModel, Catalogue, CountedModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel } from "./admit.ts";
-import type { Call, ReadAsk } from "./call.ts";
-import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
+import type { Call, CountedRequest } from "./call.ts";
+import type { Endpoint, ParsedRequest, Sdk } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function readFields<Model extends CountedModel>(
     allowed?: readonly string[] | null;
     labels?: boolean;
   },
-): Promise<{ ask: Ask; model: Model; meter: Meter; promptTokens: number }> {
+): Promise<{ ask: ParsedRequest; model: Model; meter: Meter; promptTokens: number }> {
   const ask = withLabels(endpoint.parse(json, sdk), labels); // Throws 400.
   try {
     const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // Throws 404.
@@ -45,17 +45,17 @@ export async function readFields<Model extends CountedModel>(
 }
 
 /** Without labels enabled for the key, the label is dropped and its field is listed as ignored. */
-function withLabels(ask: Ask, labels: boolean): Ask {
+function withLabels(ask: ParsedRequest, labels: boolean): ParsedRequest {
   if (!labels) return { ...ask, label: null };
   return { ...ask, ignored: ask.ignored.filter((name) => name !== ask.labelField) };
 }
 
 /** The header that lists ignored fields, for every answer to a parsed request. */
-export function ignoredHeaders({ ignored }: Pick<Ask, "ignored">): Record<string, string> {
+export function ignoredHeaders({ ignored }: Pick<ParsedRequest, "ignored">): Record<string, string> {
   return ignored.length === 0 ? {} : { [IGNORED_HEADER]: ignored.join(", ") };
 }
 
-export async function readAsk(
+export async function readRequest(
   gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
   {
     call,
@@ -71,7 +71,7 @@ export async function readAsk(
     allowed?: readonly string[] | null;
     labels?: boolean;
   },
-): Promise<{ ask: ReadAsk; model: ActiveModel; meter: Meter; promptTokens: number }> {
+): Promise<{ ask: CountedRequest; model: ActiveModel; meter: Meter; promptTokens: number }> {
   const body = await call.readBody(payer); // Throws 413, 415 or 503.
   const { sdk } = call;
   if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed, labels });

@@ -1,7 +1,7 @@
 /** One log line per request: its fields, its level, and the limit on lines of the same kind. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
@@ -126,7 +126,7 @@ test("the request logger writes one line a minute for requests refused during an
   for (let n = 0; n < 50; n++) {
     const requestLog = begin();
     requestLog.by({ id: `${KEY.slice(0, -2)}${n + 10}` as Uuid, accountId: ACCOUNT });
-    requestLog.end(n % 2 === 0 ? new Away("database", "no words of it") : fault("no_capacity"));
+    requestLog.end(n % 2 === 0 ? new UnreachableError("database", "no words of it") : fault("no_capacity"));
   }
   assert.deepEqual(
     lines.map(({ msg, status }) => [msg, status]),

@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
@@ -172,6 +172,6 @@ function endFacts(ended: Ended | undefined) {
 function refusalOf(error: unknown): { outcome: string; status: number } {
   if (error === undefined) return { outcome: "ok", status: 200 };
   if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };
-  if (error instanceof Away || isStorageTrouble(error)) return { outcome: "no_capacity", status: 503 };
+  if (error instanceof UnreachableError || isStorageTrouble(error)) return { outcome: "no_capacity", status: 503 };
   return { outcome: "internal_error", status: 500 };
 }

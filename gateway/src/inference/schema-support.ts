@@ -1,7 +1,7 @@
 /** Refuses a JSON schema whose keywords no connected node enforces. */
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { invalidRequest } from "../faults.ts";
-import type { Ask } from "./endpoint.ts";
+import type { ParsedRequest } from "./endpoint.ts";
 
 export const SCHEMA_FIELD = "response_format.json_schema.schema";
 
@@ -11,7 +11,7 @@ export const SCHEMA_FIELD = "response_format.json_schema.schema";
  */
 export function requireKeywords(
   dispatcher: Pick<Dispatcher, "keepsFormat" | "unkeptKeyword">,
-  { keywords }: Pick<Ask, "keywords">,
+  { keywords }: Pick<ParsedRequest, "keywords">,
   model: string,
 ): void {
   if (keywords.length === 0 || !dispatcher.keepsFormat(model)) return;

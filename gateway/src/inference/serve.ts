@@ -3,23 +3,24 @@
  * dispatch, relay, count the output, settle, release the limits, answer. Chat, completions and embeddings differ only
  * in their `Endpoint`. The order in which errors are checked is part of the API's contract.
  */
-import { startEarly } from "../base/ahead.ts";
+
 import { publicId, suffixOf } from "../base/ids.ts";
+import { runEarly } from "../base/run-early.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { DispatchOrder } from "../dispatch/order.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount } from "../metering/meter.ts";
-import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
-import type { Call, ReadAsk } from "./call.ts";
+import { type Hold, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
+import type { Call, CountedRequest } from "./call.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
-import { type Ending, type EndingFacts, explainsPace, explainsWait, judge } from "./endings.ts";
+import { decideEnding, type Ending, type EndingFacts, isNormalPace, isNormalWait } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
-import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
+import { type Caller, checkCredit, checkLength, enterKeyLimit, enterModelLimit } from "./gate.ts";
 import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import type { InFlightEntry } from "./in-flight.ts";
-import { ignoredHeaders, readAsk } from "./read.ts";
-import { noteRefused, type RefusedCaller } from "./refused.ts";
+import { ignoredHeaders, readRequest } from "./read.ts";
+import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
 import { nodeSampling, Relay } from "./relay.ts";
 import type { RequestLog } from "./request-log.ts";
 import { requireKeywords } from "./schema-support.ts";
@@ -36,7 +37,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
     requestLog.end();
   } catch (error) {
     requestLog.end(error);
-    noteRefused(gw, asker, error);
+    countRefusedCall(gw, asker, error);
     throw error;
   } finally {
     entry.leave();
@@ -63,27 +64,27 @@ async function answerOne(
   const caller = { call, key, endpoint: endpoint.name };
   requestLog.step("limits");
   await checkLength(gw, caller); // Throws 413.
-  const pass = await enterKey(gw, caller); // Throws 429.
+  const pass = await enterKeyLimit(gw, caller); // Throws 429.
   let done = NOTHING_DONE;
   try {
     requestLog.step("credit");
     await checkCredit(gw, key); // Throws 402.
     requestLog.step("read and count");
     const asked = { call, payer: key.accountId, endpoint, allowed: key.models, labels: key.labels };
-    const read = await entry.unlessStopped(readAsk(gw, asked)); // Throws 413, 415, 503, 400 or 404.
+    const read = await entry.unlessStopped(readRequest(gw, asked)); // Throws 413, 415, 503, 400 or 404.
     const { ask, model, meter, promptTokens } = read;
     requestLog.asked({ model: model.id, stream: ask.stream, promptTokens });
     asker.model = model.id;
     call.reply.setHeaders(ignoredHeaders(ask));
     requireKeywords(gw.dispatcher, ask, model.id); // Throws 400.
     requestLog.step("model limit");
-    const place = await enterModel(gw, caller, model, ask.stream); // Throws 503 or 429.
+    const place = await enterModelLimit(gw, caller, model, ask.stream); // Throws 503 or 429.
     try {
       requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
       // Prepares the job while the database commits the hold. The job is not offered before that.
-      const job = startEarly(gw.clock, () => prepareJob(gw, order));
+      const job = runEarly(gw.clock, () => prepareJob(gw, order));
       const hold = await holding; // Throws 402.
       done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
@@ -101,7 +102,7 @@ async function answerOne(
 interface Order {
   caller: Caller;
   endpoint: Endpoint;
-  ask: ReadAsk;
+  ask: CountedRequest;
   model: ActiveModel;
   meter: Meter;
   promptTokens: number;
@@ -130,7 +131,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     reasoningContent: key.reasoningContent,
   };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
-  const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
+  const outputTokensMax = outputTokensLeft(model, { cap: outputCap(model, ask), promptTokens });
   const { clock } = gw;
   const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
   const relay = new Relay({
@@ -194,7 +195,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
       end === "cancelled"
         ? explains(gw, model.id, result, { startedAt, promptTokens, counts })
         : { waitExplained: true, paceExplained: true };
-    const ending = judge(end, { accepted, hadOutput, reachedClient, ...explained });
+    const ending = decideEnding(end, { accepted, hadOutput, reachedClient, ...explained });
     // The gateway's reason if it ended the output, otherwise the node's.
     const finish = relay.cut ?? result.finish ?? "stop";
     requestLog.ended(ending, result, counts);
@@ -209,7 +210,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     });
     // Builds the response while the database commits the settlement. It is sent after that.
     const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
-    const whole = isWhole ? startEarly(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
+    const whole = isWhole ? runEarly(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
     await settling;
     settled = true;
 
@@ -254,9 +255,9 @@ function explains(
   const tokens = counts.answerTokens + counts.reasoningTokens;
   const outputMs = pace === null ? 0 : pace.spanMs - pace.ttftMs;
   return {
-    waitExplained: explainsWait({ waitedMs, promptTokens }, usual),
+    waitExplained: isNormalWait({ waitedMs, promptTokens }, usual),
     // Embeddings have no tokens, and thus no pace.
-    paceExplained: tokens === 0 || explainsPace({ tokens, outputMs }, usual),
+    paceExplained: tokens === 0 || isNormalPace({ tokens, outputMs }, usual),
   };
 }
 
@@ -307,7 +308,12 @@ async function tellParts(gw: Gateway, call: Call, parts: Iterable<string>): Prom
   if (body !== undefined) call.reply.json(200, body);
 }
 
-function endStream(call: Call, writer: StreamWriter, ask: ReadAsk, answer: Parameters<Endpoint["whole"]>[1]): void {
+function endStream(
+  call: Call,
+  writer: StreamWriter,
+  ask: CountedRequest,
+  answer: Parameters<Endpoint["whole"]>[1],
+): void {
   call.reply.event(writer.finish(answer));
   if (ask.includeUsage) call.reply.event(writer.usage(answer.usage));
   call.reply.event("[DONE]");

@@ -3,7 +3,7 @@
  * secret, at most 60 s for an invalid one, both bounded in number. So a busy key costs no query, and a wrong one at
  * most one query per minute.
  */
-import { OPEN_HOST_TOKENS_MAX, OPEN_KEYS_MAX } from "@tollgate/api/bounds.ts";
+import { ACTIVE_HOST_TOKENS_MAX, ACTIVE_KEYS_MAX } from "@tollgate/api/bounds.ts";
 import { tooManySecrets } from "@tollgate/api/console/keys.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { keepLastUsed } from "./last-used.ts";
-import { madeWith, type Peppers } from "./peppers.ts";
+import { matchPepper, type Peppers } from "./peppers.ts";
 import { openRehashing } from "./rehashing.ts";
 import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } from "./secrets.ts";
 
@@ -23,10 +23,10 @@ const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
 
 /** The most active secrets of one account, so that an account cannot fill the database. */
-export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
+export const ACTIVE_SECRETS_MAX = { api_key: ACTIVE_KEYS_MAX, host_token: ACTIVE_HOST_TOKENS_MAX } as const;
 
 /** The broadcast topics for changed, revoked and rotated secrets. A message contains the secret's ID. */
-export const CHANGED = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
+export const CHANGED_TOPICS = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
 
 /** Limits that were set for one key. Null: the default applies. */
 export const LimitOverrides = row({
@@ -89,8 +89,8 @@ export interface SecretPosition {
 /** Thrown when the account has reached its limit of active secrets of this kind. */
 export class TooManyOpen extends Error {
   override name = "TooManyOpen";
-  constructor(table: keyof typeof OPEN_MAX) {
-    super(tooManySecrets(OPEN_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
+  constructor(table: keyof typeof ACTIVE_SECRETS_MAX) {
+    super(tooManySecrets(ACTIVE_SECRETS_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
   }
 }
 
@@ -124,7 +124,7 @@ export interface SecretsOptions extends Peppers {
 /** A kind of secret (API key or host token): its table, and its own fields. */
 interface Kind<Record extends SecretRecord> {
   kind: SecretKind;
-  table: keyof typeof OPEN_MAX;
+  table: keyof typeof ACTIVE_SECRETS_MAX;
   /** SQL of the holder's fields, with the table's row as `k`. `$1` is the reference of the presented secret. */
   holder: string;
   /** SQL conditions and columns that find the row by its reference, its hash and its pepper. */
@@ -210,7 +210,7 @@ export function openSecrets<Record extends SecretRecord>(
       if (holder !== undefined && (holder.id === id || holder.accountId === id)) remembered.delete(cacheKey);
     }
   };
-  const topic = CHANGED[table];
+  const topic = CHANGED_TOPICS[table];
   broadcast.on(topic, forget);
   broadcast.on(ACCOUNT_TOPIC, (accountId) => {
     forget(accountId);
@@ -229,7 +229,7 @@ export function openSecrets<Record extends SecretRecord>(
   const lookUp = async (reference: string, token: string): Promise<KeyHolder | undefined> => {
     const query = rehashing.isOn() ? findWithPepper : findHolder;
     const found = await queryRow(pool, StoredHolder, query, [reference]);
-    const how = found === undefined ? undefined : madeWith(found.hash, token, options);
+    const how = found === undefined ? undefined : matchPepper(found.hash, token, options);
     if (found === undefined || how === undefined) return undefined;
     rehashing.seen({ reference, token, hash: found.hash, madeWith: how, writtenDown: found.pepper });
     // Removes the hash and the pepper, which need not be cached.
@@ -256,7 +256,7 @@ export function openSecrets<Record extends SecretRecord>(
               and (${ends} is null or ${ends} > $2)`,
           [accountId, new Date(clock.now())],
         );
-        if (open > OPEN_MAX[table]) throw new TooManyOpen(table);
+        if (open > ACTIVE_SECRETS_MAX[table]) throw new TooManyOpen(table);
         return done;
       }),
 

@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { plainArray } from "../db/arrays.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 
 const WRITE_EVERY_MS = 10_000;
 
@@ -40,7 +40,10 @@ export function keepLastUsed(
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not save the API keys' last-used times"),
+      log[isDatabaseUnreachable(error) ? "debug" : "warn"](
+        { err: error },
+        "could not save the API keys' last-used times",
+      ),
     );
   const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {

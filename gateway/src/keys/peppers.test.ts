@@ -12,7 +12,7 @@ import type { Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openApiKeys } from "./api-keys.ts";
 import { openHostTokens } from "./keys.ts";
-import { type Peppers, seenUnder } from "./peppers.ts";
+import { countPepperUsage, type Peppers } from "./peppers.ts";
 
 const [FIRST, SECOND] = ["the first pepper, 32 characters or so", "the second pepper, 32 characters or so"];
 const newId = newIds(systemClock, systemRandom());
@@ -51,13 +51,13 @@ test("rehashes a key when it is used, and refuses keys that were never used befo
   const host = await before.tokens.issue(account, "host");
   const during = gateway({ pepper: SECOND, old: FIRST });
   const made = await during.keys.issue(account, "made since");
-  assert.deepEqual(await seenUnder(pool, "api_key", SECOND), { total: 3, unseen: 2, unseenInUse: 0 });
-  assert.deepEqual(await seenUnder(pool, "host_token", SECOND), { total: 1, unseen: 1, unseenInUse: 0 });
+  assert.deepEqual(await countPepperUsage(pool, "api_key", SECOND), { total: 3, unseen: 2, unseenInUse: 0 });
+  assert.deepEqual(await countPepperUsage(pool, "host_token", SECOND), { total: 1, unseen: 1, unseenInUse: 0 });
   assert.equal((await during.keys.authenticate(bearer(shown.token)))?.id, shown.id);
   assert.equal((await during.tokens.authenticate(bearer(host.token)))?.id, host.id);
   await during.close();
-  assert.deepEqual(await seenUnder(pool, "api_key", SECOND), { total: 3, unseen: 1, unseenInUse: 0 });
-  assert.deepEqual(await seenUnder(pool, "host_token", SECOND), { total: 1, unseen: 0, unseenInUse: 0 });
+  assert.deepEqual(await countPepperUsage(pool, "api_key", SECOND), { total: 3, unseen: 1, unseenInUse: 0 });
+  assert.deepEqual(await countPepperUsage(pool, "host_token", SECOND), { total: 1, unseen: 0, unseenInUse: 0 });
 
   const after = gateway({ pepper: SECOND });
   for (const { id, token } of [shown, made]) assert.equal((await after.keys.authenticate(bearer(token)))?.id, id);
@@ -72,15 +72,15 @@ test("rehashes both secrets of a rotated key, each when it is used", async (t) =
   const { id, token: previous } = await before.keys.issue(account, "rotated");
   const token = (await before.keys.rotate(account, id, 3_600_000)) ?? assert.fail("no new secret");
   const during = gateway({ pepper: SECOND, old: FIRST });
-  assert.deepEqual(await seenUnder(pool, "api_key", SECOND), { total: 2, unseen: 2, unseenInUse: 0 });
+  assert.deepEqual(await countPepperUsage(pool, "api_key", SECOND), { total: 2, unseen: 2, unseenInUse: 0 });
   for (const shown of [previous, token]) assert.equal((await during.keys.authenticate(bearer(shown)))?.id, id);
   await during.close();
-  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 0);
   const after = gateway({ pepper: SECOND });
   for (const shown of [previous, token]) assert.equal((await after.keys.authenticate(bearer(shown)))?.id, id);
   // Rotation moves the recorded pepper to the columns of the previous secret.
   const third = (await after.keys.rotate(account, id, 3_600_000)) ?? assert.fail("no new secret");
-  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 0);
   assert.equal((await after.keys.authenticate(bearer(third)))?.id, id);
   await after.close();
 });
@@ -95,7 +95,7 @@ test("authenticates every key while two gateways have the peppers in opposite or
   }
   await ahead.close();
   await behind.close();
-  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 0);
 });
 
 test("accepts a key that six gateways rehash at once, and stores the new hash", async (t) => {
@@ -108,7 +108,7 @@ test("accepts a key that six gateways rehash at once, and stores the new hash", 
     Array(6).fill(id),
   );
   for (const { close } of gateways) await close();
-  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 0);
   assert.equal((await gateway({ pepper: SECOND }).keys.authenticate(bearer(token)))?.id, id);
 });
 
@@ -119,7 +119,7 @@ test("refuses a wrong secret under every pepper, and writes nothing for it", asy
   const wrong = `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
   assert.equal(await during.keys.authenticate(bearer(wrong)), undefined);
   await during.close();
-  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 1);
+  assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 1);
 });
 
 test("creates, rotates and authenticates keys on a database without the pepper columns, without rehashing", async (t) => {

@@ -26,7 +26,7 @@ export const fingerprintOf = (pepper: string): string =>
   createHmac("sha256", pepper).update("which pepper").digest("hex").slice(0, 16);
 
 /** Returns the pepper with which the stored hash was made from this token. */
-export function madeWith(stored: Buffer, token: string, peppers: Peppers): keyof Peppers | undefined {
+export function matchPepper(stored: Buffer, token: string, peppers: Peppers): keyof Peppers | undefined {
   for (const which of ["pepper", "old", "next"] as const) {
     const pepper = peppers[which];
     if (pepper !== undefined && sameHash(stored, hashToken(token, pepper))) return which;
@@ -37,7 +37,7 @@ export function madeWith(stored: Buffer, token: string, peppers: Peppers): keyof
 const There = row({ there: z.boolean() });
 
 /** Whether the database has the columns for peppers. For commands, which may run on any schema version. */
-export async function keepsPeppers(pool: pg.Pool): Promise<boolean> {
+export async function hasPepperColumns(pool: pg.Pool): Promise<boolean> {
   const { there } = await queryOne(pool, There, "select count(*) > 0 as there from migration where version >= $1", [
     PEPPERS_SCHEMA,
   ]);
@@ -46,7 +46,7 @@ export async function keepsPeppers(pool: pg.Pool): Promise<boolean> {
 
 const Unseen = row({ total: column.count, unseen: column.count, unseenInUse: column.count });
 
-export interface SeenUnder {
+export interface PepperUsage {
   /** Active secrets, except those of sessions, which expire within half a day. */
   total: number;
   /** Secrets that are not recorded with this pepper, and how many of these were used in the last 30 days. */
@@ -55,7 +55,11 @@ export interface SeenUnder {
 }
 
 /** Counts the secrets that were used since the pepper changed. A key's previous secret counts as long as it works. */
-export async function seenUnder(pool: pg.Pool, table: "api_key" | "host_token", pepper: string): Promise<SeenUnder> {
+export async function countPepperUsage(
+  pool: pg.Pool,
+  table: "api_key" | "host_token",
+  pepper: string,
+): Promise<PepperUsage> {
   const previous =
     table === "api_key"
       ? `union all select previous_pepper, last_used_at from api_key

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
-import { isAway } from "../db/errors.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
 import { fingerprintOf, type Peppers } from "./peppers.ts";
 import { hashToken } from "./secrets.ts";
 
@@ -64,7 +64,10 @@ export function openRehashing(table: keyof typeof PLACES, options: Options): Reh
       if (!isOn() || isDone || secret.madeWith === "next") return;
       const writing = write(secret)
         .catch((error) =>
-          log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not rehash a secret with the new pepper"),
+          log[isDatabaseUnreachable(error) ? "debug" : "warn"](
+            { err: error },
+            "could not rehash a secret with the new pepper",
+          ),
         )
         .finally(() => inFlight.delete(writing));
       inFlight.add(writing);

@@ -7,10 +7,10 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
-import { StoreGuard } from "../db/guard.ts";
+import { DatabaseGuard } from "../db/guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, openApiKeys } from "./api-keys.ts";
-import { OPEN_MAX } from "./keys.ts";
+import { ACTIVE_SECRETS_MAX } from "./keys.ts";
 import { openSessionKeys, type SessionKeys } from "./session-keys.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -29,7 +29,7 @@ describe("keys of the console's playground", () => {
     db = await openTestDatabase();
     clock = manualClock(Date.now());
     const { pool, connection } = db;
-    const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
+    const guard = new DatabaseGuard({ connection, clock: systemClock, log, durability: "assumed" });
     broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     const options = {
       pool,
@@ -107,7 +107,7 @@ describe("keys of the console's playground", () => {
     await db.pool.query(
       `insert into api_key (id, account_id, name, reference, secret_hash)
        select gen_random_uuid(), $1, 'full', lpad(n::text, 12, '0'), sha256(n::text::bytea) from generate_series(1, $2::int) n`,
-      [owner, OPEN_MAX.api_key - 1],
+      [owner, ACTIVE_SECRETS_MAX.api_key - 1],
     );
     await keys.issue(owner, "the last");
     await assert.rejects(keys.issue(owner, "one too many"), { name: "TooManyOpen" });

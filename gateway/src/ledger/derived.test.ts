@@ -4,8 +4,8 @@ import { type TestContext, test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { DAY_MS } from "../base/time.ts";
 import { migrate } from "../db/migrate.ts";
-import { padded } from "../db/migrations.ts";
-import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { padVersion } from "../db/migrations.ts";
+import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openRetention } from "../history/retention.ts";
 import { idAt, makePastMonths, monthsAgo, pastMidnight } from "../history/testing.ts";
@@ -77,7 +77,7 @@ async function told() {
 
 /** Opens a database of the previous version, in which one owner has a builder and a host account. */
 async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
-  database = await openTestDatabase({ sql: await sqlUpTo(t, padded(DERIVED_SINCE - 1)) });
+  database = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(DERIVED_SINCE - 1)) });
   t.after(database.close);
   const { pool } = database;
   await pool.query("insert into price values (1, 'tiny-3b', 100, 900)");

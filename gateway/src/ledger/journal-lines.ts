@@ -6,7 +6,14 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
-import { HoldLine, jsonValues, SettlementLine, withChecksum, withoutChecksum, writableHold } from "./spool-lines.ts";
+import {
+  HoldLine,
+  holdToJson,
+  SettlementLine,
+  settlementToJson,
+  withChecksum,
+  withoutChecksum,
+} from "./spool-lines.ts";
 
 export type JournalEntry =
   | { kind: "request"; hold: HoldOrder; settlement: Settlement }
@@ -25,7 +32,7 @@ const Line = z.discriminatedUnion("kind", [
 ]);
 
 /** The fields that identify a change's transaction. */
-export const Changed = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
+export const ChangeIdentity = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
 
 export function journalLine(entry: JournalEntry): string {
   return withChecksum(JSON.stringify({ j: VERSION, ...written(entry) }));
@@ -34,7 +41,7 @@ export function journalLine(entry: JournalEntry): string {
 function written(entry: JournalEntry): object {
   if (entry.kind === "change") return entry;
   const { kind, hold, settlement } = entry;
-  return { kind, hold: writableHold(hold), settlement: jsonValues(settlement) };
+  return { kind, hold: holdToJson(hold), settlement: settlementToJson(settlement) };
 }
 
 /** Parses the lines. `unread` counts lines that are damaged or of another version. */

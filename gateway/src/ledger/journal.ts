@@ -12,7 +12,7 @@ import type { Log } from "../base/log.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DiskFile } from "./disk.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
-import { openIfThere, textFrom } from "./replay.ts";
+import { openIfThere, readTextFrom } from "./replay.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
 
 const WRITE_AFTER_MS = 250;
@@ -141,7 +141,7 @@ export function openJournal(options: JournalOptions): Journal {
         const handle = await openIfThere(disk, path);
         if (handle === undefined) continue;
         try {
-          yield readJournal(await textFrom(handle, 0));
+          yield readJournal(await readTextFrom(handle, 0));
         } finally {
           await handle.close();
         }

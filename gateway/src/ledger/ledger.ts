@@ -18,7 +18,7 @@ import type { Schema } from "../db/schema.ts";
 import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import type { Journal } from "./journal.ts";
-import { lockedAccounts, lockedHolds } from "./locked.ts";
+import { findLockedAccounts, findLockedHolds } from "./locked-accounts.ts";
 import { openReleases } from "./releases.ts";
 import { RESERVE_SINCE } from "./reserve.ts";
 import { restoreBatch } from "./restore.ts";
@@ -163,7 +163,7 @@ export function openLedger(options: LedgerOptions): Ledger {
       send: sendHolds(apartPool),
       keysOf: ({ accountId }) => [accountId],
       locked: (orders) =>
-        lockedAccounts(
+        findLockedAccounts(
           pool,
           orders.map(({ accountId }) => accountId),
         ),
@@ -179,7 +179,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     settleBatch(on, batch, { hasOnes, hasReserve }).then(andTell);
   const ofSettlements = {
     keysOf: accountsOf,
-    locked: (batch: Settlement[]) => lockedAccounts(pool, batch.flatMap(accountsOf)),
+    locked: (batch: Settlement[]) => findLockedAccounts(pool, batch.flatMap(accountsOf)),
     isWait: isLockWait,
   };
   const settlements = new Batcher<Settlement, SettleOutcome>(sendSettlements(pool), {
@@ -230,7 +230,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     apart: {
       send: sendVoids(apartPool),
       keysOf: (id) => [id],
-      locked: (ids) => lockedHolds(pool, ids),
+      locked: (ids) => findLockedHolds(pool, ids),
       isWait: isLockWait,
     },
   });

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { exactMicro, pico } from "../base/money.ts";
@@ -20,7 +20,7 @@ import { keepLeases } from "./leases.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openReplay } from "./replay.ts";
 import { openSpool } from "./spool.ts";
-import { enterSettlements, readSpools, waitingIn } from "./spool-folder.ts";
+import { enterSettlements, findUnsettled, readSpools } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
@@ -128,7 +128,7 @@ describe("settling during database failures", () => {
     ["a plan's columns changed", { before: () => coded("0A000") }],
     ["the connection is lost before the commit", { before: () => coded("ECONNRESET") }],
     ["the connection is lost after the commit", { after: () => new Error("Connection terminated unexpectedly") }],
-    ["the database is known to be unreachable", { before: () => new Away("database", "no answer") }],
+    ["the database is known to be unreachable", { before: () => new UnreachableError("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
     test(`${what}: writes the settlement to disk at once and enters it once later`, async (t) => {
@@ -227,13 +227,13 @@ describe("settling during database failures", () => {
     );
     const next = await open(t, { directory: dead.directory });
     const settlements = (await readSpools(dead.directory)).flatMap((file) => file.settlements);
-    const { waiting, charge } = await waitingIn(db.pool, settlements);
+    const { waiting, charge } = await findUnsettled(db.pool, settlements);
     assert.deepEqual([waiting.map(({ id }) => id), charge], [[hold.id], COST]);
     assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 1, known: 0, givenUp: 0 });
     assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 0, known: 1, givenUp: 0 });
     assert.deepEqual(await chargesOf(hold.id), [COST]);
     assert.equal(next.ledger.tallies.late, 1);
-    assert.deepEqual((await waitingIn(db.pool, settlements)).waiting, []);
+    assert.deepEqual((await findUnsettled(db.pool, settlements)).waiting, []);
     await assertLedger();
   });
 
@@ -412,7 +412,7 @@ describe("settling during database failures", () => {
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
     const hold = ledger.hold(holdOf(builder));
-    const refused = assert.rejects(hold, Away);
+    const refused = assert.rejects(hold, UnreachableError);
     await eventually("the database is asked", () => asked.includes("ledger_hold_one"));
     clock.advance(ANSWER_MS);
     await refused;
@@ -449,9 +449,9 @@ describe("settling during database failures", () => {
     let queries = 0;
     trouble.before = () => {
       queries += 1;
-      return new Away("database", "no answer");
+      return new UnreachableError("database", "no answer");
     };
-    await assert.rejects(ledger.hold(holdOf(builder)), Away);
+    await assert.rejects(ledger.hold(holdOf(builder)), UnreachableError);
     assert.equal(queries, 1);
   });
 
@@ -500,7 +500,7 @@ describe("renewing leases while the database is unreachable", () => {
     };
     await pass(15);
     assert.deepEqual(renewed, [[alive, ended]]);
-    error = new Away("database", "no answer");
+    error = new UnreachableError("database", "no answer");
     await pass(100);
     assert.equal(renewed.length, 1);
     assert.deepEqual(

@@ -7,12 +7,12 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { seeded } from "../base/testing.ts";
-import { changeParts, DESCRIBES_CHANGES, watchChanges } from "../db/changes.ts";
+import { DESCRIBE_CHANGES_OPTION, joinChangeParts, watchChanges } from "../db/changes.ts";
 import { broadcastConnection } from "../db/connected.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
-import { CHANGES_KEPT_MS, enterChanges, newReentry, pruneChanges, type Reentry } from "./reentry.ts";
+import { CHANGES_KEPT_MS, emptyReentryResult, pruneChangeIds, type ReentryResult, reenterChanges } from "./reentry.ts";
 import { newId } from "./testing.ts";
 
 const [BUILDER, HOST, NODE, OWNER, MEMBER, KEY] = [1, 2, 3, 4, 5, 6].map(
@@ -66,18 +66,18 @@ describe("re-entering changes that a failover lost", () => {
   });
 
   const gateway = async (): Promise<Session> => {
-    const client = new pg.Client(clientConfig(lost.connection, "test", DESCRIBES_CHANGES));
+    const client = new pg.Client(clientConfig(lost.connection, "test", DESCRIBE_CHANGES_OPTION));
     clients.push(client);
     await client.connect();
     const journal: string[] = [];
     watchChanges(client, (change) => journal.push(change));
     return { query: (text, values) => client.query(text, values), journal };
   };
-  const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<Reentry> => {
-    const into = newReentry();
+  const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<ReentryResult> => {
+    const into = emptyReentryResult();
     const client = await now.pool.connect();
     try {
-      await enterChanges({ client, journal: journalOf(...journals), nowMs, isLast }, into);
+      await reenterChanges({ client, journal: journalOf(...journals), nowMs, isLast }, into);
     } finally {
       client.release();
     }
@@ -102,7 +102,7 @@ describe("re-entering changes that a failover lost", () => {
     );
   };
   /** Makes changes in one database, enters them into the other, and compares both. */
-  const redo = async (...statements: (string | [string, unknown[]])[]): Promise<Reentry> => {
+  const redo = async (...statements: (string | [string, unknown[]])[]): Promise<ReentryResult> => {
     const one = await gateway();
     for (const statement of statements) {
       const [text, values] = typeof statement === "string" ? [statement, []] : statement;
@@ -112,7 +112,7 @@ describe("re-entering changes that a failover lost", () => {
     const entered = await enter([one.journal]);
     assert.deepEqual(entered.notEntered, []);
     await assertSame();
-    assert.deepEqual(await enter([one.journal]), newReentry(), "a second time nothing is missing");
+    assert.deepEqual(await enter([one.journal]), emptyReentryResult(), "a second time nothing is missing");
     for (const [table, count] of Object.entries(first.entered))
       entered.entered[table] = (entered.entered[table] ?? 0) + count;
     return entered;
@@ -265,7 +265,7 @@ describe("re-entering changes that a failover lost", () => {
     const listener = new pg.Client(clientConfig(lost.connection, broadcastConnection()));
     clients.push(listener);
     await listener.connect();
-    const put = changeParts((change) => journal.push(change));
+    const put = joinChangeParts((change) => journal.push(change));
     const heard = Promise.withResolvers<void>();
     listener.on("notification", ({ payload = "" }) => {
       if (payload === "end") heard.resolve();
@@ -379,7 +379,7 @@ describe("re-entering changes that a failover lost", () => {
   test("remembers the IDs of entered changes for 8 days", async () => {
     await now.pool.query("insert into history_change (id, at) values ($1, now() - interval '9 days')", [newId()]);
     const { rows: before } = await now.pool.query("select count(*)::int as ids from history_change");
-    await pruneChanges(now.pool);
+    await pruneChangeIds(now.pool);
     const { rows } = await now.pool.query("select count(*)::int as ids from history_change");
     assert.equal(before[0].ids - rows[0].ids, 1);
   });

@@ -13,7 +13,7 @@ import { checkLedger } from "./check.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { enterRequests, newReentry, type Reentry } from "./reentry.ts";
+import { emptyReentryResult, type ReentryResult, reenterRequests } from "./reentry.ts";
 import { openSpool } from "./spool.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
@@ -132,9 +132,9 @@ describe("re-entry after a failover", () => {
       yield { entries, unread: 0 };
     },
   });
-  const enter = async (entries: JournalEntry[]): Promise<Reentry> => {
-    const into = newReentry();
-    await enterRequests({ pool: db.pool, ledger, journal: journalOf(entries) }, into);
+  const enter = async (entries: JournalEntry[]): Promise<ReentryResult> => {
+    const into = emptyReentryResult();
+    await reenterRequests({ pool: db.pool, ledger, journal: journalOf(entries) }, into);
     return into;
   };
   const assertBalanced = async (): Promise<void> => {
@@ -155,7 +155,7 @@ describe("re-entry after a failover", () => {
     await ledger.hold(held.hold);
     const before = await balance(host);
     assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });
-    assert.deepEqual(await enter([there, held, lost]), newReentry(), "a second time nothing is missing");
+    assert.deepEqual(await enter([there, held, lost]), emptyReentryResult(), "a second time nothing is missing");
     assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * COST, held: 0n });
     assert.equal((await balance(host)) - before, 2n * hostShareOf(COST));
     const { rows } = await db.pool.query("select outcome, model, prompt_tokens, key_id from request where id = $1", [

@@ -9,7 +9,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
-import { Changed, type JournalEntry } from "./journal-lines.ts";
+import { ChangeIdentity, type JournalEntry } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
 import { restoreBatch } from "./restore.ts";
 
@@ -22,13 +22,13 @@ interface NotEntered {
   reason: string;
 }
 
-export interface Reentry {
+export interface ReentryResult {
   /** How many lost items were entered again, by kind. */
   entered: Record<string, number>;
   notEntered: NotEntered[];
 }
 
-export const newReentry = (): Reentry => ({ entered: {}, notEntered: [] });
+export const emptyReentryResult = (): ReentryResult => ({ entered: {}, notEntered: [] });
 
 type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
 type Client = pg.ClientBase | pg.Pool;
@@ -45,9 +45,9 @@ const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico
 /**
  * Enters every answered request that the database lacks, in the order of the journal. Rejects when the database fails.
  */
-export async function enterRequests(
+export async function reenterRequests(
   { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
-  into: Reentry,
+  into: ReentryResult,
 ): Promise<void> {
   for await (const { entries, unread } of journal.read()) {
     noteUnread(into, unread);
@@ -69,7 +69,7 @@ export async function enterRequests(
 async function enterPart(
   { pool, ledger }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling"> },
   part: RequestEntry[],
-  into: Reentry,
+  into: ReentryResult,
 ): Promise<void> {
   if (part.length === 0) return;
   const note = (id: Uuid, reason: string): number =>
@@ -117,16 +117,16 @@ interface ChangesOptions {
  * Enters the changes that people, payment providers and operators made. Rejects when the database fails. Returns
  * whether any change was entered.
  */
-export async function enterChanges(
+export async function reenterChanges(
   { client, journal, nowMs, isLast }: ChangesOptions,
-  into: Reentry,
+  into: ReentryResult,
 ): Promise<boolean> {
   const changes = new Map<Uuid, { at: number; lines: string[] }>();
   for await (const { entries, unread } of journal.read()) {
     if (isLast) noteUnread(into, unread);
     for (const entry of entries) {
       if (entry.kind !== "change") continue;
-      const { id, at } = Changed.parse(JSON.parse(entry.text));
+      const { id, at } = ChangeIdentity.parse(JSON.parse(entry.text));
       const change = changes.get(id);
       if (change === undefined) changes.set(id, { at, lines: [entry.text] });
       // Several gateways of one directory may have recorded the same change of a command.
@@ -159,17 +159,17 @@ export async function enterChanges(
 }
 
 /** Deletes old IDs of changes, one day later than they are used, because clocks differ. */
-export async function pruneChanges(pool: pg.Pool): Promise<void> {
+export async function pruneChangeIds(pool: pg.Pool): Promise<void> {
   await pool.query("delete from history_change where at < now() - $1 * interval '1 millisecond'", [
     CHANGES_KEPT_MS + DAY_MS,
   ]);
 }
 
-function count(into: Reentry, what: string, by: number): void {
+function count(into: ReentryResult, what: string, by: number): void {
   if (by > 0) into.entered[what] = (into.entered[what] ?? 0) + by;
 }
 
-function noteUnread(into: Reentry, unread: number): void {
+function noteUnread(into: ReentryResult, unread: number): void {
   if (unread > 0)
     into.notEntered.push({
       kind: "journal",

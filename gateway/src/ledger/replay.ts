@@ -12,7 +12,7 @@ import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { provesBug } from "../db/errors.ts";
+import { isBug } from "../db/errors.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { ownerOf, removeIfThere, type Spool, type SpoolOwner } from "./spool.ts";
@@ -80,7 +80,7 @@ export function openReplay(options: ReplayOptions): Replay {
         if (result.status === "fulfilled") {
           known.add(id);
           if (result.value === "settled" || result.value === "late") entered += 1;
-        } else if (provesBug(result.reason)) {
+        } else if (isBug(result.reason)) {
           log.error({ request: publicId("req", id), err: result.reason, file: name }, "spooled settlement failed");
         }
       }
@@ -98,7 +98,7 @@ export function openReplay(options: ReplayOptions): Replay {
     if (handle === undefined) return true;
     try {
       const { mtimeMs } = await handle.stat();
-      const text = await textFrom(handle, 0);
+      const text = await readTextFrom(handle, 0);
       const { settlements, damaged, foreign } = readLines(text);
       if (damaged > 0)
         once(name, () => log.error({ file: path, damaged }, "spool file has damaged lines; keeping the file"));
@@ -116,7 +116,7 @@ export function openReplay(options: ReplayOptions): Replay {
       settled.delete(name);
       watched.delete(name);
       const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-      const since = readLines(await textFrom(handle, Buffer.byteLength(whole)));
+      const since = readLines(await readTextFrom(handle, Buffer.byteLength(whole)));
       for (const settlement of since.settlements) await ledger.secure(settlement);
       return true;
     } finally {
@@ -169,7 +169,7 @@ export async function openIfThere(disk: Disk, path: string): Promise<DiskFile | 
   }
 }
 
-export async function textFrom(handle: DiskFile, position: number): Promise<string> {
+export async function readTextFrom(handle: DiskFile, position: number): Promise<string> {
   const { size } = await handle.stat();
   if (size <= position) return "";
   const bytes = Buffer.alloc(size - position);

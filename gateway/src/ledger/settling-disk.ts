@@ -4,8 +4,8 @@ import type { Log } from "../base/log.ts";
 import type { RetryPauses } from "../base/pauses.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import type { HoldOrder } from "./hold.ts";
+import type { PendingSettlement, PendingSettlements } from "./pending-settlements.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
-import type { PendingSettlement, PendingSettlements } from "./settling-works.ts";
 import type { Spool } from "./spool.ts";
 
 interface DetourOptions {

@@ -3,7 +3,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
-import { isDataFault, isRefusal, provesBug } from "../db/errors.ts";
+import { isBug, isDataFault, isRefusal } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import type { Spool } from "./spool.ts";
@@ -94,7 +94,7 @@ export class SettlingTries {
     this.tallies.retried += 1;
     const { log, sparing } = this.#options;
     const request = publicId("req", id);
-    if (provesBug(error)) sparing.error(request, { request, err: error }, "settling failed unexpectedly; retrying");
+    if (isBug(error)) sparing.error(request, { request, err: error }, "settling failed unexpectedly; retrying");
     else log.debug({ request, err: error }, "retrying a settlement");
   }
 

@@ -13,10 +13,10 @@ import { openRetryPauses, type RetryPauses } from "../base/pauses.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { isDataFault, isRefusal } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
+import { type PendingSettlement, PendingSettlements } from "./pending-settlements.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { DiskFallback } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
-import { type PendingSettlement, PendingSettlements } from "./settling-works.ts";
 
 /** A settlement that is not committed by then is written to disk. */
 const SPOOL_AFTER_MS = 1_000;

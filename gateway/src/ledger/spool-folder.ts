@@ -9,7 +9,7 @@ import { type Pico, pico } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { systemDisk } from "./disk.ts";
 import type { Ledger } from "./ledger.ts";
-import { openIfThere, textFrom } from "./replay.ts";
+import { openIfThere, readTextFrom } from "./replay.ts";
 import type { Settlement } from "./settlement.ts";
 import { ownerOf, type SpoolOwner } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
@@ -32,7 +32,7 @@ export async function readSpools(directory: string): Promise<SpoolFile[]> {
     if (owner === undefined || handle === undefined) continue;
     try {
       const { mtimeMs } = await handle.stat();
-      files.push({ name, owner, writtenAt: new Date(mtimeMs), ...readLines(await textFrom(handle, 0)) });
+      files.push({ name, owner, writtenAt: new Date(mtimeMs), ...readLines(await readTextFrom(handle, 0)) });
     } finally {
       await handle.close();
     }
@@ -48,7 +48,7 @@ const Known = row({ id: column.uuid });
 const KNOWN = "select id from request where id = any ($1::uuid[]) and outcome <> 'gateway_lost'";
 
 /** Returns the settlements that are not in the ledger, each once, and the sum of their charges. */
-export async function waitingIn(
+export async function findUnsettled(
   pool: pg.Pool,
   settlements: Settlement[],
 ): Promise<{ waiting: Settlement[]; charge: Pico }> {

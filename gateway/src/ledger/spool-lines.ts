@@ -72,24 +72,25 @@ export const SettlementLine = z
     }),
   );
 
-export const lineOf = (settlement: Settlement): string => withChecksum(JSON.stringify(jsonValues(settlement)));
+export const formatSettlementLine = (settlement: Settlement): string =>
+  withChecksum(JSON.stringify(settlementToJson(settlement)));
 
 /** Returns the line for a JSON text, starting with its checksum. */
 export const withChecksum = (json: string): string => `${checksum(json)} ${json}\n`;
 
 /** Converts a settlement to JSON-compatible values. */
-export function jsonValues(settlement: Settlement): object {
+export function settlementToJson(settlement: Settlement): object {
   const { withheld, hold, ...rest } = settlement;
   return {
     v: VERSION,
     ...rest,
     ...(withheld != null && { withheld }),
     charge: settlement.charge.toString(),
-    ...(hold && { hold: writableHold(hold) }),
+    ...(hold && { hold: holdToJson(hold) }),
   };
 }
 
-export const writableHold = (hold: HoldOrder): object => ({ ...hold, amount: hold.amount.toString() });
+export const holdToJson = (hold: HoldOrder): object => ({ ...hold, amount: hold.amount.toString() });
 
 interface SpoolText {
   settlements: Settlement[];

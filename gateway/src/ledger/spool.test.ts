@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { Away } from "../base/dependency.ts";
+import { UnreachableError } from "../base/dependency.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
@@ -14,7 +14,7 @@ import { type Disk, systemDisk } from "./disk.ts";
 import { openReplay } from "./replay.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { openSpool, type Spool, workerDirectory } from "./spool.ts";
-import { lineOf, readLines } from "./spool-lines.ts";
+import { formatSettlementLine, readLines } from "./spool-lines.ts";
 import { newDirectory, newId, settlementOf } from "./testing.ts";
 
 const log = createLog("silent");
@@ -41,7 +41,7 @@ async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, num
     isAlive: (pid) => pid !== DEAD,
     ledger: {
       async trySettling({ id }): Promise<SettleOutcome> {
-        if (state.isAway) throw new Away("database", "no answer");
+        if (state.isAway) throw new UnreachableError("database", "no answer");
         books.set(id, (books.get(id) ?? 0) + 1);
         await state.beforeRemoval();
         return books.get(id) === 1 ? "settled" : "repeated";
@@ -56,19 +56,22 @@ async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, num
 describe("spool lines (settlements on disk)", () => {
   test("are parsed back unchanged, including numbers beyond JavaScript's range", () => {
     const all = [ended(), { ...ended(), charge: pico(2n ** 62n + 1n), nodeId: null, paidHostId: null, ttftMs: null }];
-    assert.deepEqual(readLines(all.map(lineOf).join("")), { settlements: all, damaged: 0, foreign: 0 });
+    assert.deepEqual(readLines(all.map(formatSettlementLine).join("")), { settlements: all, damaged: 0, foreign: 0 });
   });
 
   test("contain a withheld share, and lines of older gateways without one can be read", () => {
     const paid = ended();
-    assert.doesNotMatch(lineOf(paid), /withheld/);
+    assert.doesNotMatch(formatSettlementLine(paid), /withheld/);
     const withheld = { ...ended(), paidHostId: null, withheld: { hostId: newId(), reason: "node_failed" as const } };
-    assert.deepEqual(readLines(lineOf(paid) + lineOf(withheld)).settlements, [paid, withheld]);
+    assert.deepEqual(readLines(formatSettlementLine(paid) + formatSettlementLine(withheld)).settlements, [
+      paid,
+      withheld,
+    ]);
   });
 
   test("are read up to a last line that is cut off", () => {
     const [first, last] = [ended(), ended()];
-    const [whole, cut] = [lineOf(first), lineOf(last)];
+    const [whole, cut] = [formatSettlementLine(first), formatSettlementLine(last)];
     for (let length = 0; length < cut.length; length++)
       assert.deepEqual(readLines(whole + cut.slice(0, length)), { settlements: [first], damaged: 0, foreign: 0 });
     assert.deepEqual(readLines(`${whole}${cut.slice(0, 40)}\n`).settlements, [first]);
@@ -76,14 +79,14 @@ describe("spool lines (settlements on disk)", () => {
 
   test("are reported if they have a wrong checksum or come from a newer gateway", () => {
     const [first, last] = [ended(), ended()];
-    const damaged = lineOf(ended()).replace('"httpStatus":200', '"httpStatus":201');
-    assert.deepEqual(readLines(lineOf(first) + damaged + lineOf(last)), {
+    const damaged = formatSettlementLine(ended()).replace('"httpStatus":200', '"httpStatus":201');
+    assert.deepEqual(readLines(formatSettlementLine(first) + damaged + formatSettlementLine(last)), {
       settlements: [first, last],
       damaged: 1,
       foreign: 0,
     });
-    const newer = lineOf({ ...first, surcharge: 1 } as unknown as Settlement);
-    assert.deepEqual(readLines(newer + lineOf(last)), { settlements: [last], damaged: 0, foreign: 1 });
+    const newer = formatSettlementLine({ ...first, surcharge: 1 } as unknown as Settlement);
+    assert.deepEqual(readLines(newer + formatSettlementLine(last)), { settlements: [last], damaged: 0, foreign: 1 });
   });
 });
 
@@ -298,11 +301,14 @@ describe("spool files of other gateways", () => {
     const mine = await open(directory, "mine");
     const [torn, damaged, newer] = [ended(), ended(), ended()];
     const file = (gateway: string): string => join(directory, `${HERE}~${DEAD}~${gateway}~1.spool`);
-    await writeFile(file("torn"), lineOf(torn));
-    await appendFile(file("torn"), lineOf(ended()));
-    await truncate(file("torn"), lineOf(torn).length + 30);
-    await writeFile(file("damaged"), `nonsense\n${lineOf(damaged)}`);
-    await writeFile(file("newer"), lineOf({ ...ended(), surcharge: 1 } as unknown as Settlement) + lineOf(newer));
+    await writeFile(file("torn"), formatSettlementLine(torn));
+    await appendFile(file("torn"), formatSettlementLine(ended()));
+    await truncate(file("torn"), formatSettlementLine(torn).length + 30);
+    await writeFile(file("damaged"), `nonsense\n${formatSettlementLine(damaged)}`);
+    await writeFile(
+      file("newer"),
+      formatSettlementLine({ ...ended(), surcharge: 1 } as unknown as Settlement) + formatSettlementLine(newer),
+    );
     const { replay, books } = await replaying(t, mine);
     await replay.run();
     await replay.run();

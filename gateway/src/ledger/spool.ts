@@ -11,7 +11,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import type { Settlement } from "./settlement.ts";
-import { lineOf } from "./spool-lines.ts";
+import { formatSettlementLine } from "./spool-lines.ts";
 
 /** The file for settlements that the database refused permanently, which an operator must handle. */
 const GIVEN_UP = "given-up.jsonl";
@@ -72,7 +72,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     directory,
     directories: () => spoolDirectories(root, (path) => disk.readdir(path)),
     owner,
-    append: (settlement) => file.append(settlement.id, lineOf(settlement)),
+    append: (settlement) => file.append(settlement.id, formatSettlementLine(settlement)),
     done: (id) => file.done(id),
     giveUp: (settlement, reason) => writeGivenUp(disk, directory, settlement, { at: new Date(clock.now()), reason }),
     close: () => file.close(),
@@ -241,7 +241,7 @@ async function writeGivenUp(
   settlement: Settlement,
   why: { at: Date; reason: string },
 ): Promise<void> {
-  const note = { ...why, request: publicId("req", settlement.id), line: lineOf(settlement).trimEnd() };
+  const note = { ...why, request: publicId("req", settlement.id), line: formatSettlementLine(settlement).trimEnd() };
   const handle = await disk.open(join(directory, GIVEN_UP), "a", PRIVATE_FILE);
   try {
     // Starts on a new line, because a full disk may have cut off the previous one.

@@ -51,7 +51,7 @@ export const settlementOf = (hold: Pick<HoldOrder, "id" | "accountId">, paidHost
 });
 
 /** Resolves when a statement that matches this pattern waits for another transaction's lock. */
-export const untilOneWaits = (pool: pg.Pool, statement: string): Promise<unknown> =>
+export const untilStatementWaits = (pool: pg.Pool, statement: string): Promise<unknown> =>
   eventually(`${statement} waits for a lock`, async () => {
     const { rowCount } = await pool.query(
       `select from pg_stat_activity

@@ -3,8 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { turn } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Entry, formatReset, type Limits, rateLimitHeaders } from "./limits.ts";
 import {
-  type Bench,
   findServer,
+  type LimitsBench,
   memoryBench,
   START_MS,
   startServer,
@@ -51,8 +51,8 @@ describe("limits counted in Valkey", {
 });
 
 /** Tests that every implementation of the limits must pass. */
-function suite(openBench: () => Promise<Bench>): void {
-  const withBench = (name: string, run: (bench: Bench, limits: Limits) => Promise<void>): void => {
+function suite(openBench: () => Promise<LimitsBench>): void {
+  const withBench = (name: string, run: (bench: LimitsBench, limits: Limits) => Promise<void>): void => {
     test(name, async () => {
       const bench = await openBench();
       try {

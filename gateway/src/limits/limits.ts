@@ -32,8 +32,8 @@ export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinu
 type SetLimits = { [Name in keyof KeyLimits]: number | null };
 
 /** The limits that apply: an operator's limits replace the platform's, and the owner's apply if they are lower. */
-export function limitsInForce(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
-  const ceiling = limitsCeiling(set.overrides);
+export function effectiveLimits(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
+  const ceiling = highestOwnLimits(set.overrides);
   return {
     requestsPerMinute: Math.min(ceiling.requestsPerMinute, set.own?.requestsPerMinute ?? Number.POSITIVE_INFINITY),
     tokensPerMinute: Math.min(ceiling.tokensPerMinute, set.own?.tokensPerMinute ?? Number.POSITIVE_INFINITY),
@@ -42,7 +42,7 @@ export function limitsInForce(set: { overrides: SetLimits | null; own: SetLimits
 }
 
 /** The highest limits that an owner may set. */
-export function limitsCeiling(overrides: SetLimits | null): KeyLimits {
+export function highestOwnLimits(overrides: SetLimits | null): KeyLimits {
   return {
     requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
     tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
@@ -84,7 +84,7 @@ export interface Limits {
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
    * Takes one of the model's places, which limit the queued and running requests of the whole platform. Returns false
-   * at the model's limit, or if the account already has its share while places are scarce (`mayEnter`). Rejects with
+   * at the model's limit, or if the account already has its share while places are scarce (`mayEnterModel`). Rejects with
    * `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
@@ -94,13 +94,13 @@ export interface Limits {
 }
 
 /** An account shares a model's places with all accounts that sent a request within this time (ms), admitted or not. */
-export const SHARING_MS = 10_000;
+export const MODEL_SHARING_MS = 10_000;
 
 /**
  * Whether an account may take another of the model's places. An account that has its equal share cannot take any of the
  * second half of the places while other accounts sent requests recently. An account alone may take all places.
  */
-export function mayEnter(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
+export function mayEnterModel(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
   const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
   if (held.places >= ceiling) return false;
   return held.own < each || held.places < Math.floor(ceiling / 2);

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import { alwaysReachable } from "../base/dependency.ts";
-import { HeldLeases } from "./held.ts";
+import { HeldLeases } from "./held-leases.ts";
 import {
   checkCount,
   checkLimits,
@@ -15,8 +15,8 @@ import {
   LEASE_MS,
   type Limits,
   MINUTE_MS,
-  mayEnter,
-  SHARING_MS,
+  MODEL_SHARING_MS,
+  mayEnterModel,
 } from "./limits.ts";
 
 interface Window {
@@ -159,10 +159,10 @@ export function memoryLimits({
       const group = placesOf(model);
       const own = `${group}:of:${account}`;
       const sharing = `${group}:accounts`;
-      board.lease(sharing, account, at, SHARING_MS);
+      board.lease(sharing, account, at, MODEL_SHARING_MS);
       const places = board.living(group, at);
       const held = { places: places.size, own: board.living(own, at).size };
-      if (!places.has(id) && !mayEnter(held, ceiling, board.living(sharing, at).size)) return false;
+      if (!places.has(id) && !mayEnterModel(held, ceiling, board.living(sharing, at).size)) return false;
       take(group, id, at);
       take(own, id, at);
       owners.set(`${group} ${id}`, own);

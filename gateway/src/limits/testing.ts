@@ -23,7 +23,7 @@ import { valkeyLimits } from "./valkey.ts";
 export const START_MS = Date.UTC(2030, 0, 1);
 
 /** An implementation of the limits with several gateways that share its counts. The test advances the clock. */
-export interface Bench {
+export interface LimitsBench {
   clock: ManualClock;
   gateway(): Promise<Limits>;
   /** Whether a closed gateway's slots are freed at once, not when their leases expire. */
@@ -33,7 +33,7 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export async function memoryBench(): Promise<Bench> {
+export async function memoryBench(): Promise<LimitsBench> {
   const clock = manualClock(START_MS);
   const board = new LimitCounts();
   const gateways: Limits[] = [];
@@ -54,7 +54,7 @@ export async function memoryBench(): Promise<Bench> {
 }
 
 /** Starts a primary process that counts, with one worker per gateway. */
-export async function workersBench(): Promise<Bench> {
+export async function workersBench(): Promise<LimitsBench> {
   const clock = manualClock(START_MS);
   const board = new LimitCounts();
   const channels: Channel[] = [];
@@ -88,7 +88,7 @@ export async function workersBench(): Promise<Bench> {
   };
 }
 
-export async function valkeyBench(server: TestServer): Promise<Bench> {
+export async function valkeyBench(server: TestServer): Promise<LimitsBench> {
   const clock = manualClock(START_MS);
   const prefix = `test-${randomBytes(6).toString("hex")}`;
   const gateways = new Set<Limits>();

@@ -7,7 +7,7 @@ import { Redis, type RedisOptions } from "ioredis";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { answerTimeout } from "./answer-time.ts";
+import { answerTimeout } from "./answer-timeout.ts";
 import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
 

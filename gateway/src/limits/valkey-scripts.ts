@@ -4,7 +4,7 @@
  * keys of one call share a hash tag.
  */
 import type { Redis } from "ioredis";
-import { LEASE_MS, MINUTE_MS, type Refusal, SHARING_MS } from "./limits.ts";
+import { LEASE_MS, MINUTE_MS, MODEL_SHARING_MS, type Refusal } from "./limits.ts";
 
 /** The counts of a minute are kept for two, so that clock differences cannot end the minute early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
@@ -85,12 +85,12 @@ return removed
 `;
 
 /**
- * Takes a place of a model by the rule `mayEnter`. KEYS: places, the account's own, the accounts that share them. ARGV:
+ * Takes a place of a model by the rule `mayEnterModel`. KEYS: places, the account's own, the accounts that share them. ARGV:
  * time, id, ceiling, account.
  */
 const ENTER_MODEL = `${TIME}${LEASE}
-redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${SHARING_MS}), ARGV[4])
-redis.call('PEXPIRE', KEYS[3], ${SHARING_MS})
+redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${MODEL_SHARING_MS}), ARGV[4])
+redis.call('PEXPIRE', KEYS[3], ${MODEL_SHARING_MS})
 if not holds(KEYS[1], ARGV[2]) then
   local ceiling = tonumber(ARGV[3])
   local each = math.max(1, math.floor(ceiling / count(KEYS[3])))
@@ -126,7 +126,7 @@ export const scripts = {
 export type ScriptedRedis = Redis & Record<keyof typeof scripts, (...words: (string | number)[]) => Promise<unknown>>;
 
 /** The results of a check, by the number that ENTER returns. */
-export const VERDICTS: readonly (Refusal | null)[] = [
+export const ENTER_RESULTS: readonly (Refusal | null)[] = [
   null,
   "rate_limit_requests",
   "rate_limit_tokens",

@@ -6,7 +6,15 @@ import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
-import { type Bench, command, findServer, memoryBench, startServer, type TestServer, valkeyBench } from "./testing.ts";
+import {
+  command,
+  findServer,
+  type LimitsBench,
+  memoryBench,
+  startServer,
+  type TestServer,
+  valkeyBench,
+} from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
 const binary = findServer();
@@ -35,7 +43,7 @@ describe("Valkey limits on one server", { skip }, () => {
     });
     await fc.assert(
       fc.asyncProperty(tight, fc.array(step, { maxLength: 25 }), async (limits, steps) => {
-        const play = async (bench: Bench): Promise<unknown[]> => {
+        const play = async (bench: LimitsBench): Promise<unknown[]> => {
           const gateways = [await bench.gateway(), await bench.gateway()];
           const seen: unknown[] = [];
           for (const { what, gateway, id, size, ms } of steps) {

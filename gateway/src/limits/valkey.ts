@@ -5,7 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
-import { HeldLeases } from "./held.ts";
+import { HeldLeases } from "./held-leases.ts";
 import {
   checkCount,
   checkLimits,
@@ -16,9 +16,9 @@ import {
   LimitsUnavailable,
   type UnavailableCause,
 } from "./limits.ts";
-import { type Departure, Departures } from "./valkey-departures.ts";
 import { type Connect, ValkeyLink } from "./valkey-link.ts";
-import { VERDICTS } from "./valkey-scripts.ts";
+import { ENTER_RESULTS } from "./valkey-scripts.ts";
+import { type SlotReturn, SlotReturns } from "./valkey-slot-returns.ts";
 
 /**
  * Long enough for a machine that is briefly busy. After this timeout the server counts as unreachable for all requests.
@@ -46,7 +46,7 @@ interface ValkeyOptions {
 /** Opens the limits. Resolves when connected, or after the first failed try; further tries run in the background. */
 export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   const { clock, log, answerTimeoutMs = ANSWER_TIMEOUT_MS, prefix = "tollgate", nowMs } = options;
-  const departures = new Departures({ clock, log });
+  const departures = new SlotReturns({ clock, log });
   const time = (): string | number => nowMs?.() ?? "";
   const link = new ValkeyLink({
     url: options.url,
@@ -75,7 +75,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   };
   const held = new HeldLeases(clock, renew);
 
-  const signOff = (keyId: string, id: string, tokens: number): Departure => ({
+  const signOff = (keyId: string, id: string, tokens: number): SlotReturn => ({
     group: slotsOf(keyId),
     id,
     tokens,
@@ -84,7 +84,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   });
   /** For each request of this gateway on a model: the key that counts the same account's requests. */
   const owners = new Map<string, string>();
-  const vacate = (model: string, id: string, own: string): Departure => ({
+  const vacate = (model: string, id: string, own: string): SlotReturn => ({
     group: placesOf(model),
     id,
     tokens: 0,
@@ -94,7 +94,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     },
   });
   /** Sends an entry. If the answer is lost, a lease that it may have taken is returned in the background. */
-  const ask = async <T>(entry: () => Promise<T>, undo: Departure): Promise<T> => {
+  const ask = async <T>(entry: () => Promise<T>, undo: SlotReturn): Promise<T> => {
     try {
       return await entry();
     } catch (error) {
@@ -102,7 +102,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       throw error;
     }
   };
-  const hold = ({ group, id }: Departure): void => {
+  const hold = ({ group, id }: SlotReturn): void => {
     departures.forget(group, id);
     held.add(group, id);
   };
@@ -163,7 +163,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
 function readEntry(answer: unknown, limits: KeyLimits): Entry {
   invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script answers with counts");
   const [verdict, requests, tokens, resetMs] = answer as [number, number, number, number];
-  const refusal = VERDICTS[verdict];
+  const refusal = ENTER_RESULTS[verdict];
   invariant(refusal !== undefined, `no such verdict: ${verdict}`);
   return entryResult(refusal, { requests, tokens, resetMs }, limits);
 }

@@ -3,11 +3,11 @@ import type { Mail } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
-import type { Deliveries, TakenDelivery, TryOutcome } from "./deliveries.ts";
+import type { AttemptOutcome, Deliveries, TakenDelivery } from "./deliveries.ts";
 import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
 import type { Post } from "./post.ts";
-import { styleOf } from "./style.ts";
-import { nextTry } from "./tries.ts";
+import { readerFormatOf } from "./reader-format.ts";
+import { nextAttemptAtMs } from "./retry-schedule.ts";
 import { emailOf } from "./words.ts";
 
 const PROBLEM_CHARS_MAX = 200;
@@ -39,7 +39,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
   ): Promise<Outcome> => {
     if (email === null) return { problem: "the person no longer has an account", isFinal: true };
     const { accountId, accountName } = taken;
-    const style = styleOf({ locale, timeZone });
+    const style = readerFormatOf({ locale, timeZone });
     await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin, style) });
     return { sent: true };
   };
@@ -75,7 +75,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
   /**
    * A failing webhook is the account's problem, a failing mail server the operator's, so they are logged differently.
    */
-  const report = ({ id, channel, attempts }: TakenDelivery, how: TryOutcome, reason: string | undefined): void => {
+  const report = ({ id, channel, attempts }: TakenDelivery, how: AttemptOutcome, reason: string | undefined): void => {
     const what = { delivery: id, channel, attempts, status: how.answerStatus, reason: reason ?? how.problem };
     const isOurs = channel === "email";
     if (how.state === "failed") log[isOurs ? "error" : "info"](what, "notification not delivered; giving up");
@@ -100,13 +100,13 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
 const MAIL_FAILED = "the mail server did not accept the email";
 const REMOVED: Outcome = { problem: "the webhook address was removed", isFinal: true };
 
-function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): TryOutcome {
+function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): AttemptOutcome {
   const answerStatus = "status" in outcome ? outcome.status : null;
   if ("sent" in outcome || (answerStatus !== null && answerStatus >= 200 && answerStatus < 300))
     return { state: "delivered", nextAt: null, answerStatus, problem: null };
   const problem = "problem" in outcome ? outcome.problem.slice(0, PROBLEM_CHARS_MAX) : null;
   const isFinal = "problem" in outcome && outcome.isFinal === true;
-  const next = isFinal ? undefined : nextTry({ channel, attempts, createdAtMs: createdAt.getTime(), nowMs });
+  const next = isFinal ? undefined : nextAttemptAtMs({ channel, attempts, createdAtMs: createdAt.getTime(), nowMs });
   if (next === undefined) return { state: "failed", nextAt: null, answerStatus, problem };
   return { state: "pending", nextAt: new Date(next), answerStatus, problem };
 }

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { CHOSEN } from "../accounts/preferences.ts";
+import { PREFERENCE_COLUMNS } from "../accounts/preferences.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/states.ts";
@@ -60,7 +60,7 @@ const Shown = row({
 export type ShownDelivery = z.infer<typeof Shown>;
 
 /** The result of an attempt. */
-export interface TryOutcome {
+export interface AttemptOutcome {
   state: "delivered" | "failed" | "pending";
   nextAt: Date | null;
   answerStatus: number | null;
@@ -70,7 +70,7 @@ export interface TryOutcome {
 export interface Deliveries {
   /** Claims due deliveries of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
-  tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: TryOutcome): Promise<void>;
+  tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: AttemptOutcome): Promise<void>;
   /** The account's latest deliveries, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
   /** The number of test deliveries that the account has requested since a given time. */
@@ -105,7 +105,7 @@ export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock })
         pool,
         TakenRow,
         `select d.id, d.notification_id as "notificationId", d.account_id as "accountId", a.name as "accountName", n.kind, n.data,
-                d.channel, d.attempts, d.created_at as "createdAt", n.created_at as "happenedAt", i.email, ${CHOSEN},
+                d.channel, d.attempts, d.created_at as "createdAt", n.created_at as "happenedAt", i.email, ${PREFERENCE_COLUMNS},
                 s.webhook_url as "webhookUrl", s.webhook_secret as "webhookSecret", s.slack_url as "slackUrl"
            from notification_delivery d join notification n on n.id = d.notification_id join account a on a.id = d.account_id
            left join identity i on i.id = d.identity_id left join notification_settings s on s.account_id = d.account_id

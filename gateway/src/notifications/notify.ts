@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { DeliveryChannel } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { PLAIN } from "./style.ts";
+import { DEFAULT_FORMAT } from "./reader-format.ts";
 import { emailOf, type Fact } from "./words.ts";
 
 /** The number of the migration that creates the tables. */
@@ -80,7 +80,7 @@ async function writeEmails(
   { now, origin }: { now: Date; origin: string },
 ): Promise<void> {
   const { name } = await queryOne(client, Named, "select name from account where id = $1", [accountId]);
-  const { subject, text } = emailOf(fact, { id: accountId, name }, origin, PLAIN);
+  const { subject, text } = emailOf(fact, { id: accountId, name }, origin, DEFAULT_FORMAT);
   await client.query(
     `insert into letter (id, identity_id, subject, text, next_at, created_at)
      select gen_random_uuid(), identity_id, $2, $3, $4, $4 from account_owner where account_id = $1`,

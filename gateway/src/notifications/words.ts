@@ -2,7 +2,7 @@
 import { publicId, type Uuid } from "../base/ids.ts";
 import { picoOfMicro } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";
-import type { Style } from "./style.ts";
+import type { ReaderFormat } from "./reader-format.ts";
 
 /** The facts of each kind of notification, as stored in the database and sent to webhooks. */
 interface Facts {
@@ -42,7 +42,7 @@ const PERIODS = { day: "daily", month: "monthly" } as const;
 interface Written {
   account: string;
   dollars: (micro: string) => string;
-  moment: Style["moment"];
+  moment: ReaderFormat["moment"];
 }
 
 type WordsOf = { [Kind in NotificationKind]: (facts: Facts[Kind], written: Written) => Words };
@@ -97,7 +97,7 @@ interface About {
   name: string;
 }
 
-export function wordsOf({ kind, data }: StoredFact, { id, name }: About, style: Style): Words {
+export function wordsOf({ kind, data }: StoredFact, { id, name }: About, style: ReaderFormat): Words {
   if (kind === "email") return { title: data.subject, text: data.text, advice: "", page: "" };
   // TypeScript cannot infer that kind and facts belong to the same entry of the table.
   const words = WORDS[kind] as (facts: typeof data, written: Written) => Words;
@@ -114,7 +114,7 @@ export function emailOf(
   fact: StoredFact,
   about: About,
   origin: string,
-  style: Style,
+  style: ReaderFormat,
 ): { subject: string; text: string } {
   if (fact.kind === "email") return fact.data;
   const words = wordsOf(fact, about, style);

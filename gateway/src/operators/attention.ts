@@ -8,7 +8,7 @@ import { performanceTable } from "../db/closed-days.ts";
 import { column, queryRows } from "../db/rows.ts";
 import { LISTED_NODE, ListedNodeRow, toNode } from "../fleet/fleet.ts";
 import type { NodeRules } from "../fleet/rules.ts";
-import type { Slots } from "../history/performance.ts";
+import type { TimeSlots } from "../history/performance.ts";
 
 interface Reason {
   code: (typeof ATTENTION_REASONS)[number];
@@ -28,7 +28,7 @@ interface Look {
   /** The IDs of the connected nodes. */
   connected: Uuid[];
   /** The time span in which failures are counted. */
-  span: Pick<Slots, "grain" | "from" | "to">;
+  span: Pick<TimeSlots, "grain" | "from" | "to">;
   limit: number;
 }
 

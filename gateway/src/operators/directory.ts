@@ -8,11 +8,11 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
-import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 import { openUsage, type Usage } from "../history/usage.ts";
-import { type NodeDirectory, openNodeDirectory, partOf } from "./nodes.ts";
+import { containsPattern, type NodeDirectory, openNodeDirectory } from "./nodes.ts";
 
 const AccountEntry = row({
   id: column.uuid,
@@ -77,7 +77,7 @@ export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rul
                     join identity i on i.id = p.identity_id
                    where p.account_id = a.id and i.email ilike $3))
           order by a.id desc limit $4`,
-        [before ?? null, kind ?? null, partOf(text), limit],
+        [before ?? null, kind ?? null, containsPattern(text), limit],
       ),
     find: (id) => queryRow(pool, AccountEntry, `${ENTRY} where a.id = $1`, [id]),
     async setSuspended(id, suspended) {
@@ -85,7 +85,7 @@ export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rul
         "update account set suspended_at = case when $2 then coalesce(suspended_at, now()) end where id = $1 and to_jsonb(account) ->> 'deleted_at' is null",
         [id, suspended],
       );
-      await announce(pool, ACCOUNT_TOPIC, id);
+      await sendBroadcast(pool, ACCOUNT_TOPIC, id);
       return rowCount === 1;
     },
   };

@@ -5,7 +5,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
-import { isAway, isStorageTrouble } from "../db/errors.ts";
+import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
@@ -121,7 +121,7 @@ export function scheduleLedgerChecks(
         log.error({ differing }, "ledger check found differences");
       },
       (error) => {
-        const level = isAway(error) || error instanceof ProofGivenUp ? "debug" : "error";
+        const level = isDatabaseUnreachable(error) || error instanceof ProofGivenUp ? "debug" : "error";
         log[level]({ err: error }, "ledger check failed to run");
       },
     );
@@ -147,7 +147,8 @@ export function watchVerdict(books: LedgerChecks, { clock, log }: { clock: Clock
       (verdict) => {
         last = verdict;
       },
-      (error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not read the last ledger check"),
+      (error) =>
+        log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not read the last ledger check"),
     );
   };
   look();

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
 import { hasClosedDays, usageRows } from "../db/closed-days.ts";
-import { type Loss, readLosses } from "../db/lineage/losses.ts";
+import { type HistoryLoss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViews } from "../ledger/views.ts";
 
@@ -52,7 +52,7 @@ export interface Overview {
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
   /** Failovers that lost data, newest first. */
-  losses(since: Date): Promise<Loss[]>;
+  losses(since: Date): Promise<HistoryLoss[]>;
 }
 
 export function openOverview({ pool }: { pool: pg.Pool }): Overview {

@@ -7,7 +7,7 @@ import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
-import { untilOneWaits } from "../ledger/testing.ts";
+import { untilStatementWaits } from "../ledger/testing.ts";
 import { type Alerts, openAlerts } from "./alerts.ts";
 import { deliver, eventBody, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
 
@@ -138,7 +138,7 @@ describe("a low-credit alert", () => {
     await client.query("select from ledger_account where id = $1 for update", [id]);
     const bought = deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(paid)));
     try {
-      await untilOneWaits(t.db.pool, "%ledger_transfer%");
+      await untilStatementWaits(t.db.pool, "%ledger_transfer%");
       assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });
       assert.equal(await look(), 1, "the balance is as low as it was when it was told");
     } finally {
@@ -161,7 +161,7 @@ describe("a low-credit alert", () => {
     await client.query("begin");
     await client.query("select from credit_alert where account_id = $1 for update", [id]);
     const looking = first().look();
-    await untilOneWaits(t.db.pool, "%update credit_alert%");
+    await untilStatementWaits(t.db.pool, "%update credit_alert%");
     await client.query("update credit_alert set fallen = false, rises = rises + 1 where account_id = $1", [id]);
     await client.query("commit");
     client.release();

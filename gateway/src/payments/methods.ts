@@ -14,8 +14,8 @@ import { stopTopUp } from "./top-up-settings.ts";
 
 const WINDOW_S = 3600;
 
-const Method = row({ method: z.string(), brand: z.string(), last4: z.string().nullable() });
-export type Method = z.infer<typeof Method>;
+const SavedCard = row({ method: z.string(), brand: z.string(), last4: z.string().nullable() });
+export type SavedCard = z.infer<typeof SavedCard>;
 
 const Customer = row({ customer: z.string() });
 const Setups = row({ setups: column.count, wait: z.int() });
@@ -26,7 +26,7 @@ interface SetupPage {
 }
 
 interface Methods {
-  of(accountId: Uuid): Promise<Method | undefined>;
+  of(accountId: Uuid): Promise<SavedCard | undefined>;
   /**
    * Returns the URL of the page that saves a card, or the seconds to wait if too many pages were opened within the
    * hour.
@@ -66,10 +66,10 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
     return (await find())?.customer ?? opened;
   };
 
-  const find = (accountId: Uuid): Promise<Method | undefined> =>
+  const find = (accountId: Uuid): Promise<SavedCard | undefined> =>
     queryRow(
       pool,
-      Method,
+      SavedCard,
       `select provider_method as method, brand, last4 from payment_customer
         where account_id = $1 and live = $2 and provider_method is not null`,
       [accountId, live],

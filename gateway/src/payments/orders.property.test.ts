@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
-import { refundable, refunded, type Sale } from "@tollgate/demo-provider/sale.ts";
+import { refundableCents, refundedCents, type Sale } from "@tollgate/demo-provider/sale.ts";
 import { Shop } from "@tollgate/demo-provider/shop.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
@@ -111,7 +111,7 @@ type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 function worth(sale: Sale): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
-  return sale.cents - refunded(sale) - disputed;
+  return sale.cents - refundedCents(sale) - disputed;
 }
 
 /** Runs the script at a demo provider of its own, and returns the bodies of the sent events. */
@@ -134,7 +134,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     if (sale.state !== "paid") continue;
     const live = sale.refunds.filter(({ status }) => status === "succeeded");
     const open = sale.disputes.find(({ status }) => status === "needs_response");
-    const left = refundable(sale);
+    const left = refundableCents(sale);
     if (step.do === "refund" && left > 0) shop.refund(sale, Math.max(1, Math.floor((left * step.part) / 100)));
     // Without events about single refunds, the gateway cannot notice a failed refund.
     const failing = told === "totals" ? undefined : live[step.do === "fail-refund" ? step.which % live.length : 0];

@@ -14,7 +14,7 @@ export const PACKS: readonly Pack[] = [5, 20, 100, 500].map((amount) => ({
 }));
 
 /** The pack IDs of a custom amount and of an automatic top-up. */
-export const CUSTOM = "custom";
-export const AUTOMATIC = "automatic";
+export const CUSTOM_PACK = "custom";
+export const AUTOMATIC_PACK = "automatic";
 
 export const findPack = (id: string): Pack | undefined => PACKS.find((pack) => pack.id === id);

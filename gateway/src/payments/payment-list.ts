@@ -4,7 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { AUTOMATIC } from "./packs.ts";
+import { AUTOMATIC_PACK } from "./packs.ts";
 
 const Payment = row({
   /** The payment's cursor (position) in the list. */
@@ -36,11 +36,11 @@ export function listPayments(
     pool,
     Payment,
     `select ${PLACE} as place, kind, state, amount, purchase as "purchaseId", provider as "providerId", pack, at
-       from (select c.id::text, case when pack = '${AUTOMATIC}' then 'automatic' else 'purchase' end as kind, c.state,
+       from (select c.id::text, case when pack = '${AUTOMATIC_PACK}' then 'automatic' else 'purchase' end as kind, c.state,
                     c.amount, c.id as purchase, null as provider, pack, c.created_at as at
                from payment_checkout c
               -- Pages that nobody paid on are no payments.
-              where c.account_id = $1 and (pack = '${AUTOMATIC}' or c.state not in ('open', 'expired'))
+              where c.account_id = $1 and (pack = '${AUTOMATIC_PACK}' or c.state not in ('open', 'expired'))
              union all
              select r.id, r.kind,
                     case when r.status in ('pending', 'requires_action') then 'pending'

@@ -11,14 +11,14 @@ import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
 import type { Notify } from "../notifications/notify.ts";
-import { PLAIN } from "../notifications/style.ts";
-import { type Method, openMethods } from "./methods.ts";
+import { DEFAULT_FORMAT } from "../notifications/reader-format.ts";
+import { openMethods, type SavedCard } from "./methods.ts";
 import { countOpenCheckouts } from "./open-checkouts.ts";
-import { CUSTOM, findPack, PACKS, type Pack } from "./packs.ts";
+import { CUSTOM_PACK, findPack, PACKS, type Pack } from "./packs.ts";
 import { findPaid, listPayments, type Payment } from "./payment-list.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
 import { type EventResult, forgetOldEvents, processEvent } from "./receive.ts";
-import { openTopUps, type TopUps, turnOff } from "./top-ups.ts";
+import { openTopUps, type TopUps, turnOffTopUp } from "./top-ups.ts";
 
 interface CheckoutRequest {
   accountId: Uuid;
@@ -51,7 +51,7 @@ export interface Payments {
    */
   checkout(request: CheckoutRequest): Promise<StartedCheckout>;
   /** The account's saved card for automatic top-ups. */
-  method(accountId: Uuid): Promise<Method | undefined>;
+  method(accountId: Uuid): Promise<SavedCard | undefined>;
   /** Opens the page that saves a card. 429 `rate_limit_requests`, 502 `payment_provider_unavailable`. */
   openSetup(request: SetupRequest): Promise<{ url: string }>;
   /** Returns false if no card is saved. 502 `payment_provider_unavailable`: the card stays saved. */
@@ -79,7 +79,7 @@ export function openPayments(options: PaymentsOptions): Payments {
   const { pool, provider, newId, log } = options;
   const openCheckouts = countOpenCheckouts({ pool });
   const methods = openMethods(options);
-  const onFailed = turnOff(options);
+  const onFailed = turnOffTopUp(options);
   const start = async (id: Uuid, goods: Goods, request: CheckoutRequest): Promise<StartedCheckout> => {
     const { accountId, successUrl, cancelUrl } = request;
     const reference = publicId("pay", id);
@@ -96,7 +96,7 @@ export function openPayments(options: PaymentsOptions): Payments {
     // The checkout is recorded before the buyer gets its URL, so that no payment can precede the record.
     await pool.query(
       "insert into payment_checkout (id, account_id, pack, amount, live, provider_session) values ($1, $2, $3, $4, $5, $6)",
-      [id, accountId, goods.pack ?? CUSTOM, goods.price.toString(), provider.live, session],
+      [id, accountId, goods.pack ?? CUSTOM_PACK, goods.price.toString(), provider.live, session],
     );
     return { id, url, ...goods };
   };
@@ -164,7 +164,8 @@ export function openPayments(options: PaymentsOptions): Payments {
 }
 
 function goodsOf(what: CheckoutRequest["what"]): Goods {
-  if ("amount" in what) return { pack: null, name: `${PLAIN.dollars(what.amount)} of credits`, price: what.amount };
+  if ("amount" in what)
+    return { pack: null, name: `${DEFAULT_FORMAT.dollars(what.amount)} of credits`, price: what.amount };
   const pack = findPack(what.packId);
   if (pack === undefined) throw unknownPack();
   return { pack: pack.id, name: pack.name, price: pack.price };

@@ -20,7 +20,7 @@ import {
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { saveMethod } from "./methods.ts";
-import { AUTOMATIC, CUSTOM } from "./packs.ts";
+import { AUTOMATIC_PACK, CUSTOM_PACK } from "./packs.ts";
 import {
   type IntentNews,
   inPico,
@@ -29,12 +29,20 @@ import {
   type ProviderEvent,
   type SavedMethod,
 } from "./provider.ts";
-import { furthestState, judge, type Move, movesLeft, newerReversal, type Reversal, type Sums } from "./rules.ts";
+import {
+  furthestState,
+  judgePayment,
+  type MovedSums,
+  missingMoves,
+  newerReversal,
+  type PaymentMove,
+  type Reversal,
+} from "./rules.ts";
 
 export interface EventResult {
   outcome: PaymentEventOutcome;
   checkoutId: Uuid | null;
-  moves: Move[];
+  moves: PaymentMove[];
 }
 
 /** A timeout for the transaction, so that a stalled gateway does not keep accounts locked. */
@@ -103,7 +111,7 @@ async function applySession(
   // Other products may use the same provider account. Their checkouts do not have an ID of this platform.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
   const asked = { reference: publicId("pay", found.id), amount: found.amount, payment: found.payment };
-  const verdict = judge(asked, news);
+  const verdict = judgePayment(asked, news);
   const checkout = await advance(client, found, {
     state: furthestState(found.state, verdict),
     payment: verdict === "mismatch" ? null : news.payment,
@@ -120,9 +128,9 @@ async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: On
   const id = parseId("pay", news.reference);
   const found = id === undefined ? undefined : await lockCheckout(client, { id });
   if (found === undefined) return of("unknown");
-  if (found.pack !== AUTOMATIC) return of("ignored");
+  if (found.pack !== AUTOMATIC_PACK) return of("ignored");
   const asked = { reference: news.reference, amount: found.amount, payment: found.payment };
-  const verdict = judge(asked, news);
+  const verdict = judgePayment(asked, news);
   const state = furthestState(found.state, verdict);
   const checkout = await advance(client, found, { state, payment: verdict === "mismatch" ? null : news.payment });
   await client.query("update payment_automatic set next_at = null where checkout_id = $1", [checkout.id]);
@@ -150,12 +158,12 @@ async function note(
 }
 
 /** Makes the transfers that the known facts require and that have not been made yet. */
-async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFailed): Promise<Move[]> {
+async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFailed): Promise<PaymentMove[]> {
   const facts = await factsOf(client, checkout.payment);
   const made = await movesMade(client, checkout.id);
-  const moves = movesLeft({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
+  const moves = missingMoves({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
   const taken = moves.filter(({ amount }) => amount < 0n).map(({ kind }) => kind);
-  if (checkout.pack === AUTOMATIC && taken.length > 0)
+  if (checkout.pack === AUTOMATIC_PACK && taken.length > 0)
     await onFailed(client, checkout.accountId, taken.includes("dispute") ? "disputed" : "refunded");
   await make(client, checkout, { moves, after: made.count });
   return moves;
@@ -253,14 +261,14 @@ async function factsOf(
 
 const MoveSum = row({ kind: z.enum(PAYMENT_MOVE_KINDS), count: column.count, amount: column.pico });
 
-async function movesMade(client: pg.PoolClient, checkoutId: Uuid): Promise<{ count: number; sums: Sums }> {
+async function movesMade(client: pg.PoolClient, checkoutId: Uuid): Promise<{ count: number; sums: MovedSums }> {
   const made = await queryRows(
     client,
     MoveSum,
     "select kind, count(*)::int as count, sum(amount) as amount from payment_move where checkout_id = $1 group by kind",
     [checkoutId],
   );
-  const sums: Sums = { purchase: ZERO, refund: ZERO, dispute: ZERO };
+  const sums: MovedSums = { purchase: ZERO, refund: ZERO, dispute: ZERO };
   for (const { kind, amount } of made) sums[kind] = amount;
   return { count: made.reduce((total, { count }) => total + count, 0), sums };
 }
@@ -275,7 +283,7 @@ const MOVED = 1;
 async function make(
   client: pg.PoolClient,
   checkout: Checkout,
-  { moves, after }: { moves: Move[]; after: number },
+  { moves, after }: { moves: PaymentMove[]; after: number },
 ): Promise<void> {
   for (const [i, { kind, amount }] of moves.entries()) {
     const ordinal = after + i + 1;
@@ -306,10 +314,10 @@ export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
 }
 
 /** The reason shown on the account's statement. */
-function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
+function reasonOf({ id, pack }: Checkout, { kind, amount }: PaymentMove): string {
   const name = publicId("pay", id);
-  if (kind === "purchase" && pack === AUTOMATIC) return `automatic top-up (${name})`;
-  if (kind === "purchase") return pack === CUSTOM ? `credits bought (${name})` : `${pack} bought (${name})`;
+  if (kind === "purchase" && pack === AUTOMATIC_PACK) return `automatic top-up (${name})`;
+  if (kind === "purchase") return pack === CUSTOM_PACK ? `credits bought (${name})` : `${pack} bought (${name})`;
   if (amount < 0n) return kind === "refund" ? `refund of ${name}` : `dispute over ${name}`;
   return kind === "refund" ? `refund of ${name} failed` : `dispute over ${name} decided in your favour`;
 }

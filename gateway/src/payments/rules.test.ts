@@ -8,11 +8,11 @@ import { transferIdOf } from "./receive.ts";
 import {
   expectedSums,
   furthestState,
-  type Known,
-  movesLeft,
+  type KnownFacts,
+  type MovedSums,
+  missingMoves,
   newerReversal,
   type Reversal,
-  type Sums,
 } from "./rules.ts";
 
 const at = (second: number): Date => new Date(second * 1000);
@@ -25,9 +25,9 @@ const refund = (amount: bigint, status: string): Reversal => ({
 const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amount, status), kind: "dispute" });
 
 describe("the expected balance of a payment", () => {
-  const rows: [string, Partial<Known>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
+  const rows: [string, Partial<KnownFacts>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
     ["credits a paid checkout", {}, { purchase: 100n }],
-    ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
+    ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<KnownFacts>, object] => [
       `${state}: nothing, whatever is told of its payment`,
       { state, refundedTotal: pico(50n), reversals: [refund(50n, "succeeded"), dispute(100n, "lost")] },
       {},
@@ -126,13 +126,13 @@ test("transfers reach the expected balance from any earlier transfers, and then 
   fc.assert(
     fc.property(made, words, fc.constantFrom(...CHECKOUT_STATES), (before, reversals, state) => {
       const known = { state, amount: pico(100n), refundedTotal: pico(7n), reversals };
-      const sums: Sums = { ...before };
-      for (const move of movesLeft(known, before)) {
+      const sums: MovedSums = { ...before };
+      for (const move of missingMoves(known, before)) {
         assert.notEqual(move.amount, 0n);
         sums[move.kind] = pico(sums[move.kind] + move.amount);
       }
       assert.deepEqual(sums, expectedSums(known));
-      assert.deepEqual(movesLeft(known, sums), []);
+      assert.deepEqual(missingMoves(known, sums), []);
     }),
   );
 });

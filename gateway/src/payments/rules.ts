@@ -28,7 +28,7 @@ interface Asked {
  * The checkout's state after an event about a session or a payment. `mismatch` unless one payment paid exactly the
  * requested amount.
  */
-export function judge(asked: Asked, told: Extract<PaymentNews, { kind: "session" | "intent" }>): CheckoutState {
+export function judgePayment(asked: Asked, told: Extract<PaymentNews, { kind: "session" | "intent" }>): CheckoutState {
   if (told.seen !== "paid") return told.seen;
   const paid = told.total === null ? undefined : inPico(told.total);
   const fits = paid === asked.amount && told.reference === asked.reference && told.payment !== null;
@@ -74,7 +74,7 @@ export function newerReversal(a: Reversal, b: Reversal): Reversal {
   return b.amount > a.amount ? b : a;
 }
 
-export interface Known {
+export interface KnownFacts {
   state: CheckoutState;
   amount: Pico;
   /** The largest total of refunds that an event has reported. */
@@ -83,10 +83,10 @@ export interface Known {
 }
 
 /** Sums from the account's view: a purchase is positive, a refund negative, a reversed refund positive. */
-export type Sums = Record<PaymentMoveKind, Pico>;
+export type MovedSums = Record<PaymentMoveKind, Pico>;
 
 /** The sums that the ledger should show. Nothing is taken back for a checkout that was never credited. */
-export function expectedSums({ state, amount, refundedTotal, reversals }: Known): Sums {
+export function expectedSums({ state, amount, refundedTotal, reversals }: KnownFacts): MovedSums {
   if (state !== "paid") return { purchase: pico(0n), refund: pico(0n), dispute: pico(0n) };
   const sum = (kind: ReversalKind, away: boolean): bigint =>
     reversals
@@ -102,13 +102,13 @@ export function expectedSums({ state, amount, refundedTotal, reversals }: Known)
   };
 }
 
-export interface Move {
+export interface PaymentMove {
   kind: PaymentMoveKind;
   amount: Pico;
 }
 
 /** The missing transfers. Empty once all were made, so repeated events change nothing. */
-export function movesLeft(known: Known, made: Sums): Move[] {
+export function missingMoves(known: KnownFacts, made: MovedSums): PaymentMove[] {
   const should = expectedSums(known);
   return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
     ({ amount }) => amount !== 0n,

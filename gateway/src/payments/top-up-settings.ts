@@ -6,7 +6,7 @@ import type { Pico } from "../base/money.ts";
 import { TOP_UP_FAILURES } from "../base/states.ts";
 import { startOfMonth } from "../base/time.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { AUTOMATIC } from "./packs.ts";
+import { AUTOMATIC_PACK } from "./packs.ts";
 
 export const Settings = row({
   enabled: z.boolean(),
@@ -17,7 +17,7 @@ export const Settings = row({
   failure: z.enum(TOP_UP_FAILURES).nullable(),
   failedAt: column.moment.nullable(),
 });
-export const SETTINGS = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
+export const TOP_UP_QUERY = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
   from auto_topup where account_id = $1`;
 
 export type TopUp = z.infer<typeof Settings> & { monthSpent: Pico };
@@ -26,14 +26,14 @@ export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMa
 const Spent = row({ spent: column.pico });
 
 /** The month's spending that counts towards the maximum: everything paid or still payable. */
-export const SPENT = `coalesce((select sum(amount) from payment_checkout
-   where account_id = $1 and pack = '${AUTOMATIC}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
+export const MONTH_SPENT_SQL = `coalesce((select sum(amount) from payment_checkout
+   where account_id = $1 and pack = '${AUTOMATIC_PACK}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
 
 /** Undefined if automatic top-up was never configured. */
 export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<TopUp | undefined> {
-  const set = await queryRow(pool, Settings, SETTINGS, [accountId]);
+  const set = await queryRow(pool, Settings, TOP_UP_QUERY, [accountId]);
   if (set === undefined) return undefined;
-  const { spent } = await queryOne(pool, Spent, `select ${SPENT} as spent`, [accountId, startOfMonth(nowMs)]);
+  const { spent } = await queryOne(pool, Spent, `select ${MONTH_SPENT_SQL} as spent`, [accountId, startOfMonth(nowMs)]);
   return { ...set, monthSpent: spent };
 }
 

@@ -4,7 +4,7 @@
  * the same idempotency key. The payment is credited like any checkout (receive.ts), by the response or by an event,
  * whichever comes first.
  */
-import { TOP_UP_APART_S } from "@tollgate/api/bounds.ts";
+import { TOP_UP_INTERVAL_MIN_S } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -16,12 +16,20 @@ import { startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
-import { AUTOMATIC } from "./packs.ts";
+import { AUTOMATIC_PACK } from "./packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { type OnFailed, processChargeAnswer } from "./receive.ts";
-import { SETTINGS, Settings, SPENT, setTopUp, type TopUp, type TopUpSettings, topUpOf } from "./top-up-settings.ts";
+import {
+  MONTH_SPENT_SQL,
+  Settings,
+  setTopUp,
+  TOP_UP_QUERY,
+  type TopUp,
+  type TopUpSettings,
+  topUpOf,
+} from "./top-up-settings.ts";
 
-const APART_MS = TOP_UP_APART_S * 1000;
+const APART_MS = TOP_UP_INTERVAL_MIN_S * 1000;
 /** Longer than one provider call. Until then, only the gateway that made the call is responsible for the purchase. */
 const FIRST_PAUSE_S = 30;
 const PAUSE_S_MAX = 1800;
@@ -71,7 +79,7 @@ interface TopUpsOptions {
 }
 
 /** Turns top-ups off and emails the owners, once per failed, refunded or disputed purchase. */
-export const turnOff =
+export const turnOffTopUp =
   ({ notify, newId, clock }: Pick<TopUpsOptions, "notify" | "newId" | "clock">): OnFailed =>
   async (client, accountId, failure) => {
     const { rowCount } = await client.query(
@@ -93,20 +101,20 @@ export const turnOff =
 
 export function openTopUps(options: TopUpsOptions): TopUps {
   const { pool, provider, clock, newId, log } = options;
-  const onFailed = turnOff(options);
+  const onFailed = turnOffTopUp(options);
 
   const begin = (accountId: Uuid): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const now = new Date(clock.now());
-      const set = await queryRow(client, Settings, `${SETTINGS} for update`, [accountId]);
+      const set = await queryRow(client, Settings, `${TOP_UP_QUERY} for update`, [accountId]);
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
       // Read in a single statement, and thus from one snapshot: a finished purchase is already in the balance.
       const { balance, spent, inFlight, customer, method } = await queryOne(
         client,
         Standing,
-        `select l.balance, ${SPENT} as spent,
-                exists (select from payment_checkout where account_id = $1 and pack = '${AUTOMATIC}'
+        `select l.balance, ${MONTH_SPENT_SQL} as spent,
+                exists (select from payment_checkout where account_id = $1 and pack = '${AUTOMATIC_PACK}'
                            and state in ('open', 'pending')) as "inFlight",
                 c.provider_customer as customer, c.provider_method as method
            from ledger_account l left join payment_customer c on c.account_id = l.id and c.live = $3
@@ -118,7 +126,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const id = newId();
       await client.query(
         `insert into payment_checkout (id, account_id, pack, amount, live, created_at, changed_at)
-         values ($1, $2, '${AUTOMATIC}', $3, $4, $5, $5)`,
+         values ($1, $2, '${AUTOMATIC_PACK}', $3, $4, $5, $5)`,
         [id, accountId, set.amount.toString(), provider.live, now],
       );
       await client.query(

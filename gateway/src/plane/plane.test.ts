@@ -9,10 +9,10 @@ import { type NatsConnection, PermissionViolationError } from "@nats-io/transpor
 import {
   ALL_NODE_STATES,
   gatewayInbox,
-  nodeState,
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
   STATE_REQUEST,
-  toGateway,
-  toNode,
 } from "@tollgate/protocol/subjects.ts";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { Channel } from "../base/channel.ts";
@@ -23,8 +23,8 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { createKey, keyFromSeed } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
-import { openToWorkers, planeOfPrimary } from "./hub/for-workers.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
+import { openPlaneInWorker, openToWorkers } from "./hub/worker-plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
 import type { NodeCredentials, Plane } from "./plane.ts";
 
@@ -44,7 +44,9 @@ describe("the primary's hub used from worker processes", () => {
     const [worker, primary] = duplexPair().map((end) => new Channel(end, { clock })) as [Channel, Channel];
     t.after(() => worker.close());
     openToWorkers(hub)(primary);
-    return Object.assign(planeOfPrimary(worker, { clock, log: createLog("silent") }), { accountSeed: hub.accountSeed });
+    return Object.assign(openPlaneInWorker(worker, { clock, log: createLog("silent") }), {
+      accountSeed: hub.accountSeed,
+    });
   });
 });
 
@@ -129,17 +131,17 @@ function messages(open: OpenPlane): void {
     plane.subscribe(gatewayInbox("gw"), (subject, payload) => heard.push([subject, Buffer.from(payload)]));
     await echo(plane);
     const bytes = Buffer.from([...Array(256).keys(), 13, 10, 13, 10]);
-    client.publish(toGateway("gw", node), bytes);
-    client.publish(toGateway("gw", node), new Uint8Array());
+    client.publish(gatewaySubject("gw", node), bytes);
+    client.publish(gatewaySubject("gw", node), new Uint8Array());
     await settle(plane, client);
     assert.deepEqual(heard, [
       [`tg.g.gw.${node}`, bytes],
       [`tg.g.gw.${node}`, Buffer.alloc(0)],
     ]);
 
-    const jobs = client.subscribe(toNode(node));
+    const jobs = client.subscribe(nodeSubject(node));
     await client.flush();
-    plane.publish(toNode(node), bytes);
+    plane.publish(nodeSubject(node), bytes);
     for await (const message of jobs) {
       assert.deepEqual(Buffer.from(message.data), bytes);
       break;
@@ -151,12 +153,12 @@ function messages(open: OpenPlane): void {
     const client = await connectClient(t, await plane.mint(node));
     const pieces = Array.from({ length: 48 }, () => randomBytes(256 * 1024));
     const arrived: Uint8Array[] = [];
-    client.subscribe(toNode(node), { callback: (_, message) => void arrived.push(message.data) });
+    client.subscribe(nodeSubject(node), { callback: (_, message) => void arrived.push(message.data) });
     await client.flush();
     // Every other piece is sent in two parts.
     for (const [i, piece] of pieces.entries()) {
-      if (i % 2 === 0) plane.publish(toNode(node), piece);
-      else plane.publish(toNode(node), piece.subarray(0, i), piece.subarray(i));
+      if (i % 2 === 0) plane.publish(nodeSubject(node), piece);
+      else plane.publish(nodeSubject(node), piece.subarray(0, i), piece.subarray(i));
     }
     await settle(plane, client);
     assert.equal(arrived.length, pieces.length);
@@ -169,12 +171,12 @@ function messages(open: OpenPlane): void {
     const heard: string[] = [];
     plane.subscribe(gatewayInbox("gw2"), (_, payload) => heard.push(text(payload)));
     let largest = 0;
-    plane.subscribe(nodeState(node), (_, payload) => {
+    plane.subscribe(nodeStateSubject(node), (_, payload) => {
       largest = payload.length;
     });
     await echo(plane);
-    for (let i = 0; i < 10_000; i++) client.publish(toGateway("gw2", node), String(i));
-    client.publish(nodeState(node), new Uint8Array(1024 * 1024));
+    for (let i = 0; i < 10_000; i++) client.publish(gatewaySubject("gw2", node), String(i));
+    client.publish(nodeStateSubject(node), new Uint8Array(1024 * 1024));
     await settle(plane, client);
     assert.deepEqual(
       heard,
@@ -194,16 +196,18 @@ function messages(open: OpenPlane): void {
       [one, a],
       [two, b],
     ] as const) {
-      client.subscribe(STATE_REQUEST, { callback: (_, request) => client.publish(nodeState(node), request.data) });
+      client.subscribe(STATE_REQUEST, {
+        callback: (_, request) => client.publish(nodeStateSubject(node), request.data),
+      });
     }
     await settle(plane, one, two);
     plane.publish(STATE_REQUEST, Buffer.from("?"));
     await settle(plane, one, two);
     await settle(plane, one, two);
-    assert.deepEqual(states.sort(), [nodeState(a), nodeState(b)].sort());
+    assert.deepEqual(states.sort(), [nodeStateSubject(a), nodeStateSubject(b)].sort());
 
     leave();
-    one.publish(nodeState(a), "late");
+    one.publish(nodeStateSubject(a), "late");
     await settle(plane, one);
     assert.equal(states.length, 2);
   });
@@ -237,10 +241,10 @@ function permissions(open: OpenPlane): void {
     await echo(plane);
     heard.length = 0;
     const foreign = [
-      nodeState(other),
-      toGateway("gw", other),
-      toNode(node),
-      toNode(other),
+      nodeStateSubject(other),
+      gatewaySubject("gw", other),
+      nodeSubject(node),
+      nodeSubject(other),
       STATE_REQUEST,
       `tg.s.${node}.x`,
       `tg.g.gw.${node}.x`,
@@ -258,12 +262,12 @@ function permissions(open: OpenPlane): void {
     ];
     const told = violations(client, foreign.length);
     for (const subject of foreign) client.publish(subject, x);
-    client.publish(nodeState(node), x);
-    client.publish(toGateway("gw", node), x);
+    client.publish(nodeStateSubject(node), x);
+    client.publish(gatewaySubject("gw", node), x);
     await settle(plane, client);
     assert.deepEqual(
       heard.filter((subject) => !/^tg\.(test|e|i)\./.test(subject)),
-      [nodeState(node), toGateway("gw", node)],
+      [nodeStateSubject(node), gatewaySubject("gw", node)],
     );
     assert.deepEqual(
       await told,
@@ -286,9 +290,9 @@ function permissions(open: OpenPlane): void {
       "tg.n.*",
       "tg.n.>",
       "tg.*",
-      toNode(other),
-      nodeState(other),
-      nodeState(node),
+      nodeSubject(other),
+      nodeStateSubject(other),
+      nodeStateSubject(node),
       gatewayInbox("gw"),
       "tg.e.*",
       "tg.i.>",
@@ -300,13 +304,19 @@ function permissions(open: OpenPlane): void {
       client.subscribe(subject, { callback });
       client.subscribe(subject, { callback, queue: "thieves" });
     }
-    for (const subject of [toNode(node), STATE_REQUEST]) client.subscribe(subject, { callback });
+    for (const subject of [nodeSubject(node), STATE_REQUEST]) client.subscribe(subject, { callback });
     await client.flush();
-    for (const subject of [toNode(node), toNode(other), STATE_REQUEST, toGateway("gw", other), nodeState(other)]) {
+    for (const subject of [
+      nodeSubject(node),
+      nodeSubject(other),
+      STATE_REQUEST,
+      gatewaySubject("gw", other),
+      nodeStateSubject(other),
+    ]) {
       plane.publish(subject, x);
     }
     await settle(plane, client);
-    assert.deepEqual(heard, [toNode(node), STATE_REQUEST]);
+    assert.deepEqual(heard, [nodeSubject(node), STATE_REQUEST]);
     assert.deepEqual(
       await told,
       foreign.flatMap((subject) => [`subscription ${subject}`, `subscription ${subject}`]),
@@ -323,14 +333,14 @@ function permissions(open: OpenPlane): void {
         if (error === null) heard.push(`${who} ${message.subject}`);
       },
     });
-    one.subscribe(toNode(a), hear("one"));
-    one.subscribe(toNode(b), hear("one"));
-    two.subscribe(toNode(b), hear("two"));
+    one.subscribe(nodeSubject(a), hear("one"));
+    one.subscribe(nodeSubject(b), hear("one"));
+    two.subscribe(nodeSubject(b), hear("two"));
     await settle(plane, one, two);
-    one.publish(toNode(b), x);
+    one.publish(nodeSubject(b), x);
     await settle(plane, one);
-    plane.publish(toNode(b), x);
-    plane.publish(toNode(a), x);
+    plane.publish(nodeSubject(b), x);
+    plane.publish(nodeSubject(a), x);
     await settle(plane, one, two);
     assert.deepEqual(heard.sort(), [`one tg.n.${a}`, `two tg.n.${b}`]);
   });
@@ -445,7 +455,7 @@ function revocation(open: OpenPlane): void {
     const node = newNode();
     const bystander = await connectClient(t, await plane.mint(newNode()));
     const heard: string[] = [];
-    plane.subscribe(nodeState(node), (subject) => heard.push(subject));
+    plane.subscribe(nodeStateSubject(node), (subject) => heard.push(subject));
     for (let round = 0; round < 4; round++) {
       const [first, second] = [await plane.mint(node), await plane.mint(node)];
       const clients = [await connectClient(t, first), await connectClient(t, second)];
@@ -457,9 +467,9 @@ function revocation(open: OpenPlane): void {
       await assert.rejects(connectClient(t, second), REFUSED);
     }
     const released = await connectClient(t, await plane.mint(node));
-    released.publish(nodeState(node), x);
+    released.publish(nodeStateSubject(node), x);
     await settle(plane, released, bystander);
-    assert.deepEqual(heard, [nodeState(node)]);
+    assert.deepEqual(heard, [nodeStateSubject(node)]);
   });
 
   test("revoking many nodes at once revokes each one, whether connected or not, even if repeated", async (t) => {
@@ -497,11 +507,11 @@ function cutting(open: OpenPlane): void {
     time.advance(1);
     const back = await comeBack();
     const heard: string[] = [];
-    plane.subscribe(nodeState(node), (subject) => heard.push(subject));
+    plane.subscribe(nodeStateSubject(node), (subject) => heard.push(subject));
     await echo(plane);
-    back.publish(nodeState(node), x);
+    back.publish(nodeStateSubject(node), x);
     await settle(plane, back, bystander);
-    assert.deepEqual(heard, [nodeState(node)]);
+    assert.deepEqual(heard, [nodeStateSubject(node)]);
   });
 }
 
@@ -531,7 +541,7 @@ function bounds(open: OpenPlane): void {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const heard: string[] = [];
-    plane.subscribe(nodeState(node), (subject) => heard.push(subject));
+    plane.subscribe(nodeStateSubject(node), (subject) => heard.push(subject));
     const peer = rawPeer(t, minted);
     await peer.authenticate(minted, { verbose: false });
     const gone = untilGone(plane, node);
@@ -550,7 +560,7 @@ function bounds(open: OpenPlane): void {
     await peer.hears("PONG", peer.heard.length);
     assert.equal(peer.heard.split("-ERR 'maximum subscriptions exceeded'").length - 1, 84);
     const from = peer.heard.length;
-    plane.publish(toNode(node), x);
+    plane.publish(nodeSubject(node), x);
     await echo(plane);
     peer.say("PING\r\n");
     await peer.hears("PONG", from);
@@ -568,7 +578,7 @@ function bounds(open: OpenPlane): void {
     peer.socket.pause();
     const client = await connectClient(t, await plane.mint(well));
     let received = 0;
-    client.subscribe(toNode(well), {
+    client.subscribe(nodeSubject(well), {
       callback: () => {
         received++;
       },
@@ -577,8 +587,8 @@ function bounds(open: OpenPlane): void {
     const gone = untilGone(plane, deaf);
     const piece = Buffer.alloc(256 * 1024);
     for (let i = 0; i < 200; i++) {
-      plane.publish(toNode(deaf), piece);
-      plane.publish(toNode(well), x);
+      plane.publish(nodeSubject(deaf), piece);
+      plane.publish(nodeSubject(well), x);
     }
     await gone;
     await settle(plane, client);
@@ -591,7 +601,7 @@ function bounds(open: OpenPlane): void {
     plane.onNodeGone((id, by) => id === node && gone.push(by));
     plane.onAway(() => gone.push("away"));
     const client = await connectClient(t, await plane.mint(node));
-    client.publish(nodeState(node), x);
+    client.publish(nodeStateSubject(node), x);
     await settle(plane, client);
     assert.equal(plane.health.isAway, false);
     assert.equal(plane.hears, true);
@@ -608,15 +618,15 @@ function bounds(open: OpenPlane): void {
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
     const heard: string[] = [];
     plane.subscribe(ALL_NODE_STATES, (subject) => {
-      if (subject === nodeState(a)) throw new Error("a bug");
+      if (subject === nodeStateSubject(a)) throw new Error("a bug");
       heard.push(subject);
     });
     await echo(plane);
     const gone = untilGone(plane, a);
-    one.publish(nodeState(a), x);
+    one.publish(nodeStateSubject(a), x);
     await gone;
-    two.publish(nodeState(b), x);
+    two.publish(nodeStateSubject(b), x);
     await settle(plane, two);
-    assert.deepEqual(heard, [nodeState(b)]);
+    assert.deepEqual(heard, [nodeStateSubject(b)]);
   });
 }

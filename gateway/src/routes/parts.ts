@@ -7,7 +7,7 @@ import type { LiveCertificate } from "../base/certificate.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { HistoryParts } from "../history/parts.ts";
-import type { DoorOptions } from "../http/call.ts";
+import type { HttpOptions } from "../http/call.ts";
 import type { Cursors } from "../http/lists/cursors.ts";
 import type { Outages } from "../http/outages.ts";
 import type { InferenceParts } from "../inference/parts.ts";
@@ -16,12 +16,12 @@ import type { LedgerParts } from "../ledger/parts.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
 import type { OperatorParts } from "../operators/parts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
-import type { Live } from "./console/live.ts";
+import type { LiveFeeds } from "./console/live.ts";
 import type { NodeParts } from "./nodes/parts.ts";
 
 /** Parts that belong to no domain. */
 export interface SiteParts {
-  door: DoorOptions;
+  door: HttpOptions;
   log: Log;
   newId: NewId;
   /** The current time in Unix milliseconds. */
@@ -31,7 +31,7 @@ export interface SiteParts {
   publicUrl: string | undefined;
   /** The public listener's TLS certificate. Undefined: plain HTTP. */
   certificate?: LiveCertificate | undefined;
-  live: Live;
+  live: LiveFeeds;
   /** The dependencies that are unreachable at present. */
   outages: Outages;
   status: { isPublic: boolean; sampleEveryMs: number };

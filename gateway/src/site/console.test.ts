@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { bareServer } from "../http/server.ts";
 import { answerUnknownPaths } from "../http/unknown-paths.ts";
-import { testDoor } from "../routes/testing/door.ts";
+import { testHttpOptions } from "../routes/testing/http-options.ts";
 import { staticRoutes } from "./console.ts";
 
 const PAGE = "<!doctype html><title>Tollgate</title>";
@@ -28,7 +28,7 @@ function writeBuild(): void {
 }
 
 function serve() {
-  const app = bareServer(testDoor());
+  const app = bareServer(testHttpOptions());
   const finish = answerUnknownPaths(app);
   staticRoutes(app, dist);
   finish();

@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 import { seeded } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
-import { makeUp } from "./made-up.ts";
+import { generateCanary } from "./generated-canaries.ts";
 import { numbersIn } from "./questions/words.ts";
 
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
@@ -172,7 +172,7 @@ describe("nodes without a model", () => {
   ] as const) {
     const random = seeded(seed);
     const model = catalogue.active.get(id) as ActiveModel;
-    const drawn = (count: number): Question[] => Array.from({ length: count }, () => makeUp(model, random));
+    const drawn = (count: number): Question[] => Array.from({ length: count }, () => generateCanary(model, random));
 
     test(`${id}: twelve rules learned from 2,000 canaries answer fewer than 20 % of new ones`, (t) => {
       const ways = extractors();

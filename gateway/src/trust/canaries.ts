@@ -7,8 +7,8 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Random } from "../base/random.ts";
 import { type ActiveModel, Canary, type Catalogue } from "../metering/catalogue.ts";
-import { type Question, questionOf } from "./canary.ts";
-import { type MakeUp, makeUp as madeUp, type RequestLikeness } from "./made-up.ts";
+import { type Question, questionFromCanary } from "./canary.ts";
+import { type GenerateCanary, generateCanary as madeUp, type RequestLikeness } from "./generated-canaries.ts";
 
 /** The operator's own canaries, by model. */
 export type SecretCanaries = Map<string, Canary[]>;
@@ -20,16 +20,18 @@ interface Sources {
   secrets: SecretCanaries;
   random: Random;
   /** The generator of canaries. Simulations pass one that records them, so that nodes without a model can answer. */
-  makeUp?: MakeUp | undefined;
+  makeUp?: GenerateCanary | undefined;
 }
 
-export function drawFrom({ secrets, random, makeUp = madeUp }: Sources): DrawCanary {
+export function openCanarySource({ secrets, random, makeUp = madeUp }: Sources): DrawCanary {
   return (model, which, like) => {
     if (model.canaries === null) return undefined;
     const own = secrets.get(model.id) ?? [];
     const sets = [own, which === "any" ? model.canaries : []].filter((set) => set.length > 0);
     const set = sets[random.below(sets.length + 1)];
-    return set === undefined ? makeUp(model, random, like) : questionOf(set[random.below(set.length)] as Canary);
+    return set === undefined
+      ? makeUp(model, random, like)
+      : questionFromCanary(set[random.below(set.length)] as Canary);
   };
 }
 

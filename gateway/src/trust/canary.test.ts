@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { judgeCanary, questionOf } from "./canary.ts";
+import { judgeCanary, questionFromCanary } from "./canary.ts";
 
 describe("canaries", () => {
   const sum = { prompt: "7 + 5?", expect: "\\b12\\b", max_tokens: 8 };
@@ -9,7 +9,7 @@ describe("canaries", () => {
   const judge = (...vectors: Float32Array[]) => judgeCanary(meaning, { text: "", vectors });
 
   test("accept an answer that matches their pattern", () => {
-    assert.deepEqual(questionOf(sum).messages, [{ role: "user", content: "7 + 5?" }]);
+    assert.deepEqual(questionFromCanary(sum).messages, [{ role: "user", content: "7 + 5?" }]);
     assert.equal(judgeCanary(sum, { text: "It is 12.", vectors: [] }), undefined);
     for (const text of ["", "It is 112.", "twelve"]) {
       assert.equal(judgeCanary(sum, { text, vectors: [] }), "unexpected answer");
@@ -17,7 +17,7 @@ describe("canaries", () => {
   });
 
   test("for embeddings require meaningful vectors: similar for similar texts, equal for equal texts, only finite numbers", () => {
-    assert.deepEqual(questionOf(meaning).texts, ["a cat", "a kitten", "taxes", "a cat"]);
+    assert.deepEqual(questionFromCanary(meaning).texts, ["a cat", "a kitten", "taxes", "a cat"]);
     const [cat, kitten, taxes] = [v(1, 0.1), v(0.9, 0.2), v(0, 1)];
     assert.equal(judge(cat, kitten, taxes, cat), undefined);
     assert.equal(judge(cat, taxes, kitten, cat), "unrelated texts are closer than related ones");

@@ -32,11 +32,11 @@ export interface Question {
 }
 
 /** The pass rate of questions that practically every model answers correctly. */
-export const ALWAYS = 0.999;
+export const EASIEST_PASS_RATE = 0.999;
 
-export const questionOf = (canary: Canary): Question => ({
+export const questionFromCanary = (canary: Canary): Question => ({
   family: "given",
-  passRate: ALWAYS,
+  passRate: EASIEST_PASS_RATE,
   messages: "near" in canary ? [] : [{ role: "user", content: canary.prompt }],
   texts: "near" in canary ? embeddingTexts(canary) : [],
   outputTokensMax: "near" in canary ? 0 : canary.max_tokens,
@@ -45,11 +45,11 @@ export const questionOf = (canary: Canary): Question => ({
 });
 
 /** Joins several canaries of an embedding model into one question, because random vectors pass a single one every second time. */
-export function questionOfAll(canaries: Extract<Canary, { far: string }>[]): Question {
-  const questions = canaries.map(questionOf);
+export function questionFromCanaries(canaries: Extract<Canary, { far: string }>[]): Question {
+  const questions = canaries.map(questionFromCanary);
   return {
     family: "meaning",
-    passRate: ALWAYS,
+    passRate: EASIEST_PASS_RATE,
     messages: [],
     isNew: false,
     texts: questions.flatMap(({ texts }) => texts),

@@ -5,24 +5,24 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
-import type { Measured } from "../dispatch/dispatcher.ts";
+import type { MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
-import { drawFrom } from "./canaries.ts";
-import { keepProbing, type Probes } from "./probes.ts";
-import { drawing } from "./questions/draw.ts";
-import { anyShape, type Shape } from "./questions/shapes.ts";
+import { openCanarySource } from "./canaries.ts";
+import { type Probes, startProbes } from "./probes.ts";
+import { randomChoices } from "./questions/random-choices.ts";
+import { drawUsualShape, type RequestShape } from "./questions/request-shapes.ts";
 import type { Verdict } from "./reliability.ts";
-import { AnswerBook, answerToPublished } from "./testing.ts";
+import { answerPublishedCanary, RecordedCanaries } from "./testing.ts";
 
 const random = seeded(1);
-const book = new AnswerBook();
+const book = new RecordedCanaries();
 const promptOf = ({ messages, texts }: PrivateJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
 /** Returns an honest model's answer. Undefined: any answer is accepted. */
 const rightAnswer = (job: PrivateJob): string | undefined =>
-  book.answerTo(job.messages) ?? answerToPublished(promptOf(job));
+  book.answerTo(job.messages) ?? answerPublishedCanary(promptOf(job));
 const PUBLISHED: Canary[] = [
   { prompt: "What is 7 + 5? Answer with the number only.", expect: "\\b12\\b", max_tokens: 24 },
   { prompt: "Which city is the capital of France? Answer with one word.", expect: "(?i:paris)", max_tokens: 24 },
@@ -34,16 +34,16 @@ describe("probes", () => {
   let model: ActiveModel;
   let node: RosterNode;
   let joined: ((node: RosterNode) => void)[];
-  let measured: ((measured: Measured) => void)[];
+  let measured: ((measured: MeasuredAnswer) => void)[];
   let jobs: PrivateJob[];
   let suspected: Verdict[];
   let answer: (job: PrivateJob, signal: AbortSignal) => Promise<Partial<PrivateResult> | undefined>;
   let probes: Probes;
-  let shape: Shape;
+  let shape: RequestShape;
 
   const start = (canaries = true): void => {
     [clock, joined, measured, jobs, suspected] = [manualClock(), [], [], [], []];
-    shape = anyShape(drawing(random));
+    shape = drawUsualShape(randomChoices(random));
     model = {
       id: "m",
       kind: "generation",
@@ -82,7 +82,7 @@ describe("probes", () => {
       nodes: () => [node],
       find: (id: string) => (id === "a" ? node : undefined),
     } as unknown as Roster;
-    probes = keepProbing({
+    probes = startProbes({
       roster,
       dispatcher: { onMeasured: (run) => void measured.push(run) },
       async run(job, signal) {
@@ -105,7 +105,7 @@ describe("probes", () => {
       },
       activeModel: (id) => (id === "m" ? model : undefined),
       canaries,
-      draw: drawFrom({ secrets: new Map(), random, makeUp: book.makeUp }),
+      draw: openCanarySource({ secrets: new Map(), random, makeUp: book.makeUp }),
       shapes: { like: () => shape },
       suspect: (_node, verdict) => void suspected.push(verdict),
       newId: newIds(clock, random),

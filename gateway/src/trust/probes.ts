@@ -14,11 +14,11 @@ import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
-import { ALWAYS, type Question } from "./canary.ts";
-import { Evidence, PassRates } from "./evidence.ts";
-import { chatter } from "./made-up.ts";
-import { drawing } from "./questions/draw.ts";
-import type { Shape, Shapes } from "./questions/shapes.ts";
+import { EASIEST_PASS_RATE, type Question } from "./canary.ts";
+import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
+import { createSmallTalk } from "./generated-canaries.ts";
+import { randomChoices } from "./questions/random-choices.ts";
+import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
 import type { Verdict } from "./reliability.ts";
 
 const LOOK_EVERY_MS = 10_000;
@@ -56,7 +56,7 @@ interface ProbesOptions {
   canaries: boolean;
   draw: DrawCanary;
   /** The shapes of recent user requests, for canaries to imitate. */
-  shapes: Pick<Shapes, "like">;
+  shapes: Pick<RecentRequestShapes, "like">;
   suspect: (nodeId: string, verdict: Verdict) => void;
   newId: () => Uuid;
   clock: Clock;
@@ -86,14 +86,14 @@ interface Entry {
   /** Whether the node passed its latest canary. */
   proven: boolean;
   /** The evidence from this node's canary answers. */
-  evidence: Evidence;
+  evidence: CanaryEvidence;
   /** The number of consecutive refusals after a failed canary. */
   declined: number;
   /** The earliest time of the next probe, set after a probe without anything to judge. */
   notBefore: number;
 }
 
-export function keepProbing(options: ProbesOptions): Probes {
+export function startProbes(options: ProbesOptions): Probes {
   const { roster, dispatcher, clock, log, random } = options;
   const rates = new PassRates();
   const watched = new Map<string, Watched>();
@@ -113,7 +113,7 @@ export function keepProbing(options: ProbesOptions): Probes {
       freshUntil: never,
       canaryDueAt: clock.monotonic(),
       proven: false,
-      evidence: new Evidence(),
+      evidence: new CanaryEvidence(),
       declined: 0,
       notBefore: never,
     };
@@ -240,7 +240,8 @@ async function probeOnce(
     stopped.removeEventListener("abort", end);
   });
   const asked = stopped.aborted ? "absent" : askedOf(result, model, overtime);
-  const rate = question?.isNew === true ? rateOf(question.family, question.passRate) : (question?.passRate ?? ALWAYS);
+  const rate =
+    question?.isNew === true ? rateOf(question.family, question.passRate) : (question?.passRate ?? EASIEST_PASS_RATE);
   if (question?.isNew === true && asked === "answered" && entry.evidence.sum === 0 && isTrusted(roster.find(nodeId)))
     rates.note(`${model.id} ${question.family}`, {
       host,
@@ -284,7 +285,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   if (asked === "answered" || asked === "empty" || overtime) entry.notBefore = Number.NEGATIVE_INFINITY;
   if (wrong === undefined) {
     if (question === undefined || result === undefined || asked !== "answered") return;
-    const waitMs = Math.min(drawing(options.random).wait(CANARY_EVERY_MS), CANARY_EVERY_MS_MAX);
+    const waitMs = Math.min(randomChoices(options.random).wait(CANARY_EVERY_MS), CANARY_EVERY_MS_MAX);
     entry.canaryDueAt = options.clock.monotonic() + waitMs;
     [entry.proven, entry.declined] = [true, 0];
     evidence.note(true, rate);
@@ -293,7 +294,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   entry.proven = false;
   entry.declined = 0;
   // An empty answer or a timeout is no honest mistake, so it weighs like a wrong answer to the easiest question.
-  evidence.note(false, asked === "answered" ? rate : ALWAYS);
+  evidence.note(false, asked === "answered" ? rate : EASIEST_PASS_RATE);
   const { failures } = evidence;
   options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "node failed a canary");
   if (!evidence.isEnough) return;
@@ -338,9 +339,13 @@ function readTooFast(
 }
 
 /** A question without a fixed answer, to measure speed. */
-function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Shape): Asks {
-  if (model.kind === "generation") return { ...chatter(random, shape, PROBE_TOKENS), texts: [] };
-  return { messages: [], texts: chatter(random, shape, 0).messages.map(({ content }) => content), outputTokensMax: 0 };
+function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: RequestShape): Asks {
+  if (model.kind === "generation") return { ...createSmallTalk(random, shape, PROBE_TOKENS), texts: [] };
+  return {
+    messages: [],
+    texts: createSmallTalk(random, shape, 0).messages.map(({ content }) => content),
+    outputTokensMax: 0,
+  };
 }
 
 type Asks = Pick<Question, "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { failuresCarried } from "../base/node-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
-import { Reliability, type Verdict } from "./reliability.ts";
+import { ReliabilityRecord, type Verdict } from "./reliability.ts";
 
 /** Records consecutive jobs of one second each. */
 function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
-  const record = new Reliability();
+  const record = new ReliabilityRecord();
   return failures.map((failure, i) => record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 }));
 }
 
@@ -23,13 +23,13 @@ describe("the reliability record of a node", () => {
   test("accepts four failures in every twenty jobs indefinitely", () => {
     const jobs = Array.from({ length: 200 }, (_, i): Failure | null => (i % 5 === 0 ? "engine" : null));
     assert.ok(inTurn(jobs).every((verdict) => verdict === undefined));
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     for (const [i, failure] of jobs.entries()) record.note({ failure, offeredAt: i, endedAt: i });
     assert.deepEqual(record.count(), { jobs: 20, failures: 4 });
   });
 
   test("excuses silences that the plane caused, and no other failure", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     for (const [i, failure] of (["silent", null, "engine", "silent", "lost"] as const).entries())
       record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 });
     record.forgive({ from: 2_000, until: 9_999_999 });
@@ -37,7 +37,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("counts one failure for all jobs in flight when a node's connection ends", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     for (let i = 0; i < 50; i++) {
       assert.equal(record.note({ failure: "lost", offeredAt: i, endedAt: 2000 + i }), undefined);
     }
@@ -47,7 +47,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("counts one failure per request that stalls on a node, however often the request was tried there", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     const silent = (request: number, attempt: string) =>
       record.note({ job: `${request}`.padStart(26, "0") + attempt, failure: "silent", offeredAt: 0, endedAt: 2000 });
     for (let request = 1; request <= 4; request++) {
@@ -58,7 +58,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("keeps failures of the last day until twenty jobs replace them, and never quarantines a node for them alone", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     record.carry({ answers: 0, failures: 500 });
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
     for (let i = 0; i < 18; i++) record.note({ failure: null, offeredAt: i, endedAt: i });
@@ -79,7 +79,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("always accepts refusals of prompts that fill three quarters of the context or more", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     for (let i = 0; i < 100; i++) {
       const origin = { accountId: `builder ${i}`, contextPart: i % 2 === 0 ? 0.75 : 1 };
       assert.equal(record.note({ failure: "prompt", offeredAt: i, endedAt: i, origin }), undefined);
@@ -88,7 +88,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("counts at most three refusals of one builder", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     const refuse = (accountId: string): Verdict | undefined =>
       record.note({ failure: "prompt", offeredAt: 0, endedAt: 0, origin: { accountId, contextPart: 0.5 } });
     for (let i = 0; i < 100; i++) assert.equal(refuse("one"), undefined);
@@ -97,7 +97,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("counts a miss (a job without output) as a failure, marks verdicts that depend on misses, and can drop misses", () => {
-    const record = new Reliability();
+    const record = new ReliabilityRecord();
     const note = (failure: Failure | null): Verdict | undefined => record.note({ failure, offeredAt: 0, endedAt: 0 });
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);
     assert.deepEqual(note("miss")?.evidence, { jobs: 6, failures: 5, kinds: { engine: 2, miss: 3 } });

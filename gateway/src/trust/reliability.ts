@@ -34,7 +34,7 @@ export interface Verdict {
 }
 
 /** A time in which the plane, not the node, caused silences. */
-export interface Excuse {
+export interface ExcusedPeriod {
   from: number;
   until: number;
 }
@@ -46,7 +46,7 @@ const REQUEST_CHARS = 26;
 /** A time before every other time. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
-export class Reliability {
+export class ReliabilityRecord {
   /** The jobs in the window, ordered by their end. */
   #jobs: JobEnd[] = [];
   /** Recent failures of kind "lost". Each counts for all jobs in flight at that time. */
@@ -59,7 +59,7 @@ export class Reliability {
   /** Jobs that ended before this time do not count. `#missesSince`: the same for misses only. */
   #since = NEVER;
   #missesSince = NEVER;
-  readonly #excuses: Excuse[] = [];
+  readonly #excuses: ExcusedPeriod[] = [];
 
   /** Adds a job. Returns a verdict if the node has failed too often with it. */
   note(end: JobEnd): Verdict | undefined {
@@ -104,12 +104,12 @@ export class Reliability {
   }
 
   /** The jobs that count, and the times from which they count. */
-  get window(): { jobs: readonly JobEnd[]; since: number; missesSince: number; excuses: readonly Excuse[] } {
+  get window(): { jobs: readonly JobEnd[]; since: number; missesSince: number; excuses: readonly ExcusedPeriod[] } {
     return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince, excuses: this.#excuses };
   }
 
   /** Drops silences in this time, because the node did not cause them. */
-  forgive(excuse: Excuse): void {
+  forgive(excuse: ExcusedPeriod): void {
     this.#excuses.push(excuse);
     if (this.#excuses.length > EXCUSES_MAX) this.#excuses.shift();
     this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
-import type { Measured } from "../dispatch/dispatcher.ts";
+import type { MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
-import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
+import { NOTHING_SEEN, type ObservedCounts } from "../fleet/record.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { keepTally, type Tally } from "./tally.ts";
 
 describe("the counts of node answers", () => {
   let owed: number;
   let clock: ManualClock;
-  let hear: (measured: Measured) => void;
-  let written: [string, Partial<Seen>][];
+  let hear: (measured: MeasuredAnswer) => void;
+  let written: [string, Partial<ObservedCounts>][];
   let write: () => Promise<void>;
   let tally: Tally;
   beforeEach(() => {
@@ -35,7 +35,7 @@ describe("the counts of node answers", () => {
       log: createLog("silent"),
     });
   });
-  const answer = (more: Partial<Measured> = {}): void =>
+  const answer = (more: Partial<MeasuredAnswer> = {}): void =>
     hear({ nodeId: "a", model: "m", tokens: { prompt: 5, output: 7 }, spanMs: 10, own: false, ...more });
 
   test("are written immediately for a node on probation, for text and vectors", async () => {

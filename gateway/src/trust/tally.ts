@@ -5,10 +5,10 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { isAway } from "../db/errors.ts";
-import type { Dispatcher, Measured } from "../dispatch/dispatcher.ts";
+import { isDatabaseUnreachable } from "../db/errors.ts";
+import type { Dispatcher, MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
-import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
+import { NOTHING_SEEN, type ObservedCounts } from "../fleet/record.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 
 const WRITE_EVERY_MS = 5_000;
@@ -18,27 +18,27 @@ interface TallyOptions {
   roster: Pick<Roster, "find">;
   activeModel: (id: string) => ActiveModel | undefined;
   /** Adds the counts to the nodes' records in the database. */
-  write: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
+  write: (seen: ReadonlyMap<string, ObservedCounts>) => Promise<void>;
   clock: Clock;
   log: Log;
 }
 
 export interface Tally {
-  saw(nodeId: string, what: Exclude<keyof Seen, "answers">): void;
+  saw(nodeId: string, what: Exclude<keyof ObservedCounts, "answers">): void;
   /** Resolves once all counts were written or the write failed. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export function keepTally({ dispatcher, roster, activeModel, write, clock, log }: TallyOptions): Tally {
-  let waiting = new Map<string, Seen>();
+  let waiting = new Map<string, ObservedCounts>();
   let writing: Promise<void> | undefined;
   let isUrgent = false;
 
-  const add = (nodeId: string, seen: Partial<Seen>): void => {
+  const add = (nodeId: string, seen: Partial<ObservedCounts>): void => {
     const before = waiting.get(nodeId) ?? NOTHING_SEEN;
     const sum = { ...before };
-    for (const [what, count] of Object.entries(seen) as [keyof Seen, number][]) sum[what] += count;
+    for (const [what, count] of Object.entries(seen) as [keyof ObservedCounts, number][]) sum[what] += count;
     waiting.set(nodeId, sum);
   };
   const flush = async (): Promise<void> => {
@@ -51,7 +51,10 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
       } catch (error) {
         // The write failed: keeps the counts for the next attempt.
         for (const [nodeId, one] of seen) add(nodeId, one);
-        log[isAway(error) ? "debug" : "error"]({ err: error }, "could not save the nodes' counts of answers");
+        log[isDatabaseUnreachable(error) ? "debug" : "error"](
+          { err: error },
+          "could not save the nodes' counts of answers",
+        );
         return;
       }
     } while (isUrgent);
@@ -87,6 +90,6 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
 }
 
 /** Whether a user's request got output. An embedding that ended well always has its vectors. */
-function isHonestAnswer({ own, tokens }: Measured, model: ActiveModel | undefined): boolean {
+function isHonestAnswer({ own, tokens }: MeasuredAnswer, model: ActiveModel | undefined): boolean {
   return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
 }

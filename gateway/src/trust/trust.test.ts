@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { decode } from "@tollgate/protocol/codec.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
-import { toNode } from "@tollgate/protocol/subjects.ts";
+import { nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
@@ -11,10 +11,10 @@ import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../dispatch/order.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
-import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
+import { NOTHING_SEEN, type ObservedCounts } from "../fleet/record.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import { questionOf } from "./canary.ts";
+import { questionFromCanary } from "./canary.ts";
 import type { Verdict } from "./reliability.ts";
 import { type Trust, watchNodes } from "./trust.ts";
 
@@ -53,8 +53,8 @@ describe("trust in nodes", () => {
   let dispatcher: Dispatcher;
   let trust: Trust;
   let barred: [string, Verdict][];
-  let recorded: [string, Seen][];
-  let lastDay: Partial<Seen>;
+  let recorded: [string, ObservedCounts][];
+  let lastDay: Partial<ObservedCounts>;
   let model: ActiveModel;
 
   const start = (automatic = true): void => {
@@ -90,7 +90,7 @@ describe("trust in nodes", () => {
       automatic,
       draw: ({ canaries }) => {
         const [first] = canaries ?? [];
-        return first === undefined ? undefined : questionOf(first);
+        return first === undefined ? undefined : questionFromCanary(first);
       },
       record: async (seen) => void recorded.push(...seen),
       lastDay: async () => ({ ...NOTHING_SEEN, ...lastDay }),
@@ -395,7 +395,7 @@ describe("trust in nodes", () => {
     /** A node that answers every job with the given text. Undefined: it finishes without output. */
     const automaton = async (id: string, answerTo: (prompt: string) => string | undefined): Promise<FakeNode> => {
       const node = new FakeNode(plane, { id, gatewayId: "gw1" });
-      plane.subscribe(toNode(id), (_subject, payload) => {
+      plane.subscribe(nodeSubject(id), (_subject, payload) => {
         const frame = decode(payload);
         if (frame.kind !== "job") return;
         const { job } = frame.header;

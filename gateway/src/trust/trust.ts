@@ -8,20 +8,20 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { FAILURES_MAX, JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
-import type { AnsweredRequest, Measured } from "../dispatch/dispatcher.ts";
+import type { AnsweredRequest, MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
-import type { Seen } from "../fleet/record.ts";
+import type { ObservedCounts } from "../fleet/record.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { runPrivately } from "../inference/private-job.ts";
+import { runUnpaidJob } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
+import { AnswerLengthStatistics, type LengthEvidence } from "./answer-lengths.ts";
 import type { DrawCanary } from "./canaries.ts";
-import { type LengthEvidence, Lengths } from "./lengths.ts";
-import { keepProbing } from "./probes.ts";
-import { Shapes } from "./questions/shapes.ts";
-import { keepRecords } from "./records.ts";
+import { startProbes } from "./probes.ts";
+import { RecentRequestShapes } from "./questions/request-shapes.ts";
 import type { JobEnd, Verdict } from "./reliability.ts";
+import { openReliabilityRecords } from "./reliability-records.ts";
 import { keepTally } from "./tally.ts";
 
 /** The least number of output tokens for a judgement of speed. */
@@ -37,9 +37,9 @@ interface TrustOptions {
   /** Draws canaries. */
   draw: DrawCanary;
   /** Adds the counts to the nodes' records in the database. */
-  record: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
+  record: (seen: ReadonlyMap<string, ObservedCounts>) => Promise<void>;
   /** The last day's record of the node and of its host's retired nodes. */
-  lastDay: (nodeId: string) => Promise<Seen>;
+  lastDay: (nodeId: string) => Promise<ObservedCounts>;
   /** The other gateways, whose jobs count too. Undefined: this is the only one. */
   peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
@@ -48,7 +48,7 @@ interface TrustOptions {
   log: Log;
 }
 
-export interface Standing {
+export interface RecentJobs {
   jobs: number;
   failures: number;
   jobsWindow: number;
@@ -57,7 +57,7 @@ export interface Standing {
 
 export interface Trust {
   /** The node's recent jobs and failures over all gateways. */
-  reliability(nodeId: string): Standing;
+  reliability(nodeId: string): RecentJobs;
   /** Whether the node's answers are unusually short, long or similar. If so, spot checks are more frequent. */
   lengthSuspicion(nodeId: string): boolean;
   lengthEvidence(nodeId: string): LengthEvidence[];
@@ -94,7 +94,7 @@ export function watchNodes(options: TrustOptions): Trust {
   const isDoubtful = (nodeId: string, { reason }: Verdict): boolean =>
     reason === "failures" && records.of(nodeId).restsOnMisses;
 
-  const records = keepRecords({
+  const records = openReliabilityRecords({
     peers,
     clock,
     judged(nodeId, verdict) {
@@ -115,9 +115,9 @@ export function watchNodes(options: TrustOptions): Trust {
     else if (probe !== "absent") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
   };
 
-  const shapes = new Shapes(options.random);
-  const lengths = new Lengths(options.random);
-  const noteAnswer = ({ nodeId, model, tokens }: Measured, request: AnsweredRequest): void => {
+  const shapes = new RecentRequestShapes(options.random);
+  const lengths = new AnswerLengthStatistics(options.random);
+  const noteAnswer = ({ nodeId, model, tokens }: MeasuredAnswer, request: AnsweredRequest): void => {
     const host = options.roster.find(nodeId)?.nodeRecord.hostAccountId;
     if (host === undefined || request.endpoint === "embedding") return;
     if (request.endpoint === "chat") shapes.note(model, { ...request, promptTokens: tokens.prompt });
@@ -182,14 +182,14 @@ export function watchNodes(options: TrustOptions): Trust {
     if (evidence !== undefined) suspect(measured.nodeId, { reason: "speed", evidence });
     if (measured.request !== undefined) noteAnswer(measured, measured.request);
   });
-  const probes = keepProbing({
+  const probes = startProbes({
     ...options,
     dispatcher,
     activeModel,
     shapes,
     canaries: automatic,
     suspect,
-    run: (job, signal) => runPrivately(gateway, job, signal),
+    run: (job, signal) => runUnpaidJob(gateway, job, signal),
   });
   return {
     reliability: (nodeId) => ({
@@ -213,7 +213,7 @@ function originOf(origin: Attempt["origin"], model: ActiveModel | undefined): Jo
 }
 
 /** Measured from the offer to the last output, so that delays cannot make an honest node look fast. */
-function tooFast(model: ActiveModel, { tokens, spanMs }: Measured): Verdict["evidence"] | undefined {
+function tooFast(model: ActiveModel, { tokens, spanMs }: MeasuredAnswer): Verdict["evidence"] | undefined {
   const counted = model.kind === "embedding" ? tokens.prompt : tokens.output;
   if (counted < SPEED_TOKENS_MIN) return undefined;
   const tokensPerSecond = Math.round((counted * 1000) / Math.max(spanMs, 1));

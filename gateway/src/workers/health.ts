@@ -2,11 +2,11 @@
 import type { Channel } from "../base/channel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import { watchLoopDelay } from "../base/loop-delay.ts";
-import { type Figures, openPage } from "../http/metrics/page.ts";
-import { countsOf, pageOf } from "../http/metrics/workers.ts";
+import { type MetricFigures, openMetricsPage } from "../http/metrics/page.ts";
+import { addEndedCounters, combinedMetricsPage } from "../http/metrics/workers.ts";
 import type { Health, Readiness } from "../http/server.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
-import { KINDS } from "./worker-settings.ts";
+import { MESSAGE_KINDS } from "./worker-settings.ts";
 
 /** The maximum wait for workers: `/readyz` answers within a second even if a worker hangs. */
 const ANSWER_MS_MAX = 800;
@@ -32,10 +32,10 @@ interface WholeHealth extends Health {
   ended(number: number): void;
 }
 
-export function openWholeHealth({ supervisor, channelOf, count, clock }: Options): WholeHealth {
+export function openCombinedHealth({ supervisor, channelOf, count, clock }: Options): WholeHealth {
   /** The latest figures of each worker. */
-  const last = new Map<number, Figures>();
-  let gone: Promise<Figures> = Promise.resolve([]);
+  const last = new Map<number, MetricFigures>();
+  let gone: Promise<MetricFigures> = Promise.resolve([]);
   const ask = async <T>({ number }: Worker, kind: number): Promise<T | undefined> => {
     const answer = channelOf(number)
       ?.ask(kind, "")
@@ -47,12 +47,12 @@ export function openWholeHealth({ supervisor, channelOf, count, clock }: Options
     const workers = supervisor.workers().filter(({ state }) => state !== "stopping");
     const serving = workers.filter(({ state }) => state === "serving");
     const asked = serving.length > 0 ? serving : workers;
-    const told = (await Promise.all(asked.map((worker) => ask<Readiness>(worker, KINDS.ready)))).filter(
+    const told = (await Promise.all(asked.map((worker) => ask<Readiness>(worker, MESSAGE_KINDS.ready)))).filter(
       (one) => one !== undefined,
     );
     return together(told.length > 0 ? told : [STARTING], supervisor.isStopping);
   };
-  const own = openPage();
+  const own = openMetricsPage();
   tellOfWorkers(own, { supervisor, count, clock });
 
   return {
@@ -60,22 +60,22 @@ export function openWholeHealth({ supervisor, channelOf, count, clock }: Options
     ended(number) {
       const figures = last.get(number);
       last.delete(number);
-      if (figures !== undefined) gone = gone.then((before) => countsOf(figures, before));
+      if (figures !== undefined) gone = gone.then((before) => addEndedCounters(figures, before));
     },
     async metrics() {
       const { status } = await readiness();
       const workers = supervisor.workers();
       await Promise.all(
         workers.map(async (worker) => {
-          const figures = await ask<Figures>(worker, KINDS.figures);
+          const figures = await ask<MetricFigures>(worker, MESSAGE_KINDS.figures);
           if (figures !== undefined && supervisor.workers().includes(worker)) last.set(worker.number, figures);
         }),
       );
-      const ready = { name: "tollgate_ready", type: "gauge", aggregator: "sum" } as unknown as Figures[number];
+      const ready = { name: "tollgate_ready", type: "gauge", aggregator: "sum" } as unknown as MetricFigures[number];
       ready.help = "1 if /readyz reports that the gateway can serve requests.";
       ready.values = [{ value: status === "ready" ? 1 : 0, labels: {} }];
       const figures = [...last].map(([worker, told]) => ({ worker, figures: told }));
-      return await pageOf(figures, { own: [...(await own.figures()), ready], gone: await gone });
+      return await combinedMetricsPage(figures, { own: [...(await own.figures()), ready], gone: await gone });
     },
   };
 }
@@ -99,7 +99,7 @@ function together(told: Readiness[], isStopping: boolean): Readiness {
 }
 
 function tellOfWorkers(
-  page: ReturnType<typeof openPage>,
+  page: ReturnType<typeof openMetricsPage>,
   { supervisor, count, clock }: Pick<Options, "supervisor" | "count" | "clock">,
 ): void {
   page.gauge("tollgate_workers", "Worker processes, by state (starting, serving or stopping).", () => {

@@ -16,11 +16,11 @@ import { startPrivatePostgres } from "../db/embedded.ts";
 import { internalServer, listen } from "../http/server.ts";
 import { serveLimits } from "../limits/for-workers.ts";
 import { LimitCounts } from "../limits/memory.ts";
-import { openToWorkers } from "../plane/hub/for-workers.ts";
+import { openToWorkers } from "../plane/hub/worker-plane.ts";
 import { serverSecrets } from "../server-secrets.ts";
-import { openWholeHealth } from "./health.ts";
+import { openCombinedHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
-import { environmentOf, KINDS, STDIO, type WorkerSettings } from "./worker-settings.ts";
+import { environmentOf, MESSAGE_KINDS, WORKER_STDIO, type WorkerSettings } from "./worker-settings.ts";
 
 /** Connections reserved for commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
@@ -52,7 +52,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
     let workerSettings: Omit<WorkerSettings, "number" | "hasUpkeep">;
     let port = 0;
-    cluster.setupPrimary({ stdio: [...STDIO] });
+    cluster.setupPrimary({ stdio: [...WORKER_STDIO] });
     const supervisor = openSupervisor({
       count,
       drain,
@@ -69,7 +69,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
         });
       },
     });
-    const whole = openWholeHealth({ supervisor, channelOf: (number) => channels.get(number), count, clock });
+    const whole = openCombinedHealth({ supervisor, channelOf: (number) => channels.get(number), count, clock });
     const server = internalServer(whole);
     stack.push(() => server.close());
     const at = { host: config.internalHost, port: config.internalPort };
@@ -151,7 +151,7 @@ function processOf(
   return {
     pid: child.pid,
     serving: new Promise((resolve) => {
-      channel.on(KINDS.serving, ({ text }) => {
+      channel.on(MESSAGE_KINDS.serving, ({ text }) => {
         tellPort(Number(text));
         resolve();
       });
@@ -161,8 +161,8 @@ function processOf(
         if (worker.id === id) resolve({ code, signal });
       });
     }),
-    alive: () => channel.ask(KINDS.alive, ""),
-    stop: (times) => channel.tell(KINDS.stop, { text: JSON.stringify(times) }),
+    alive: () => channel.ask(MESSAGE_KINDS.alive, ""),
+    stop: (times) => channel.tell(MESSAGE_KINDS.stop, { text: JSON.stringify(times) }),
     kill: () => child.kill("SIGKILL"),
   };
 }

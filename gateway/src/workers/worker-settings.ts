@@ -6,10 +6,10 @@ import { workerDirectory } from "../ledger/spool.ts";
 const VARIABLE = "TOLLGATE_WORKER";
 /** The file descriptor of a worker's message channel, after the standard streams and Node's own channel. */
 export const CHANNEL_FD = 4;
-export const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
+export const WORKER_STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
 
 /** Kinds of messages besides those of limits and plane. The primary sends requests; a worker reports that it serves. */
-export const KINDS = {
+export const MESSAGE_KINDS = {
   serving: FIRST_KIND + 32,
   ready: FIRST_KIND + 33,
   figures: FIRST_KIND + 34,
@@ -48,7 +48,7 @@ const MEBIBYTE = 1024 * 1024;
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
 /** A worker's configuration, with its share of the gateway's limits. */
-export function configOf(
+export function workerConfigOf(
   config: Config,
   { workers, databaseUrl, number }: WorkerSettings,
 ): Config & { spoolRoot: string } {

@@ -11,8 +11,8 @@ import type { Config } from "../config.ts";
 import { startingHealth } from "../http/health.ts";
 import type { Health } from "../http/server.ts";
 import { limitsOfPrimary } from "../limits/for-workers.ts";
-import { planeOfPrimary } from "../plane/hub/for-workers.ts";
-import { CHANNEL_FD, configOf, KINDS, type WorkerSettings } from "./worker-settings.ts";
+import { openPlaneInWorker } from "../plane/hub/worker-plane.ts";
+import { CHANNEL_FD, MESSAGE_KINDS, type WorkerSettings, workerConfigOf } from "./worker-settings.ts";
 
 interface Options {
   workerSettings: WorkerSettings;
@@ -30,16 +30,16 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), { clock });
   const { promise: stopped, resolve: stop } = Promise.withResolvers<DrainTimes | Error>();
-  channel.on(KINDS.stop, ({ text }) => stop(JSON.parse(text) as DrainTimes));
-  channel.answer(KINDS.alive, () => "");
+  channel.on(MESSAGE_KINDS.stop, ({ text }) => stop(JSON.parse(text) as DrainTimes));
+  channel.answer(MESSAGE_KINDS.alive, () => "");
   let health: Health = startingHealth(() => undefined);
-  channel.answer(KINDS.ready, async () => JSON.stringify(await health.ready()));
-  channel.answer(KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
+  channel.answer(MESSAGE_KINDS.ready, async () => JSON.stringify(await health.ready()));
+  channel.answer(MESSAGE_KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
   // Without the primary there is neither plane nor limits. The worker ends as after a crash, which loses nothing.
   let isOver = false;
   void channel.closed.then(() => isOver || process.exit(1));
 
-  const own = configOf(config, workerSettings);
+  const own = workerConfigOf(config, workerSettings);
   const gateway = await build({
     config: own,
     log,
@@ -54,7 +54,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
       tellOf: (now) => {
         health = now;
       },
-      ...(config.plane.nats === undefined && { plane: planeOfPrimary(channel, { clock, log }) }),
+      ...(config.plane.nats === undefined && { plane: openPlaneInWorker(channel, { clock, log }) }),
       ...(config.valkeyUrl === undefined && { limits: limitsOfPrimary(channel) }),
     },
   }).catch((error) => {
@@ -68,7 +68,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
     return 0;
   };
   if (gateway === undefined) return leave();
-  channel.tell(KINDS.serving, { text: String(gateway.port) });
+  channel.tell(MESSAGE_KINDS.serving, { text: String(gateway.port) });
   if (workerSettings.hasUpkeep) served(gateway);
   void gateway.warm();
   const asked = await stopped;

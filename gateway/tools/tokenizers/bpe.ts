@@ -1,6 +1,6 @@
 /** Converts a byte-level BPE `tokenizer.json` into an asset (the gateway's own binary format). */
 import { pieceClasses } from "./unicode.ts";
-import { planes, writeAsset } from "./write.ts";
+import { splitBytePlanes, writeAsset } from "./write.ts";
 
 export interface TokenizerJson {
   added_tokens: { content: string }[];
@@ -41,14 +41,14 @@ function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
   const tokens = [...symbols].sort(([, a], [, b]) => a - b).map(([token]) => token);
   const column = (part: 0 | 1): Uint8Array => {
     const numbers = merges.map((merge) => symbolOf(merge[part]));
-    return planes(numbers, 3);
+    return splitBytePlanes(numbers, 3);
   };
   return {
-    mergeSteps: planes(steps, 1),
+    mergeSteps: splitBytePlanes(steps, 1),
     mergeLeft: column(0),
     mergeRight: column(1),
-    mergeEager: planes(eagerMerges(merges), 1),
-    symbolBytes: planes(
+    mergeEager: splitBytePlanes(eagerMerges(merges), 1),
+    symbolBytes: splitBytePlanes(
       tokens.map((token) => token.length),
       1,
     ),
@@ -124,10 +124,10 @@ export function convertBpe(file: string, json: TokenizerJson, options: { source:
   return writeAsset(file, described, {
     classes: pieceClasses(),
     ...mergeSections(merges),
-    wordLengths: planes(
+    wordLengths: splitBytePlanes(
       words.map((word) => word.length),
       1,
     ),
-    wordUnits: planes(units, 2),
+    wordUnits: splitBytePlanes(units, 2),
   });
 }

@@ -15,7 +15,7 @@ import {
   SPACE,
   WHITESPACE,
 } from "../../src/metering/classes.ts";
-import { planes } from "./write.ts";
+import { splitBytePlanes } from "./write.ts";
 
 const CODE_POINTS_END = 0x110000;
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint < 0xe000;
@@ -33,7 +33,7 @@ function ranges(classOf: (codePoint: number) => number): Uint8Array {
       values.push(value);
     }
   }
-  return Buffer.concat([planes(starts, 3), Uint8Array.from(values)]);
+  return Buffer.concat([splitBytePlanes(starts, 3), Uint8Array.from(values)]);
 }
 
 /** Character data for byte-level BPE: the class of each character, and how NFC normalization may change it. */

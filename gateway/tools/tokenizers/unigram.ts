@@ -1,7 +1,7 @@
 /** Converts a SentencePiece unigram vocabulary from GGUF into an asset. */
 import type { GgufArray } from "./gguf.ts";
 import { graphemeClasses } from "./unicode.ts";
-import { planes, writeAsset } from "./write.ts";
+import { splitBytePlanes, writeAsset } from "./write.ts";
 
 /** The numbers of token types in GGUF. */
 const UNUSED = 5;
@@ -57,16 +57,16 @@ export function convertUnigram(
   };
   return writeAsset(file, described, {
     classes: graphemeClasses(),
-    nodeUnits: planes(unitsOf(nodes), 2),
-    nodeChildren: planes(
+    nodeUnits: splitBytePlanes(unitsOf(nodes), 2),
+    nodeChildren: splitBytePlanes(
       nodes.map((node) => node.children.size),
       2,
     ),
-    nodeIsPiece: planes(
+    nodeIsPiece: splitBytePlanes(
       nodes.map((node) => (node.score === undefined ? 0 : 1)),
       1,
     ),
-    pieceScores: planes(scores, 4),
+    pieceScores: splitBytePlanes(scores, 4),
     charsmap: array("precompiled_charsmap").bytes,
   });
 }

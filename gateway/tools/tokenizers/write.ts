@@ -5,7 +5,7 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { ASSET_MAGIC, type AssetHeader } from "../../src/metering/asset.ts";
 
 /** Splits whole numbers into byte planes: all lowest bytes first, then the next ones. */
-export function planes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint8Array {
+export function splitBytePlanes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint8Array {
   const out = new Uint8Array(numbers.length * bytesPerNumber);
   for (let i = 0; i < numbers.length; i++) {
     const number = numbers[i] ?? 0;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
-import { STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
-import { turn } from "../clock.ts";
+import { gatewaySubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
 import { SCHEMA_KEYWORDS } from "../engines/schema-keywords.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
@@ -27,7 +27,7 @@ test("a node reports its models and slots when it connects", async () => {
       draining: false,
     },
   ]);
-  assert.deepEqual(harness.plane.connections[0]?.subjects, [toNode(NODE), STATE_REQUEST]);
+  assert.deepEqual(harness.plane.connections[0]?.subjects, [nodeSubject(NODE), STATE_REQUEST]);
   assert.deepEqual(harness.statuses, [{ type: "online" }]);
   await harness.agent.stop();
 });
@@ -40,7 +40,7 @@ test("a node accepts a job on its gateway's subject, answers it and reports its 
   assert.equal(harness.kinds(job)[0], "accepted");
   assert.equal(harness.text(job), "hmone two three");
   const about = harness.plane.heard.filter(({ frame }) => frame?.kind !== "state");
-  assert.deepEqual(new Set(about.map(({ subject }) => subject)), new Set([toGateway("gw7", NODE)]));
+  assert.deepEqual(new Set(about.map(({ subject }) => subject)), new Set([gatewaySubject("gw7", NODE)]));
   await harness.agent.stop();
 });
 
@@ -106,11 +106,11 @@ test("a node accepts a job before its body has arrived, and runs it once the bod
   const messages = [{ role: "user", content: '#script {"text":"ok"}' }];
   const [offer, body] = cutJob({ ...header, output_tokens_max: 9, sampling: {} }, { messages }, { later: true });
   assert.ok(offer && body);
-  harness.plane.send(toNode(NODE), encode(offer));
+  harness.plane.send(nodeSubject(NODE), encode(offer));
   await harness.plane.until(() => harness.kinds(job).length > 0);
   assert.deepEqual(harness.kinds(job), ["accepted"]);
   assert.equal(harness.agent.snapshot().busy, 1);
-  harness.plane.send(toNode(NODE), encode(body));
+  harness.plane.send(nodeSubject(NODE), encode(body));
   await harness.plane.ending(job);
   assert.equal(harness.text(job), "ok");
   assert.equal(harness.kinds(job).filter((kind) => kind === "accepted").length, 1);
@@ -234,20 +234,20 @@ test("a node fails a job when one of its pieces is missing after ten seconds", a
   };
   const [first, second, third] = cutJob(header, { prompt: "x".repeat(600_000) });
   assert.ok(first && second && third);
-  harness.plane.send(toNode(NODE), encode(first));
+  harness.plane.send(nodeSubject(NODE), encode(first));
   await harness.plane.until(() => harness.kinds(job).length > 0);
   assert.deepEqual(harness.kinds(job), ["accepted"]);
   assert.deepEqual(harness.kinds(harness.offer("hi")), ["busy"], "its slot is taken");
   harness.clock.advance(10_000);
   assert.deepEqual(harness.kinds(job), ["accepted", "failed"]);
-  harness.plane.send(toNode(NODE), encode(second));
+  harness.plane.send(nodeSubject(NODE), encode(second));
   assert.deepEqual(harness.kinds(job), ["accepted", "failed"], "late pieces mean nothing");
 
   const again = job.replace("z-01", "z-02");
   const [start, , end] = cutJob({ ...header, job: again }, { prompt: "x".repeat(600_000) });
   assert.ok(start && end);
-  harness.plane.send(toNode(NODE), encode(start));
-  harness.plane.send(toNode(NODE), encode(end));
+  harness.plane.send(nodeSubject(NODE), encode(start));
+  harness.plane.send(nodeSubject(NODE), encode(end));
   await harness.plane.until(() => harness.kinds(again).length > 1);
   assert.deepEqual(harness.kinds(again), ["accepted", "failed"], "a lost piece is noticed at once");
   assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
@@ -258,7 +258,7 @@ test("a node ignores malformed frames, unknown frame kinds and cancellations of 
   const harness = new AgentHarness();
   await harness.online();
   for (const bytes of [[], [1], [9, 9], [1, 200], [1, 1, 0xff, 0xff], [1, 3, 0x7b]])
-    harness.plane.send(toNode(NODE), Uint8Array.from(bytes));
+    harness.plane.send(nodeSubject(NODE), Uint8Array.from(bytes));
   harness.cancel("0000000000000000000000000q-01");
   const unreadable = harness.offer({ prompt: "x" }, { endpoint: "chat" });
   assert.deepEqual(harness.kinds(unreadable), ["busy"]);
@@ -273,7 +273,7 @@ test("a node runs a job once when it is delivered twice", async () => {
   harness.script({ text: "a" }, { job });
   await harness.plane.ending(job);
   harness.script({ text: "a" }, { job });
-  await turn(harness.clock);
+  await waitOneTurn(harness.clock);
   assert.deepEqual(harness.kinds(job), ["accepted", "deltas", "done"]);
   await harness.agent.stop();
 });

@@ -3,21 +3,21 @@
  * load and models when it connects, when they change, when a gateway asks, and every few seconds.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
-import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
 import { FormatChecks } from "./format-checks.ts";
+import { JobCounters } from "./job-counters.ts";
 import { JobIntake } from "./job-intake.ts";
-import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
-import type { Dial, PlaneCredentials } from "./plane.ts";
+import type { PlaneCredentials, PlaneDialer } from "./plane.ts";
+import { PlaneLink } from "./plane-link.ts";
 import { ScoreChecks } from "./score-checks.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
-import { Tally } from "./tally.ts";
 import { Throttle } from "./throttle.ts";
-import { TurnEnd } from "./turn-end.ts";
+import { TurnEndQueue } from "./turn-end-queue.ts";
 
 const STATE_EVERY_MS = 5_000;
 /** Gateways disconnect a node that reports its state more than twenty times a second. These limits stay below that. */
@@ -39,7 +39,7 @@ interface AgentOptions {
   /** The models that this node elected (chose to serve). */
   models: readonly string[];
   credentials: () => Promise<PlaneCredentials>;
-  dial: Dial;
+  dial: PlaneDialer;
   clock: Clock;
   log: Log;
   status: (status: AgentStatus) => void;
@@ -48,14 +48,14 @@ interface AgentOptions {
 
 export class Agent {
   readonly #options: AgentOptions;
-  readonly #link: Link;
+  readonly #link: PlaneLink;
   readonly #intake: JobIntake;
   readonly #outbox: Outbox;
   readonly #formats: FormatChecks;
   readonly #scores: ScoreChecks;
-  readonly #tally: Tally;
+  readonly #tally: JobCounters;
   readonly #report: Throttle;
-  readonly #turnEnd: TurnEnd;
+  readonly #turnEnd: TurnEndQueue;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine offers now (models, slots), limited to the elected models. */
@@ -69,10 +69,11 @@ export class Agent {
     this.#options = options;
     const { node, clock, log, engine } = options;
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
-    this.#tally = new Tally(clock);
+    this.#tally = new JobCounters(clock);
     this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
-    this.#turnEnd = new TurnEnd(clock);
-    const publish = (gateway: string, bytes: Uint8Array): void => this.#link.publish(toGateway(gateway, node), bytes);
+    this.#turnEnd = new TurnEndQueue(clock);
+    const publish = (gateway: string, bytes: Uint8Array): void =>
+      this.#link.publish(gatewaySubject(gateway, node), bytes);
     this.#outbox = new Outbox(clock, publish, this.#turnEnd);
     this.#formats = new FormatChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#scores = new ScoreChecks({ engine, clock, log, changed: () => this.#report.due() });
@@ -87,12 +88,12 @@ export class Agent {
       tally: this.#tally,
       changed: () => this.#changed(),
     });
-    this.#link = new Link({
+    this.#link = new PlaneLink({
       name: node,
       dial: options.dial,
       credentials: options.credentials,
       subscriptions: {
-        [toNode(node)]: (payload) => this.#intake.receive(payload),
+        [nodeSubject(node)]: (payload) => this.#intake.receive(payload),
         [STATE_REQUEST]: () => this.#report.due(),
       },
       idle: () => this.#intake.busy === 0,
@@ -257,6 +258,6 @@ export class Agent {
       accepts_early: true,
       draining: this.#intake.draining,
     };
-    this.#link.publish(nodeState(node), encode({ kind: "state", state }));
+    this.#link.publish(nodeStateSubject(node), encode({ kind: "state", state }));
   }
 }

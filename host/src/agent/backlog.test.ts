@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
+import { BACKLOG_BYTES_MAX, PublishBacklog } from "./backlog.ts";
 
 const MIB = 1024 * 1024;
 
 test("the backlog check accepts a broker that reads, and rarely asks it for a confirmation", async () => {
   let asked = 0;
   const clock = new ManualClock();
-  const backlog = new Backlog(
+  const backlog = new PublishBacklog(
     async () => {
       asked++;
     },
@@ -18,7 +18,7 @@ test("the backlog check accepts a broker that reads, and rarely asks it for a co
   );
   for (let i = 0; i < 100; i++) {
     backlog.published(MIB);
-    await turn(clock);
+    await waitOneTurn(clock);
   }
   assert.equal(asked, 100);
   backlog.published(1000);
@@ -27,7 +27,7 @@ test("the backlog check accepts a broker that reads, and rarely asks it for a co
 
 test("the backlog check reports a broker that does not read before the backlog fills the memory", () => {
   let gaveUp = 0;
-  const backlog = new Backlog(
+  const backlog = new PublishBacklog(
     () => new Promise(() => {}),
     () => gaveUp++,
   );
@@ -45,9 +45,9 @@ test("the agent disconnects from a broker that does not read, and reconnects", a
   connection.flush = () => new Promise(() => {});
   // Two jobs, each with vectors of 8 MiB plus the frames around them, exceed the limit of 16 MiB.
   for (let i = 0; i < 2; i++) harness.offer({ input: Array.from({ length: 2048 }, (_, n) => `text ${n}`) });
-  while (harness.statuses.at(-1)?.type !== "offline") await turn(harness.clock);
+  while (harness.statuses.at(-1)?.type !== "offline") await waitOneTurn(harness.clock);
   harness.clock.advance(100);
-  while (harness.statuses.at(-1)?.type !== "online") await turn(harness.clock);
+  while (harness.statuses.at(-1)?.type !== "online") await waitOneTurn(harness.clock);
   assert.equal(harness.plane.connections.length, 2);
   await harness.agent.stop();
 });

@@ -7,7 +7,7 @@
 const ASK_AFTER_BYTES = 256 * 1024;
 export const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 
-export class Backlog {
+export class PublishBacklog {
   readonly #flush: () => Promise<void>;
   readonly #tooMuch: () => void;
   #bytes = 0;

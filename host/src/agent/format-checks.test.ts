@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import pino from "pino";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { type Availability, type Engine, EngineError, type GenerationJob } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
@@ -74,7 +74,7 @@ test("a node checks a model again when its engine returns, and announces it afte
   assert.equal(agent.states().at(-1)?.json_schema, undefined);
   state.watcher({ models: MODELS, slots: 2 });
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);
-  await turn(agent.clock);
+  await waitOneTurn(agent.clock);
   assert.deepEqual(state.checked, [...MODELS, ...MODELS]);
   await agent.agent.stop();
 });
@@ -92,19 +92,19 @@ test("a node retries unanswered format checks with growing pauses, and skips eng
   const checks = new FormatChecks({ engine: { keepsFormat }, clock, log, changed: () => {} });
   checks.serve(["tiny-3b"]);
   for (const waitMs of [30_000, 60_000, 120_000]) {
-    await turn(clock);
+    await waitOneTurn(clock);
     assert.equal(clock.nextInMs, waitMs);
     clock.advance(waitMs);
   }
-  await turn(clock);
+  await waitOneTurn(clock);
   answers = true;
   clock.advance(240_000);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual([checks.passed("tiny-3b"), asked, clock.nextInMs], [true, 5, undefined]);
   checks.serve([]);
   assert.equal(checks.passed("tiny-3b"), false);
   const none = new FormatChecks({ engine: {}, clock, log, changed: () => {} });
   none.serve(["tiny-3b"]);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.equal(none.passed("tiny-3b"), false);
 });

@@ -10,11 +10,11 @@ import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
+import type { JobCounters } from "./job-counters.ts";
 import { JobWriter } from "./job-writer.ts";
 import type { Outbox } from "./outbox.ts";
 import { PartialJobs } from "./partial-jobs.ts";
 import { engineJob, runJob } from "./run-job.ts";
-import type { Tally } from "./tally.ts";
 
 /** The number of recent job IDs that are kept, so that a job delivered twice runs once. */
 const REMEMBERED_MAX = 1024;
@@ -34,7 +34,7 @@ interface JobIntakeOptions {
   outbox: Outbox;
   clock: Clock;
   log: Log;
-  tally: Tally;
+  tally: JobCounters;
   /** Called when a slot was taken or freed. */
   changed: () => void;
 }

@@ -4,7 +4,7 @@ import { decode } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import fc from "fast-check";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { JobWriter, splitText } from "./job-writer.ts";
@@ -44,7 +44,7 @@ test("deltas of all jobs for one gateway are sent in one frame at the end of the
   b.delta("answer", "1");
   a.delta("answer", "y");
   assert.deepEqual(kinds(), []);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(frames, [
     {
       gateway: "gw1",
@@ -64,7 +64,7 @@ test("deltas for different gateways are sent in separate frames", async () => {
   const { writer, clock, frames } = harness();
   writer(A).delta("answer", "x");
   writer(B, { gateway: "gw2" }).delta("answer", "y");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(frames.map(({ gateway }) => gateway).toSorted(), ["gw1", "gw2"]);
 });
 
@@ -78,7 +78,7 @@ test("done is sent after all output with the next sequence number, and nothing f
   a.delta("answer", "z");
   a.done("stop");
   a.failed("engine", "late");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(kinds(), ["accepted", "deltas", "done"]);
   assert.deepEqual(
     deltas().map(({ seq }) => seq),
@@ -91,13 +91,13 @@ test("output for a client that does not stream is sent in larger and fewer delta
   const { writer, clock, kinds, deltas } = harness();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(kinds(), ["deltas"], "the first output never waits: the gateway measures by it");
   a.delta("reasoning", "m");
   a.delta("answer", "y");
   clock.advance(100);
   a.delta("answer", "es");
-  await turn(clock);
+  await waitOneTurn(clock);
   clock.advance(99);
   assert.deepEqual(kinds(), ["deltas"]);
   clock.advance(1);
@@ -133,7 +133,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const token = async (pauseMs: number, text = "x"): Promise<void> => {
     clock.advance(pauseMs);
     writer.delta("answer", text);
-    await turn(clock);
+    await waitOneTurn(clock);
   };
   return { clock, sent, token, writer };
 }
@@ -177,7 +177,7 @@ test("tokens before and after a pause stay in separate deltas if the gateway has
   clock.freeze(2_500);
   writer.delta("answer", "c");
   clock.advance(500);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(
     sent.map(({ firstMs, lastMs, text }) => [firstMs, lastMs, text]),
     [
@@ -207,12 +207,12 @@ test("tokens of one engine step share a frame even if they arrive in several tur
   const { writer, clock, frames } = harness();
   const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
   for (const job of jobs) job.delta("answer", "first");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.equal(frames.length, 1);
   for (let step = 0; step < 3; step++) {
     for (const job of jobs) {
       job.delta("answer", `token ${step}`);
-      await turn(clock);
+      await waitOneTurn(clock);
     }
     clock.advance(5);
     assert.equal(frames.length, 2 + step);
@@ -223,7 +223,7 @@ test("streamed output is sent in one frame with pending output for the same gate
   const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
-  await turn(clock);
+  await waitOneTurn(clock);
   a.delta("answer", "a");
   b.delta("answer", "b");
   clock.advance(5);
@@ -239,7 +239,7 @@ test("a discarded job sends nothing more, not even its pending output", async ()
   a.discard();
   a.delta("answer", "more");
   a.done("stop");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(
     deltas().map(({ job }) => job),
     [B],
@@ -250,7 +250,7 @@ test("long text is split so that deltas and frames keep within their limits", as
   const { writer, clock, frames, deltas } = harness();
   const text = "日本😀".repeat(100_000);
   writer(A).delta("answer", text);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.ok(frames.length > 1);
   assert.equal(
     deltas()
@@ -268,7 +268,7 @@ test("deltas of one turn that exceed a frame's limit are sent in several frames"
   const { writer, clock, frames, deltas } = harness();
   const a = writer(A);
   for (let i = 0; i < 2 * DELTAS_PER_FRAME_MAX + 1; i++) a.delta("answer", "x");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.equal(frames.length, 3);
   assert.equal(deltas().length, 2 * DELTAS_PER_FRAME_MAX + 1);
 });
@@ -279,7 +279,7 @@ test("a frame is filled to its last byte, and the rest goes into the next one", 
   // 16 KiB of text are still queued and are sent in one frame with the next output if both fit.
   const half = "x".repeat(DELTAS_TEXT_BYTES_MAX / 2);
   for (const text of [half, half, half, `${half}${half}`]) a.delta("answer", text);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.equal(deltas().length, 4);
   assert.equal(frames.length, 3);
 });
@@ -307,7 +307,7 @@ test("output of jobs that begin and end in one turn is sent together at the turn
   c.accepted();
   b.done("length");
   assert.deepEqual(kinds(), []);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(
     frames.map(({ frame }) => {
       if (frame.kind === "deltas") return frame.deltas.map(({ job }) => job);
@@ -342,7 +342,7 @@ test("a job that is discarded in its first turn sends only its acceptance", asyn
   a.delta("answer", "x");
   a.done("stop");
   a.discard();
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(kinds(), ["accepted"]);
 });
 
@@ -354,7 +354,7 @@ test("vectors are sent many to a frame, and slow ones after a short wait", async
   clock.advance(100);
   a.vector(new Float32Array(1024).fill(65));
   a.done("stop");
-  await turn(clock);
+  await waitOneTurn(clock);
   const sent = frames.flatMap(({ frame }) => (frame.kind === "vectors" ? [frame] : []));
   assert.deepEqual(
     sent.map(({ first, seq, values }) => [first, seq, values.length / 1024]),
@@ -372,7 +372,7 @@ test("very wide vectors still fit into a frame", async () => {
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 20; i++) a.vector(new Float32Array(8192));
   a.done("stop");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(
     frames.map(({ frame }) => frame.kind),
     ["vectors", "vectors", "done"],
@@ -410,7 +410,7 @@ test("progress reports of an embedding job continue between its vectors, because
   embedding.progress(0.6);
   embedding.done("stop");
   embedding.progress(1);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(
     frames.map(({ frame }) => frame.kind),
     ["progress", "vectors", "progress", "done"],

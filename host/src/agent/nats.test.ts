@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { deadAddress } from "../testing/stub-http.ts";
+import { unusedAddress } from "../testing/stub-http.ts";
 import { SEED, type StubNats, stubNats } from "../testing/stub-nats.ts";
-import { dialNats } from "./nats.ts";
+import { connectToNats } from "./nats.ts";
 import { type PlaneConnection, PlaneRefusal } from "./plane.ts";
 
 const credentials = (url: string) => ({ url, jwt: "jwt-1", seed: SEED, expiresAt: 0 });
 
 async function connected(t: TestContext): Promise<{ nats: StubNats; connection: PlaneConnection }> {
   const nats = await stubNats(t);
-  const connection = await dialNats(credentials(nats.url), "node_x");
+  const connection = await connectToNats(credentials(nats.url), "node_x");
   t.after(() => connection.close());
   return { nats, connection };
 }
@@ -29,22 +29,22 @@ test("the connection sends and receives frames unchanged", async (t) => {
 test("the connection distinguishes refused credentials from an unreachable server", async (t) => {
   const nats = await stubNats(t);
   nats.refused.add("jwt-1");
-  await assert.rejects(dialNats(credentials(nats.url), "node_x"), PlaneRefusal);
-  const dead = (await deadAddress()).replace("http", "nats");
-  await assert.rejects(dialNats(credentials(dead), "node_x"), (error) => !(error instanceof PlaneRefusal));
+  await assert.rejects(connectToNats(credentials(nats.url), "node_x"), PlaneRefusal);
+  const dead = (await unusedAddress()).replace("http", "nats");
+  await assert.rejects(connectToNats(credentials(dead), "node_x"), (error) => !(error instanceof PlaneRefusal));
 });
 
 test("the connection uses the first of several servers that responds", async (t) => {
   const nats = await stubNats(t);
-  const dead = (await deadAddress()).replace("http", "nats");
-  const connection = await dialNats(credentials(`${dead},${nats.url}`), "node_x");
+  const dead = (await unusedAddress()).replace("http", "nats");
+  const connection = await connectToNats(credentials(`${dead},${nats.url}`), "node_x");
   t.after(() => connection.close());
   assert.deepEqual(nats.names, ["node_x"]);
 });
 
 test("the connection requires TLS when the address asks for it, and never sends credentials unencrypted", async (t) => {
   const nats = await stubNats(t);
-  await assert.rejects(dialNats(credentials(nats.url.replace("nats://", "tls://")), "node_x"), /tls/);
+  await assert.rejects(connectToNats(credentials(nats.url.replace("nats://", "tls://")), "node_x"), /tls/);
   assert.deepEqual(nats.names, []);
 });
 

@@ -1,6 +1,6 @@
 /** Connects to the plane by the NATS protocol, which NATS servers and the gateway's hub speak. */
 import { connect, errors, jwtAuthenticator } from "@nats-io/transport-node";
-import { type Dial, PlaneRefusal } from "./plane.ts";
+import { type PlaneDialer, PlaneRefusal } from "./plane.ts";
 
 /**
  * The connection timeout per server, so that a server that hangs does not delay the attempt on the next server for
@@ -10,7 +10,7 @@ const DIAL_MS_MAX = 3_000;
 /** After three unanswered pings, a peer counts as gone. This detects a peer that hangs or vanished without closing. */
 const PING_EVERY_MS = 2_000;
 
-export const dialNats: Dial = async (credentials, name) => {
+export const connectToNats: PlaneDialer = async (credentials, name) => {
   // Reconnecting in the NATS client is off. It would resend old frames to gateways that no longer wait for them, with
   // credentials that may have expired. The agent opens a new connection instead.
   const servers = credentials.url.split(",");

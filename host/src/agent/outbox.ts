@@ -9,7 +9,7 @@ import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
-import { TurnEnd } from "./turn-end.ts";
+import { TurnEndQueue } from "./turn-end-queue.ts";
 
 /**
  * The maximum wait of output in the queue. `turn`: until the end of the event loop's turn. `step`: for engines that run
@@ -44,11 +44,11 @@ type Publish = (gateway: string, bytes: Uint8Array) => void;
 export class Outbox {
   readonly #clock: Clock;
   readonly #publish: Publish;
-  readonly #turnEnd: TurnEnd;
+  readonly #turnEnd: TurnEndQueue;
   /** The queue per gateway. Gateways without queued messages have no entry. */
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(clock: Clock, publish: Publish, turnEnd = new TurnEnd(clock)) {
+  constructor(clock: Clock, publish: Publish, turnEnd = new TurnEndQueue(clock)) {
     this.#clock = clock;
     this.#publish = publish;
     this.#turnEnd = turnEnd;

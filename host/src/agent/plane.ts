@@ -20,7 +20,7 @@ export interface PlaneConnection {
   close(): Promise<void>;
 }
 
-export type Dial = (credentials: PlaneCredentials, name: string) => Promise<PlaneConnection>;
+export type PlaneDialer = (credentials: PlaneCredentials, name: string) => Promise<PlaneConnection>;
 
 /** The broker refuses the credentials as expired, revoked or invalid. The agent needs new ones before it retries. */
 export class PlaneRefusal extends Error {

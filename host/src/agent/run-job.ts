@@ -10,8 +10,8 @@ import {
   type Sink,
 } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
+import type { JobOutcome, JobRecord } from "./job-counters.ts";
 import type { JobWriter } from "./job-writer.ts";
-import type { JobRecord, Outcome } from "./tally.ts";
 
 export function engineJob(header: JobHeader, body: JobBody): EngineJob {
   const attempt = Number(header.job.slice(header.job.lastIndexOf("-") + 1));
@@ -39,7 +39,7 @@ interface JobRun {
   log: Log;
 }
 
-export async function runJob(run: JobRun): Promise<Outcome> {
+export async function runJob(run: JobRun): Promise<JobOutcome> {
   const { job, writer, signal } = run;
   try {
     if (job.endpoint === "embedding") await embed(run, job);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { Tally } from "./tally.ts";
+import { JobCounters } from "./job-counters.ts";
 
 test("the snapshot shows running jobs, counts of ended jobs and the connection state", async () => {
   const harness = new AgentHarness();
@@ -41,7 +41,7 @@ test("the snapshot shows running jobs, counts of ended jobs and the connection s
   assert.deepEqual([jobsDone, jobsFailed, jobsCancelled, jobsRefused], [1, 1, 1, 1]);
 
   harness.plane.connections[0]?.lose(new Error("network"));
-  while (harness.statuses.at(-1)?.type !== "offline") await turn(harness.clock);
+  while (harness.statuses.at(-1)?.type !== "offline") await waitOneTurn(harness.clock);
   assert.equal(harness.agent.snapshot().state, "connecting");
   await harness.agent.stop();
   assert.equal(harness.agent.snapshot().state, "stopped");
@@ -85,7 +85,7 @@ test("the snapshot shows that the node is draining", async () => {
 
 test("the snapshot's token rate covers the last ten seconds", () => {
   const clock = new ManualClock();
-  const tally = new Tally(clock);
+  const tally = new JobCounters(clock);
   const record = tally.begin({
     job: "0000000000000000000000000a-01",
     gateway: "gw1",

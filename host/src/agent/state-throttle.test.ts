@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Throttle } from "./throttle.ts";
@@ -36,19 +36,19 @@ test("a node with a hundred jobs a second reports at most twenty times a second,
   const before = harness.states().length;
   for (let i = 0; i < 100; i++) {
     await harness.plane.ending(harness.script({ text: "ok" }));
-    await turn(harness.clock);
+    await waitOneTurn(harness.clock);
     harness.plane.send(STATE_REQUEST, new Uint8Array(0));
     harness.clock.advance(10);
   }
   const reports = harness.states().length - before;
   assert.ok(reports >= 12 && reports <= 20, `${reports} reports within a second`);
   const stuck = harness.script({ stall_after: 0 });
-  await turn(harness.clock);
+  await waitOneTurn(harness.clock);
   harness.clock.advance(100);
   assert.equal(harness.states().at(-1)?.busy, 1);
   harness.cancel(stuck);
-  await turn(harness.clock);
-  await turn(harness.clock);
+  await waitOneTurn(harness.clock);
+  await waitOneTurn(harness.clock);
   harness.clock.advance(100);
   assert.equal(harness.states().at(-1)?.busy, 0);
   await harness.agent.stop();

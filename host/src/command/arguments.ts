@@ -23,13 +23,13 @@ export function isLoopback(url: string): boolean {
 
 const NAME_CHARS_MAX = 200;
 
-export function nameOf(name: string, wrong: ReportMistake): string | undefined {
+export function parseName(name: string, wrong: ReportMistake): string | undefined {
   const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
   return fits ? name : wrong(`--name must have 1 to ${NAME_CHARS_MAX} characters`);
 }
 
 /** Parses pairs of a catalogue model's ID and the engine's name for that model. */
-export function mapOf(text: string | undefined, wrong: ReportMistake): Map<string, string> {
+export function parseModelMap(text: string | undefined, wrong: ReportMistake): Map<string, string> {
   const map = new Map<string, string>();
   for (const pair of text?.split(",") ?? []) {
     const at = pair.indexOf("=");
@@ -40,14 +40,14 @@ export function mapOf(text: string | undefined, wrong: ReportMistake): Map<strin
   return map;
 }
 
-export function modelsOf(text: string | undefined, wrong: ReportMistake): string[] | undefined {
+export function parseModels(text: string | undefined, wrong: ReportMistake): string[] | undefined {
   if (text === undefined) return undefined;
   const models = text.split(",").map((model) => model.trim());
   if (models.some((model) => model === "")) return wrong("--models must be a list like tiny-3b,embed-m3");
   return [...new Set(models)];
 }
 
-export function wholeNumber(
+export function parseWholeNumber(
   flag: string,
   text: string | undefined,
   { min, max }: { min: number; max: number },
@@ -65,7 +65,7 @@ const DAY_S = 86_400;
  * Parses a day or time into Unix seconds. A day means its beginning. As the end of a period, it means the beginning of
  * the next day.
  */
-export function dayOf(
+export function parseDay(
   flag: string,
   text: string | undefined,
   edge: "begin" | "end",

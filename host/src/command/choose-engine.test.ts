@@ -12,7 +12,7 @@ import { scriptedEngine } from "../engines/scripted.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
-import { deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import { chooseEngine } from "./choose-engine.ts";
 
 const flags = { engineUrl: undefined, engineKey: undefined, map: new Map(), models: undefined, slots: undefined };
@@ -73,8 +73,8 @@ test("scripted serves any model that is requested", async () => {
 
 test("openai recognises models by name or by an explicit mapping", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
-    if (request.path === "/v1/models") json(response, { data: [{ id: "qwq:32b" }, { id: "m" }] });
-    else json(response, {}, 404);
+    if (request.path === "/v1/models") sendJson(response, { data: [{ id: "qwq:32b" }, { id: "m" }] });
+    else sendJson(response, {}, 404);
   });
   const map = new Map([["tiny-3b", "m"]]);
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl, map, slots: 5 }, choice());
@@ -127,7 +127,7 @@ test("a GGUF file without a known model name requires --as, and a file that is n
 
 test("the error for an unreachable engine address has a reason and the next step", async (t) => {
   const answering = (status: number, body: unknown): Promise<string> =>
-    stubServer(t, (_request, response) => json(response, body, status));
+    stubServer(t, (_request, response) => sendJson(response, body, status));
   const cases: [string, RegExp, RegExp][] = [
     [
       await answering(503, { error: { message: "Loading model" } }),
@@ -137,7 +137,7 @@ test("the error for an unreachable engine address has a reason and the next step
     [await answering(401, {}), /requires a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
     [await answering(200, { data: [] }), /^LM Studio at .* lists no models$/, /--map/],
     [await answering(200, { hello: 1 }), /is not an engine: its list of models/, /own address/],
-    [await deadAddress(), /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/, /start the engine/],
+    [await unusedAddress(), /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/, /start the engine/],
     [
       await stubServer(t, (_, response) => void response.end("hello")),
       /is not an engine: its list of models/,
@@ -158,7 +158,7 @@ test("the error for an unreachable engine address has a reason and the next step
 });
 
 test("the error for an unsupported choice of engine names the flag in one line", async (t) => {
-  const engineUrl = await stubServer(t, (_request, response) => json(response, { data: [{ id: "mistral" }] }));
+  const engineUrl = await stubServer(t, (_request, response) => sendJson(response, { data: [{ id: "mistral" }] }));
   const openai = { ...flags, engine: "openai" as const };
   const cases: [typeof openai & { engineUrl: string | undefined; models?: string[] | undefined }, RegExp][] = [
     [{ ...openai, engineUrl: engineUrl as never }, /^--map is missing.*mistral/],

@@ -1,25 +1,25 @@
 /** Opens the engine that the flags or the stored election (choice of models) name. */
 import { basename } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import type { Dial } from "../agent/plane.ts";
+import type { PlaneDialer } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
-import type { Absence } from "../engines/absence.ts";
 import { compositeEngine } from "../engines/composite.ts";
 import type { DemoOptions } from "../engines/demo.ts";
 import {
-  absenceAtNamed,
   addressesFor,
+  engineNotes,
+  explainAbsenceAtGiven,
   type FoundEngine,
   findEngines,
   identifyEngine,
-  notesOn,
 } from "../engines/detect.ts";
 import type { Engine } from "../engines/engine.ts";
+import type { EngineAbsence } from "../engines/engine-absence.ts";
 import { withLlamaCpp } from "../engines/llama-cpp/load.ts";
+import { limitEngineLoad } from "../engines/load-limit.ts";
 import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { steadyEngine } from "../engines/steady.ts";
 import { WireFaults } from "../engines/wire-faults.ts";
 import { isLoopback } from "./arguments.ts";
 import type { EngineSettings } from "./flags.ts";
@@ -51,13 +51,13 @@ export interface ChosenEngine {
   /** The engines found on this machine that serve the models; empty if the engine was named. */
   sources: EngineSource[];
   /** Adds the scripted engine's network faults to the node's connection. For other engines, it changes nothing. */
-  plane: (dial: Dial) => Dial;
+  plane: (dial: PlaneDialer) => PlaneDialer;
 }
 
 export async function chooseEngine(flags: EngineSettings, choice: Choice): Promise<ChosenEngine> {
   const faults = new WireFaults();
   const { engine, sources = [] } = await build(flags, choice, faults);
-  const plane = (dial: Dial): Dial => (isScripted(flags) ? faults.decorate(dial) : dial);
+  const plane = (dial: PlaneDialer): PlaneDialer => (isScripted(flags) ? faults.decorate(dial) : dial);
   const models = flags.models ?? engine.models;
   const missing = models.filter((model) => !engine.models.includes(model));
   if (missing.length === 0) return { engine, models, sources, plane };
@@ -107,11 +107,11 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
 
 async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
-  const absence = await absenceAtNamed(url, flags.engineKey);
+  const absence = await explainAbsenceAtGiven(url, flags.engineKey);
   // The first test may report a known engine as another program (`stranger`), so identifying it comes next.
-  if (absence !== undefined && absence.cause !== "stranger") throw absent(absence);
+  if (absence !== undefined && absence.cause !== "stranger") throw absenceError(absence);
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
-  if (found === undefined) throw absent(absence ?? notAnEngine(url));
+  if (found === undefined) throw absenceError(absence ?? notAnEngine(url));
   if (found.models.length === 0 && flags.map.size === 0) throw holdsNothing(found);
   const models = new Map([...mapModels(found.models), ...flags.map]);
   if (models.size === 0) {
@@ -122,15 +122,15 @@ async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engin
 }
 
 /** The engine is still loading its model, so a retry may help. */
-export class EngineLoading extends CommandError {
+export class EngineLoadingError extends CommandError {
   override name = "EngineLoading";
 }
 
-export function absent({ cause, what, next }: Absence): CommandError {
-  return cause === "loading" ? new EngineLoading(what, { next }) : new CommandError(what, { next });
+export function absenceError({ cause, what, next }: EngineAbsence): CommandError {
+  return cause === "loading" ? new EngineLoadingError(what, { next }) : new CommandError(what, { next });
 }
 
-const notAnEngine = (url: string): Absence => ({
+const notAnEngine = (url: string): EngineAbsence => ({
   cause: "stranger",
   url,
   what: `the server at ${url} is not an engine: its list of models (/v1/models) has another format`,
@@ -158,14 +158,14 @@ function httpEngine(
     slots,
     slotsTold: found.slotsTold ? found.slots : undefined,
     listed: found.models,
-    notes: notesOn(found, models, slots),
+    notes: engineNotes(found, models, slots),
     clock,
   });
-  return steadyEngine(engine, clock);
+  return limitEngineLoad(engine, clock);
 }
 
 /**
- * Uses the engines on this machine for the models they have. The demo model serves the remaining ones; `engineFor` only
+ * Uses the engines on this machine for the models they have. The demo model serves the remaining ones; `openLocalEngine` only
  * allows this with --demo-fallback.
  */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
@@ -196,7 +196,7 @@ function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<
  * Whether the models are loaded into this machine's memory. A remote engine has its own memory, and demo and scripted
  * engines need almost none.
  */
-export function fillsThisMachine({ engine, engineUrl, modelFile }: EngineSettings): boolean {
+export function usesLocalMemory({ engine, engineUrl, modelFile }: EngineSettings): boolean {
   if (engine === "auto" || modelFile !== undefined) return true;
   return engineUrl !== undefined && isLoopback(engineUrl);
 }

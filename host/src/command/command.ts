@@ -1,6 +1,6 @@
 /** The interface that every command implements, and its inputs. */
 import type { BaseCommandContext, Command as Declared } from "@tollgate/terminal/command.ts";
-import type { Dial } from "../agent/plane.ts";
+import type { PlaneDialer } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { findAbsences, findEngines } from "../engines/detect.ts";
 import type { LoginFile } from "./login-file.ts";
@@ -19,7 +19,7 @@ export interface CommandContext extends BaseCommandContext {
   findEngines: typeof findEngines;
   /** Explains why the usual engines were not found on this machine. */
   findAbsences: typeof findAbsences;
-  dial: Dial;
+  dial: PlaneDialer;
   /** Starts handling the process's signals. Only long-running commands call it. */
   supervisor: () => Supervisor;
 }
@@ -27,7 +27,7 @@ export interface CommandContext extends BaseCommandContext {
 export type Command = Declared<CommandContext>;
 
 /** Prints a command's result: as JSON for scripts, or as lines for people. */
-export function printAnswer(
+export function printResult(
   { terminal }: CommandContext,
   json: boolean,
   value: object,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { json } from "../testing/stub-http.ts";
-import { dayOf } from "./arguments.ts";
+import { sendJson } from "../testing/stub-http.ts";
+import { parseDay } from "./arguments.ts";
 import { earnings } from "./earnings.ts";
 import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, type StubGateway } from "./testing/stub-gateway.ts";
@@ -22,12 +22,12 @@ const BALANCE = { earned_micro: "1500000.000000", paid_out_micro: "1000000.00000
 
 /** Serves rows in pages as the gateway does. */
 function serve(gateway: StubGateway, rows: object[]): void {
-  gateway.answers["GET /earnings"] = (request: { path: string }, response: Parameters<typeof json>[0]) => {
+  gateway.answers["GET /earnings"] = (request: { path: string }, response: Parameters<typeof sendJson>[0]) => {
     const query = new URL(request.path, "http://g").searchParams;
     const [at, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit") ?? 50)];
     assert.ok(limit >= 1 && limit <= 100, "a limit that the gateway takes");
     const next_cursor = at + limit < rows.length ? String(at + limit) : null;
-    json(response, {
+    sendJson(response, {
       object: "list",
       balance: BALANCE,
       today_micro: "250.000000",
@@ -58,8 +58,8 @@ test("earnings prints the balance and the latest requests with exact amounts", a
 
 test("earnings prints held-back, set-off and own-request amounts only if they are not zero", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
-    json(response, {
+  gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof sendJson>[0]) =>
+    sendJson(response, {
       object: "list",
       balance: {
         ...BALANCE,
@@ -168,9 +168,9 @@ test("earnings names the flag that contains a mistake", async (t) => {
 
 test("earnings uses UTC days and includes the last day of the period", () => {
   const never = (mistake: string): undefined => assert.fail(mistake);
-  assert.equal(dayOf("from", "2026-11-15", "begin", never), 1_794_700_800);
-  assert.equal(dayOf("to", "2026-11-15", "end", never), 1_794_787_200);
-  assert.equal(dayOf("to", "2026-11-15T06:50:22Z", "end", never), 1_794_725_422);
-  assert.equal(dayOf("to", "2026-11-15T07:50+01:00", "end", never), 1_794_725_400);
-  assert.equal(dayOf("to", undefined, "end", never), undefined);
+  assert.equal(parseDay("from", "2026-11-15", "begin", never), 1_794_700_800);
+  assert.equal(parseDay("to", "2026-11-15", "end", never), 1_794_787_200);
+  assert.equal(parseDay("to", "2026-11-15T06:50:22Z", "end", never), 1_794_725_422);
+  assert.equal(parseDay("to", "2026-11-15T07:50+01:00", "end", never), 1_794_725_400);
+  assert.equal(parseDay("to", undefined, "end", never), undefined);
 });

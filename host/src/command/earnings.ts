@@ -2,13 +2,13 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { alignedFacts, sanitise, table } from "@tollgate/terminal/text.ts";
-import { dayOf, wholeNumber } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
-import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./format.ts";
+import { alignProperties, sanitise, table } from "@tollgate/terminal/text.ts";
+import { parseDay, parseWholeNumber } from "./arguments.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
+import { formatCount, formatCounted, formatDollarColumn, formatDollars, formatUtcTime, sumMicro } from "./format.ts";
 import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
-import { RANGE_WORDS, RANGES } from "./range.ts";
+import { RANGE_LABELS, RANGES } from "./range.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 
 const SHOWN = 20;
@@ -40,10 +40,10 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   if (csv && json) wrong("--csv and --json cannot be combined");
-  const from = dayOf("from", flags.from, "begin", wrong);
-  const to = dayOf("to", flags.to, "end", wrong);
+  const from = parseDay("from", flags.from, "begin", wrong);
+  const to = parseDay("to", flags.to, "end", wrong);
   if (from !== undefined && to !== undefined && from >= to) wrong("--from must be before --to");
-  const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
+  const limit = parseWholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
   const range = flags.range as InsightRange | undefined;
   if (
     flags.range !== undefined &&
@@ -86,10 +86,13 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
   const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
   const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
   const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
-  printAnswer(context, json, all, () => [
+  printResult(context, json, all, () => [
     ...column(
       all.earnings_slot_s < 86_400 ? "hour (UTC)" : "day (UTC)",
-      slots.map(({ at, earned_micro }) => [utcTime(at).slice(0, all.earnings_slot_s < 86_400 ? 16 : 10), earned_micro]),
+      slots.map(({ at, earned_micro }) => [
+        formatUtcTime(at).slice(0, all.earnings_slot_s < 86_400 ? 16 : 10),
+        earned_micro,
+      ]),
     ),
     ...(byNode.length < 2
       ? []
@@ -101,13 +104,13 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
           ),
         ]),
     ...(slots.length === 0 ? [] : [""]),
-    `${counted(all.total.requests, "request")} in ${RANGE_WORDS[range]}, earned ${dollars(all.total.earned_micro)}`,
+    `${formatCounted(all.total.requests, "request")} in ${RANGE_LABELS[range]}, earned ${formatDollars(all.total.earned_micro)}`,
   ]);
 }
 
 function column(title: string, rows: [name: string, micro: string][]): string[] {
   if (rows.length === 0) return [];
-  const amounts = dollarColumn(rows.map(([, micro]) => micro));
+  const amounts = formatDollarColumn(rows.map(([, micro]) => micro));
   return table([[title, "earned"], ...rows.map(([name], i) => [name, amounts[i] ?? ""])], ["left", "right"]);
 }
 
@@ -156,13 +159,13 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   // Gateways of the previous release withhold nothing and do not have this endpoint.
   const hasWithheld = !isNothing(balance.withheld_micro);
   const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
-  printAnswer(context, json, { balance, today_micro, data, withheld, more }, () => [
-    ...alignedFacts([
-      ["today", dollars(today_micro)],
-      ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
-      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "also deducted for debts")}`],
-      ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
-      ...(hasWithheld ? [["withheld", dollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
+  printResult(context, json, { balance, today_micro, data, withheld, more }, () => [
+    ...alignProperties([
+      ["today", formatDollars(today_micro)],
+      ["earned", `${formatDollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
+      ["paid out", `${formatDollars(balance.paid_out_micro)}${part(balance.set_off_micro, "also deducted for debts")}`],
+      ["pending", `${formatDollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
+      ...(hasWithheld ? [["withheld", formatDollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),
     "",
     ...withheldLines(withheld),
@@ -172,7 +175,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
 
 /** `, $0.50 held back for now`; empty if the amount is zero. */
 function part(amount: string | null | undefined, what: string): string {
-  return isNothing(amount) ? "" : `, ${dollars(amount)} ${what}`;
+  return isNothing(amount) ? "" : `, ${formatDollars(amount)} ${what}`;
 }
 
 const isNothing = (amount: string | null | undefined): amount is null | undefined | "0" =>
@@ -181,9 +184,9 @@ const isNothing = (amount: string | null | undefined): amount is null | undefine
 /** The latest withheld shares (earnings that are not paid), each with its reason. */
 function withheldLines(shares: WithheldShare[]): string[] {
   if (shares.length === 0) return [];
-  const amounts = dollarColumn(shares.map(({ amount_micro }) => amount_micro));
+  const amounts = formatDollarColumn(shares.map(({ amount_micro }) => amount_micro));
   const rows = shares.map(({ withheld_at, request_id, explanation, released_at }, i) => [
-    utcTime(withheld_at),
+    formatUtcTime(withheld_at),
     request_id,
     amounts[i] ?? "",
     `${sanitise(explanation)}${released_at == null ? "" : " Released."}`,
@@ -193,18 +196,18 @@ function withheldLines(shares: WithheldShare[]): string[] {
 
 function requestLines(rows: Earning[], more: boolean): string[] {
   if (rows.length === 0) return ["no request has earned anything in this period"];
-  const total = dollars(sumMicro(rows.map((row) => row.earned_micro)));
-  const amounts = dollarColumn(rows.map((row) => row.earned_micro));
+  const total = formatDollars(sumMicro(rows.map((row) => row.earned_micro)));
+  const amounts = formatDollarColumn(rows.map((row) => row.earned_micro));
   return [
     ...table(
       [
         ["finished (UTC)", "request", "model", "prompt", "output", "outcome", "earned"],
         ...rows.map((row, i) => [
-          utcTime(row.finished_at),
+          formatUtcTime(row.finished_at),
           row.request_id,
           row.model ?? "–",
-          count(row.prompt_tokens),
-          count(row.completion_tokens),
+          formatCount(row.prompt_tokens),
+          formatCount(row.completion_tokens),
           row.outcome,
           amounts[i] ?? "",
         ]),
@@ -212,7 +215,7 @@ function requestLines(rows: Earning[], more: boolean): string[] {
       ["left", "left", "left", "right", "right", "left", "right"],
     ),
     "",
-    `${counted(rows.length, "request")}, ${total}${more ? "; --limit N shows more, --csv shows all" : ""}`,
+    `${formatCounted(rows.length, "request")}, ${total}${more ? "; --limit N shows more, --csv shows all" : ""}`,
   ];
 }
 

@@ -1,23 +1,24 @@
 /** Messages for the errors that only tollgate-host has: what is wrong, and what to do next. */
-import { type ExplainError, type Failure, failureOf } from "@tollgate/terminal/failure.ts";
-import { LLAMA_CPP, NoLlamaCpp } from "../engines/llama-cpp/load.ts";
+import { type ExplainError, explainFailure, type Failure } from "@tollgate/terminal/failure.ts";
+import { LLAMA_CPP, LlamaCppMissingError } from "../engines/llama-cpp/load.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
 
 export const PROGRAM = "tollgate-host";
 
-export const explain: ExplainError = (error) => {
+export const explainHostError: ExplainError = (error) => {
   if (error instanceof GatewayRefusal) {
     const { message, code, status } = error;
     const next = REMEDIES[code ?? ""] ?? (status >= 500 ? OUT_OF_ORDER : undefined);
     return { message: `${message.replace(/\.$/, "")}${code === undefined ? "" : ` (${code})`}`, next, code };
   }
   if (error instanceof GatewayUnreachable) return { message: error.message, next: UNREACHABLE };
-  if (error instanceof NoLlamaCpp) return { message: error.message, next: INSTALL };
+  if (error instanceof LlamaCppMissingError) return { message: error.message, next: INSTALL };
   return undefined;
 };
 
 /** `usual`: the next step for errors that have none of their own. */
-export const describeError = (error: unknown, usual?: string): Failure => failureOf(error, PROGRAM, explain, usual);
+export const describeError = (error: unknown, usual?: string): Failure =>
+  explainFailure(error, PROGRAM, explainHostError, usual);
 
 const INSTALL = `npm install ${LLAMA_CPP} where tollgate-host is installed, or serve with another engine (--engine)`;
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";

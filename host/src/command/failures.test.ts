@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { perform } from "@tollgate/terminal/perform.ts";
+import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { assertFailure, exampleWords } from "@tollgate/terminal/testing/tables.ts";
-import { TOLLGATE_HOST } from "../cli.ts";
-import { deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { TOLLGATE_HOST_COMMANDS } from "../cli.ts";
+import { sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { CommandContext } from "./command.ts";
-import { explain } from "./errors.ts";
+import { explainHostError } from "./errors.ts";
 import type { LoginFile } from "./login-file.ts";
 import { commandHarness } from "./testing/command-harness.ts";
 
@@ -30,7 +30,7 @@ const loggedIn = (logins: LoginFile, gateway: string): Promise<void> =>
     serving: { engine: "scripted", models: ["tiny-3b"] },
   });
 const refusing = (status: number, body: object) => async (t: TestContext, logins: LoginFile) => {
-  const gateway = await stubServer(t, (_request, response) => json(response, body, status));
+  const gateway = await stubServer(t, (_request, response) => sendJson(response, body, status));
   await loggedIn(logins, gateway);
   return gateway;
 };
@@ -42,11 +42,11 @@ const refusing = (status: number, body: object) => async (t: TestContext, logins
 const LOCAL = ["completion", "logout", "service print"];
 
 const ENVIRONMENTS: Environment[] = [
-  { name: "no login, and a gateway that is down", make: () => deadAddress(), without: LOCAL },
+  { name: "no login, and a gateway that is down", make: () => unusedAddress(), without: LOCAL },
   {
     name: "a gateway that is down",
     async make(_t, logins) {
-      const gateway = await deadAddress();
+      const gateway = await unusedAddress();
       await loggedIn(logins, gateway);
       return gateway;
     },
@@ -65,7 +65,7 @@ const ENVIRONMENTS: Environment[] = [
     async make(_t, logins) {
       await mkdir(dirname(logins.path), { recursive: true });
       await writeFile(logins.path, `{"token": "${TOKEN}"`);
-      return deadAddress();
+      return unusedAddress();
     },
     without: LOCAL,
   },
@@ -73,25 +73,25 @@ const ENVIRONMENTS: Environment[] = [
     name: "a file where the configuration directory should be",
     async make(_t, logins) {
       await writeFile(dirname(logins.path), "");
-      return deadAddress();
+      return unusedAddress();
     },
     without: ["completion", "service print"],
   },
   {
     name: "a login file without read permission",
     async make(_t, logins) {
-      await loggedIn(logins, await deadAddress());
+      await loggedIn(logins, await unusedAddress());
       await chmod(logins.path, 0);
-      return deadAddress();
+      return unusedAddress();
     },
     // Root can read every file, so no command fails.
-    without: process.getuid?.() === 0 ? Object.keys(TOLLGATE_HOST.commands) : LOCAL,
+    without: process.getuid?.() === 0 ? Object.keys(TOLLGATE_HOST_COMMANDS.commands) : LOCAL,
   },
 ];
 
 for (const { name, make, without } of ENVIRONMENTS) {
   describe(name, () => {
-    for (const [command, { example = "" }] of Object.entries(TOLLGATE_HOST.commands)) {
+    for (const [command, { example = "" }] of Object.entries(TOLLGATE_HOST_COMMANDS.commands)) {
       if (without.includes(command)) continue;
       test(`tollgate-host ${command}`, async (t) => {
         const { context, terminal, logins } = await commandHarness(t);
@@ -105,7 +105,7 @@ for (const { name, make, without } of ENVIRONMENTS) {
           tell: async () => {},
         });
         const surroundings = { ...context, supervisor, env: { TOLLGATE_HOST_TOKEN: TOKEN } };
-        const code = await perform(TOLLGATE_HOST, args, surroundings, explain);
+        const code = await runCommandLine(TOLLGATE_HOST_COMMANDS, args, surroundings, explainHostError);
         assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
         // The doctor reports failures as results of its checks.
         if (command === "doctor" && terminal.lines.length > 0) assert.equal(code, 1);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { readGiven } from "@tollgate/terminal/read.ts";
-import { parseUpFlags, type Remembered, UP_FLAGS } from "./flags.ts";
+import { parseCommandInput } from "@tollgate/terminal/parse-command-line.ts";
+import { parseUpFlags, type StoredSettings, UP_FLAGS } from "./flags.ts";
 
 type Rest = Parameters<typeof parseUpFlags> extends [unknown, ...infer Others] ? Others : never;
 const parse = (args: string[], ...rest: Rest) =>
-  parseUpFlags(readGiven("up", { help: "", flags: UP_FLAGS }, args), ...rest);
+  parseUpFlags(parseCommandInput("up", { help: "", flags: UP_FLAGS }, args), ...rest);
 
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
@@ -95,7 +95,7 @@ test("all mistakes in the flags are reported at once", () => {
   );
 });
 
-const login: Remembered = {
+const login: StoredSettings = {
   gateway: "https://gateway.example",
   token: "tht_live_stored_secret",
   node: { id: "node_1" },

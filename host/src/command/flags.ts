@@ -6,7 +6,15 @@ import { type CommandInput, type Flag, JSON_FLAG } from "@tollgate/terminal/comm
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { RememberedAddresses } from "../engines/detect.ts";
 import { LOG_LEVELS } from "../log.ts";
-import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type ReportMistake, wholeNumber } from "./arguments.ts";
+import {
+  isHostToken,
+  isHttpUrl,
+  parseModelMap,
+  parseModels,
+  parseName,
+  parseWholeNumber,
+  type ReportMistake,
+} from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 type EngineKind = (typeof ENGINES)[number];
@@ -74,7 +82,7 @@ interface FlagEnv {
 }
 
 /** The stored settings that `up` uses. */
-export interface Remembered {
+export interface StoredSettings {
   gateway: string;
   token: string;
   node: { id: string } | undefined;
@@ -84,7 +92,7 @@ export interface Remembered {
 export function parseUpFlags(
   { flags: values, switches, json }: CommandInput,
   env: FlagEnv,
-  login?: Remembered,
+  login?: StoredSettings,
 ): UpFlags {
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
@@ -139,9 +147,9 @@ export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Re
     engine,
     engineUrl,
     engineKey: env.TOLLGATE_ENGINE_KEY,
-    map: mapOf(values.map, wrong),
-    models: modelsOf(values.models, wrong),
-    slots: wholeNumber("slots", values.slots, { min: 1, max: SLOTS_MAX }, wrong),
+    map: parseModelMap(values.map, wrong),
+    models: parseModels(values.models, wrong),
+    slots: parseWholeNumber("slots", values.slots, { min: 1, max: SLOTS_MAX }, wrong),
     ...(modelFile === undefined ? {} : { modelFile, modelAs }),
   };
 }
@@ -163,6 +171,6 @@ function identityOf(
 ): UpFlags["identity"] | undefined {
   if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node must be a node ID (node_…)");
-  if (name !== undefined) return nameOf(name, wrong) === undefined ? undefined : { name };
+  if (name !== undefined) return parseName(name, wrong) === undefined ? undefined : { name };
   return stored ?? wrong("--name (or --node) is missing: give this machine a name");
 }

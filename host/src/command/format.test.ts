@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { padStart, paint, sanitise, table, truncate, width } from "@tollgate/terminal/text.ts";
+import { padStart, paint, sanitise, table, textWidth, truncate } from "@tollgate/terminal/text.ts";
 import fc from "fast-check";
-import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDollars,
+  formatDuration,
+  formatGibibytes,
+  formatMilliseconds,
+  formatPerSecond,
+  sumMicro,
+} from "./format.ts";
 
 test("formats amounts of money exactly", () => {
   const amounts: [string, string][] = [
@@ -14,7 +23,7 @@ test("formats amounts of money exactly", () => {
     ["1234567890.500000", "$1,234.5678905"],
     ["-500000.000000", "-$0.50"],
   ];
-  for (const [micro, shown] of amounts) assert.equal(dollars(micro), shown);
+  for (const [micro, shown] of amounts) assert.equal(formatDollars(micro), shown);
 });
 
 test("shows and sums amounts of any size without rounding", () => {
@@ -23,7 +32,7 @@ test("shows and sums amounts of any size without rounding", () => {
     fc.property(fc.array(pico, { maxLength: 5 }), (amounts) => {
       const total = sumMicro(amounts.map((amount) => sumMicro([microOf(amount)])));
       assert.equal(total, microOf(amounts.reduce((sum, amount) => sum + amount, 0n)));
-      assert.equal(picoOfDollars(dollars(total)), picoOfMicro(total));
+      assert.equal(picoOfDollars(formatDollars(total)), picoOfMicro(total));
     }),
   );
 });
@@ -39,17 +48,20 @@ function picoOfDollars(shown: string): bigint {
 }
 
 test("formats counts, shares, times, sizes and durations", () => {
-  assert.deepEqual([count(1234567), counted(1, "node"), counted(0, "node")], ["1,234,567", "1 node", "0 nodes"]);
-  assert.deepEqual([0.84, 84, 1500, 60_000].map(milliseconds), ["0.8 ms", "84 ms", "1.5 s", "60 s"]);
-  assert.deepEqual([4.25, 1500].map(perSecond), ["4.3 tokens/s", "1,500 tokens/s"]);
-  assert.deepEqual([16 * 1024 ** 3, 143771 * 1024 ** 2].map(gibibytes), ["16.0 GiB", "140 GiB"]);
-  const spans = [59_000, 192_000, 7_500_000, 200_000_000].map(duration);
+  assert.deepEqual(
+    [formatCount(1234567), formatCounted(1, "node"), formatCounted(0, "node")],
+    ["1,234,567", "1 node", "0 nodes"],
+  );
+  assert.deepEqual([0.84, 84, 1500, 60_000].map(formatMilliseconds), ["0.8 ms", "84 ms", "1.5 s", "60 s"]);
+  assert.deepEqual([4.25, 1500].map(formatPerSecond), ["4.3 tokens/s", "1,500 tokens/s"]);
+  assert.deepEqual([16 * 1024 ** 3, 143771 * 1024 ** 2].map(formatGibibytes), ["16.0 GiB", "140 GiB"]);
+  const spans = [59_000, 192_000, 7_500_000, 200_000_000].map(formatDuration);
   assert.deepEqual(spans, ["59 s", "3 min 12 s", "2 h 5 min", "2 d 7 h"]);
 });
 
 test("aligns columns without counting color codes", () => {
   const { good, dim } = paint(true);
-  assert.equal(width(good("yes")), 3);
+  assert.equal(textWidth(good("yes")), 3);
   assert.equal(padStart(good("7"), 3), `  ${good("7")}`);
   assert.deepEqual(
     table(

@@ -4,7 +4,7 @@ const MICRO_DIGITS = 6;
 const CENTS_DIGITS = 2;
 
 /** Formats millionths of a dollar as exact dollars: `"123.450000"` → `$0.00012345`. */
-export function dollars(micro: string): string {
+export function formatDollars(micro: string): string {
   const negative = micro.startsWith("-");
   const [whole = "0", fraction = ""] = micro.replace("-", "").split(".");
   const digits = whole.padStart(MICRO_DIGITS + 1, "0");
@@ -15,15 +15,15 @@ export function dollars(micro: string): string {
 }
 
 /** Formats amounts with the same number of decimals, so that their decimal points align in a column. */
-export function dollarColumn(amounts: readonly (string | null)[]): string[] {
-  const texts = amounts.map((amount) => (amount === null ? null : dollars(amount)));
+export function formatDollarColumn(amounts: readonly (string | null)[]): string[] {
+  const texts = amounts.map((amount) => (amount === null ? null : formatDollars(amount)));
   const placesOf = (text: string): number => text.length - text.indexOf(".") - 1;
   const places = Math.max(0, ...texts.flatMap((text) => (text === null ? [] : placesOf(text))));
   return texts.map((text) => (text === null ? `–${" ".repeat(places)}` : text + "0".repeat(places - placesOf(text))));
 }
 
 /** Formats a share as `42 %` or `0.7 %`, and null as a dash. */
-export function percent(share: number | null): string {
+export function formatPercent(share: number | null): string {
   if (share === null) return "–";
   const value = share * 100;
   return `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} %`;
@@ -45,7 +45,7 @@ function picoOf(micro: string): bigint {
 }
 
 /** Formats a number as `12,345`. */
-export function count(value: number): string {
+export function formatCount(value: number): string {
   return grouped(String(Math.round(value)));
 }
 
@@ -54,34 +54,34 @@ function grouped(digits: string): string {
 }
 
 /** Adds a noun in singular or plural: `1 request`, `2 requests`. */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export function formatCounted(value: number, noun: string): string {
+  return `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-export function milliseconds(ms: number): string {
+export function formatMilliseconds(ms: number): string {
   if (ms >= 10_000) return `${Math.round(ms / 1000)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
 
-export function perSecond(value: number): string {
-  return `${value < 100 ? value.toFixed(1) : count(value)} tokens/s`;
+export function formatPerSecond(value: number): string {
+  return `${value < 100 ? value.toFixed(1) : formatCount(value)} tokens/s`;
 }
 
 const GIB = 1024 ** 3;
 
 /** Formats bytes as `15.6 GiB`. */
-export function gibibytes(bytes: number): string {
+export function formatGibibytes(bytes: number): string {
   return `${(bytes / GIB).toFixed(bytes < 100 * GIB ? 1 : 0)} GiB`;
 }
 
 /** Formats a time as `2026-11-15 06:50:22` in UTC, because the platform's days are in UTC. */
-export function utcTime(unixSeconds: number): string {
+export function formatUtcTime(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** Formats a duration as `3 min 12 s` or `2 h 5 min`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -91,4 +91,4 @@ export function duration(ms: number): string {
 }
 
 /** The reason why a node takes fewer requests at once than its engine allows. */
-export const PAUSES = "its pauses between tokens were too long";
+export const REDUCED_SLOTS_REASON = "its pauses between tokens were too long";

@@ -2,9 +2,9 @@
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise, table } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG, wholeNumber } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
-import { count, dollarColumn, milliseconds, utcTime } from "./format.ts";
+import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
+import { formatCount, formatDollarColumn, formatMilliseconds, formatUtcTime } from "./format.ts";
 import type { Job } from "./gateway/answers.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
@@ -26,7 +26,12 @@ export const jobs: Command = {
 
 async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
-  const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, (mistake) => void mistakes.push(mistake));
+  const limit = parseWholeNumber(
+    "limit",
+    flags.limit,
+    { min: 1, max: LIMIT_MAX },
+    (mistake) => void mistakes.push(mistake),
+  );
   if (mistakes.length > 0) throw new UsageError(mistakes);
   const session = await openSession(context);
   const query = {
@@ -35,7 +40,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
     limit: String(limit ?? SHOWN),
   };
   const { data, next_cursor } = await session.gateway.jobs(nodeIdOf(session, flags.node), query);
-  printAnswer(context, json, { object: "list", data, more: next_cursor != null }, () =>
+  printResult(context, json, { object: "list", data, more: next_cursor != null }, () =>
     data.length === 0
       ? ["no jobs match"]
       : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more jobs; show them with --limit N"])],
@@ -44,18 +49,18 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
 }
 
 function jobLines(jobs: Job[]): string[] {
-  const amounts = dollarColumn(jobs.map(({ earned_micro }) => earned_micro));
+  const amounts = formatDollarColumn(jobs.map(({ earned_micro }) => earned_micro));
   return table(
     [
       ["finished (UTC)", "request", "model", "prompt", "output", "first token", "took", "earned", "outcome"],
       ...jobs.map((job, i) => [
-        utcTime(job.finished_at),
+        formatUtcTime(job.finished_at),
         job.request_id,
         job.model ?? "–",
-        count(job.prompt_tokens),
-        count(job.completion_tokens),
-        job.ttft_ms === null ? "–" : milliseconds(job.ttft_ms),
-        job.duration_ms === null ? "–" : milliseconds(job.duration_ms),
+        formatCount(job.prompt_tokens),
+        formatCount(job.completion_tokens),
+        job.ttft_ms === null ? "–" : formatMilliseconds(job.ttft_ms),
+        job.duration_ms === null ? "–" : formatMilliseconds(job.duration_ms),
         amounts[i] ?? "",
         job.outcome === "ok" ? "ok" : `${job.outcome}: ${sanitise(job.says)}`,
       ]),

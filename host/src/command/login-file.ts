@@ -5,10 +5,15 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { ifThere, readPrivateFile, removePrivateFile, writePrivateFile } from "@tollgate/terminal/private-file.ts";
+import {
+  readPrivateFile,
+  removePrivateFile,
+  undefinedIfMissing,
+  writePrivateFile,
+} from "@tollgate/terminal/private-file.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
-import { ENGINES, type EngineSettings, type Remembered } from "./flags.ts";
+import { ENGINES, type EngineSettings, type StoredSettings } from "./flags.ts";
 
 const FILE = "host.json";
 const OTHERS = 0o077;
@@ -63,13 +68,13 @@ export function loginFile(directory: string): LoginFile {
     write: (login) => writePrivateFile(path, `${JSON.stringify(login, null, 2)}\n`),
     remove: () => removePrivateFile(path),
     async isExposed() {
-      const found = await ifThere(stat(path));
+      const found = await undefinedIfMissing(stat(path));
       return found !== undefined && process.platform !== "win32" && (found.mode & OTHERS) !== 0;
     },
   };
 }
 
-export function rememberedOf(login: Login): Remembered {
+export function storedSettingsOf(login: Login): StoredSettings {
   const { gateway, token, node, serving } = login;
   return { gateway, token, node, serving: serving === undefined ? undefined : settingsOf(serving) };
 }

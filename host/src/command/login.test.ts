@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { deadAddress } from "../testing/stub-http.ts";
+import { unusedAddress } from "../testing/stub-http.ts";
 import { isUnencrypted, login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { commandHarness, loggedIn } from "./testing/command-harness.ts";
@@ -71,7 +71,7 @@ test("login reports a problem without repeating the token, and stores nothing", 
     ["", ["--gateway", gateway.url], /--token is missing/, 2],
     ["tsk_live_apikey_secret", ["--gateway", gateway.url], /begins with tht_live_/, 2],
     ["tht_live_other_secret", ["--gateway", gateway.url], /host token \(invalid_host_token\)$/, 1],
-    [TOKEN, ["--gateway", await deadAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
+    [TOKEN, ["--gateway", await unusedAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
   ];
   for (const [input, args, line, exitCode] of cases) {
     const { fails, logins, terminal } = await commandHarness(t, { input });

@@ -3,9 +3,9 @@
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { isHostToken, isHttpUrl, isLoopback } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
-import { counted } from "./format.ts";
-import { gatewayAddress } from "./gateway/call.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
+import { formatCounted } from "./format.ts";
+import { normalizeGatewayAddress } from "./gateway/call.ts";
 import { gatewayClient } from "./gateway/client.ts";
 import type { Login, LoginFile } from "./login-file.ts";
 
@@ -46,8 +46,8 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
     terminal.remark(`warning: ${client.address} is not https. Others on the network can read the token.`);
 
   const next = node === undefined ? "register" : "up";
-  printAnswer(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
-    `logged in to ${client.address}; the account has ${counted(nodes.length, "node")}`,
+  printResult(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
+    `logged in to ${client.address}; the account has ${formatCounted(nodes.length, "node")}`,
     `stored in ${logins.path}, readable by you only`,
     `next: tollgate-host ${next}`,
   ]);
@@ -71,7 +71,7 @@ async function readGateway(flag: string | undefined, before: Login | undefined, 
     throw new UsageError([`--gateway is missing: the gateway's address, such as ${LOCAL_GATEWAY}`]);
   const address = asked === "" ? usual : asked;
   if (!isHttpUrl(address)) throw new UsageError([`--gateway must be an address like ${LOCAL_GATEWAY}`]);
-  return gatewayAddress(address);
+  return normalizeGatewayAddress(address);
 }
 
 async function readToken(flag: string | undefined, { env, terminal }: CommandContext): Promise<string> {

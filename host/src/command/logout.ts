@@ -1,7 +1,7 @@
 /** `tollgate-host logout`: deletes the stored gateway, token, node and election. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
 
 export const logout: Command = {
   help: "remove the stored login from this machine",
@@ -14,7 +14,7 @@ export const logout: Command = {
 
 async function run({ json }: CommandInput, context: CommandContext): Promise<number> {
   const removed = await context.logins.remove();
-  printAnswer(context, json, { removed }, () =>
+  printResult(context, json, { removed }, () =>
     removed
       ? [
           `removed ${context.logins.path}`,

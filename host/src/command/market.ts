@@ -1,8 +1,8 @@
 /** `tollgate-host market`: shows how much each model could earn. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { table } from "@tollgate/terminal/text.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
-import { count, counted, dollarColumn } from "./format.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
+import { formatCount, formatCounted, formatDollarColumn } from "./format.ts";
 import type { Market } from "./gateway/answers.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
@@ -30,17 +30,17 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   const session = await openSession(context);
   const node = flags.node === undefined ? session.login.node?.id : nodeIdOf(session, flags.node);
   const found = await session.gateway.market(node);
-  printAnswer(context, json, found, () => marketLines(found));
+  printResult(context, json, found, () => marketLines(found));
   return 0;
 }
 
 function marketLines({ data, slots, share_percent }: Market): string[] {
   const [slotHours, nodeHours, meanHours] = (["slot_hour_micro", "node_hour_micro", "mean_hour_micro"] as const).map(
-    (field) => dollarColumn(data.map((row) => row[field])),
+    (field) => formatDollarColumn(data.map((row) => row[field])),
   ) as [string[], string[], string[]];
   const rows = data.map((row, i) => [
     `${row.elected ? "*" : " "} ${row.model}`,
-    count(row.tokens_per_hour_24h),
+    formatCount(row.tokens_per_hour_24h),
     `${row.busy} of ${row.slots}${row.waiting === 0 ? "" : `, ${row.waiting} wait`}`,
     row.speed === null
       ? "not measured"
@@ -61,6 +61,6 @@ function marketLines({ data, slots, share_percent }: Market): string[] {
   return [
     ...table([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
     "",
-    `* marks elected models. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
+    `* marks elected models. slot/h${slots === null ? "" : ` and node/h (${formatCounted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
   ];
 }

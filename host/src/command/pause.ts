@@ -2,7 +2,7 @@
 
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
-import { type Command, printAnswer } from "./command.ts";
+import { type Command, printResult } from "./command.ts";
 import type { GatewayClient } from "./gateway/client.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
@@ -24,7 +24,7 @@ const command = (move: Move, what: string): Command => ({
   async run({ flags, json }, context): Promise<number> {
     const session = await openSession(context);
     const node = await MOVES[move](session.gateway, nodeIdOf(session, flags.node));
-    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} (${sanitise(node.name)}) is ${node.state}`,
       EFFECTS[move],
     ]);

@@ -1,7 +1,7 @@
 /** Explains why a node gets no requests, and what its host can do. The gateway reports the reasons as codes. */
 
 import { type Paint, sanitise } from "@tollgate/terminal/text.ts";
-import { utcTime } from "./format.ts";
+import { formatUtcTime } from "./format.ts";
 import type { Quarantine } from "./gateway/answers.ts";
 
 interface Explained {
@@ -54,7 +54,7 @@ export const WITHHELD_REMEDY =
 export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
   const { at } = quarantine;
   const evidence = JSON.stringify(quarantine.evidence ?? {});
-  const since = at == null ? "" : ` since ${utcTime(at)} UTC`;
+  const since = at == null ? "" : ` since ${formatUtcTime(at)} UTC`;
   return [
     paint.bad(`quarantined${since}: ${quarantineReason(quarantine)}`),
     ...(evidence === "{}" ? [] : [`evidence: ${sanitise(evidence)}`]),

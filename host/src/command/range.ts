@@ -1,7 +1,7 @@
 /** The `--range` flag: the period that figures cover. */
 import type { InsightRange } from "./gateway/client.ts";
 
-export const RANGE_WORDS: Record<InsightRange, string> = {
+export const RANGE_LABELS: Record<InsightRange, string> = {
   "1h": "the last hour",
   "6h": "the last 6 hours",
   "24h": "the last 24 hours",
@@ -9,4 +9,4 @@ export const RANGE_WORDS: Record<InsightRange, string> = {
   "30d": "the last 30 days",
   "90d": "the last 90 days",
 };
-export const RANGES = Object.keys(RANGE_WORDS);
+export const RANGES = Object.keys(RANGE_LABELS);

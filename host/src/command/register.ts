@@ -1,10 +1,10 @@
 /** `tollgate-host register`: registers this machine and stores its node. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { alignedFacts, sanitise } from "@tollgate/terminal/text.ts";
+import { alignProperties, sanitise } from "@tollgate/terminal/text.ts";
 import { addressesFor } from "../engines/detect.ts";
-import { nameOf } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
+import { parseName } from "./arguments.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { openSession } from "./session.ts";
 
@@ -22,7 +22,7 @@ export const register: Command = {
 async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const { machine, logins, version } = context;
   const mistakes: string[] = [];
-  const name = nameOf(flags.name ?? machine.hostname, (mistake) => void mistakes.push(mistake));
+  const name = parseName(flags.name ?? machine.hostname, (mistake) => void mistakes.push(mistake));
   if (name === undefined) throw new UsageError(mistakes);
   const { login, gateway } = await openSession(context);
 
@@ -41,8 +41,8 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   await logins.write({ ...rest, ...sameNode, node: { id: node.id, name: node.name } });
 
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
-  printAnswer(context, json, report, () => [
-    ...alignedFacts([
+  printResult(context, json, report, () => [
+    ...alignProperties([
       ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "no engine found on the usual ports"],

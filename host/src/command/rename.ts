@@ -1,8 +1,8 @@
 /** `tollgate-host rename` and `retire`: rename a node, or end it permanently. */
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG, nameOf } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
+import { NODE_FLAG, parseName } from "./arguments.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
 export const rename: Command = {
@@ -15,13 +15,13 @@ export const rename: Command = {
   async run({ flags, json }, context) {
     const mistakes: string[] = [];
     const wrong = (mistake: string): undefined => void mistakes.push(mistake);
-    const name = nameOf(flags.name ?? "", wrong);
+    const name = parseName(flags.name ?? "", wrong);
     if (name === undefined) throw new UsageError(mistakes);
     const session = await openSession(context);
     const node = await session.gateway.rename(nodeIdOf(session, flags.node), name);
     if (session.login.node?.id === node.id)
       await context.logins.write({ ...session.login, node: { id: node.id, name: node.name } });
-    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} is now named ${sanitise(node.name)}`,
     ]);
     return 0;
@@ -45,7 +45,7 @@ export const retire: Command = {
       const { node: _node, serving: _serving, ...login } = session.login;
       await context.logins.write(login);
     }
-    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} (${sanitise(node.name)}) is ${node.state}: requests in flight finish, and the node gets no new ones`,
       "next: stop tollgate-host up on its machine when the requests in flight are done",
     ]);

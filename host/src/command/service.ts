@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
 
 const UNIT_NAME = "tollgate-host.service";
 /** The time limit for systemctl. A service that stops may finish running jobs first. */
@@ -64,7 +64,7 @@ function placeOf(scope: Scope, named: string | undefined, { env, machine, progra
 }
 
 async function print(place: Place, context: CommandContext, json: boolean): Promise<void> {
-  printAnswer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
+  printResult(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
   if (!json) context.terminal.remark(`save this as ${place.path}`);
 }
 
@@ -78,7 +78,7 @@ async function install(place: Place, context: CommandContext, json: boolean): Pr
   await systemctl(place, context, ["restart", UNIT_NAME]);
   const user = place.scope === "user" ? " --user" : "";
   const lingers = place.scope === "system" || (await isLingering(context));
-  printAnswer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
+  printResult(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
     `installed ${place.path}; the service runs now and starts with the machine`,
     `its log: journalctl${user} -u ${UNIT_NAME} -f`,
     ...(lingers
@@ -95,7 +95,7 @@ async function uninstall(place: Place, context: CommandContext, json: boolean): 
     await rm(place.path, { force: true });
     await systemctl(place, context, ["daemon-reload"]);
   }
-  printAnswer(context, json, { path: place.path, removed: there }, () => [
+  printResult(context, json, { path: place.path, removed: there }, () => [
     there ? `stopped and removed ${place.path}` : `there is no ${place.path}`,
   ]);
 }

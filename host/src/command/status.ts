@@ -2,15 +2,24 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { alignedFacts, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
+import { alignProperties, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
-import { count, counted, dollarColumn, dollars, milliseconds, PAUSES, percent, perSecond } from "./format.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDollarColumn,
+  formatDollars,
+  formatMilliseconds,
+  formatPercent,
+  formatPerSecond,
+  REDUCED_SLOTS_REASON,
+} from "./format.ts";
 import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import type { InsightRange } from "./gateway/client.ts";
-import { machineLines } from "./machine/reported.ts";
+import { machineLines } from "./machine/reported-hardware.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
-import { RANGE_WORDS, RANGES } from "./range.ts";
+import { RANGE_LABELS, RANGES } from "./range.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
 export const status: Command = {
@@ -36,7 +45,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   if (all) {
     const [nodes, insight] = await Promise.all([session.gateway.nodes(), session.gateway.insight(range)]);
     const own = session.login.node?.id;
-    printAnswer(context, json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
+    printResult(context, json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
       ...nodeLines(nodes, own, paint),
       ...(insight === undefined ? [] : insightLines(nodes, insight, range)),
     ]);
@@ -54,7 +63,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
     ...(node.hardware != null && { hardware: node.hardware }),
     ...(past !== undefined && { insight: past }),
   };
-  printAnswer(context, json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
+  printResult(context, json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
   return 0;
 }
 
@@ -77,19 +86,19 @@ function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range:
     return found === undefined ? [] : [{ name: sanitise(node.name), total: found.total as InsightTotal }];
   });
   const rows = [...shown, ...(shown.length > 1 ? [{ name: "all", total: total as InsightTotal }] : [])];
-  const amounts = dollarColumn(rows.map((row) => row.total.earned_micro));
+  const amounts = formatDollarColumn(rows.map((row) => row.total.earned_micro));
   return [
     "",
     ...table(
       [
-        [`in ${RANGE_WORDS[range]}`, "use", "connected", "requests", "failed", "first token", "tokens/s", "earned"],
+        [`in ${RANGE_LABELS[range]}`, "use", "connected", "requests", "failed", "first token", "tokens/s", "earned"],
         ...rows.map(({ name, total: of }, i) => [
           name,
-          percent(of.utilisation),
-          percent(of.connected),
-          count(of.requests),
-          percent(of.failed_share),
-          of.ttft_p50_ms === null ? "–" : milliseconds(of.ttft_p50_ms),
+          formatPercent(of.utilisation),
+          formatPercent(of.connected),
+          formatCount(of.requests),
+          formatPercent(of.failed_share),
+          of.ttft_p50_ms === null ? "–" : formatMilliseconds(of.ttft_p50_ms),
           of.tps === null ? "–" : of.tps.toFixed(1),
           amounts[i] ?? "",
         ]),
@@ -105,18 +114,22 @@ interface Past {
 }
 
 function pastLines({ range, total: of }: Past): [string, string][] {
-  const failed = of.failed === 0 ? "none failed" : `${count(of.failed)} failed (${percent(of.failed_share)})`;
+  const failed =
+    of.failed === 0 ? "none failed" : `${formatCount(of.failed)} failed (${formatPercent(of.failed_share)})`;
   const times = [
-    ...(of.ttft_p50_ms === null ? [] : [`first token ${milliseconds(of.ttft_p50_ms)}`]),
-    ...(of.ttft_p95_ms === null ? [] : [`${milliseconds(of.ttft_p95_ms)} at the 95th percentile`]),
-    ...(of.tps === null ? [] : [perSecond(of.tps)]),
+    ...(of.ttft_p50_ms === null ? [] : [`first token ${formatMilliseconds(of.ttft_p50_ms)}`]),
+    ...(of.ttft_p95_ms === null ? [] : [`${formatMilliseconds(of.ttft_p95_ms)} at the 95th percentile`]),
+    ...(of.tps === null ? [] : [formatPerSecond(of.tps)]),
   ];
   return [
-    [`in ${range}`, `slots in use ${percent(of.utilisation)}, connected ${percent(of.connected)} of the time`],
+    [
+      `in ${range}`,
+      `slots in use ${formatPercent(of.utilisation)}, connected ${formatPercent(of.connected)} of the time`,
+    ],
     [
       "",
-      `${counted(of.requests, "request")}, ${failed}, ${count(of.prompt_tokens)} + ${count(of.completion_tokens)} tokens, ` +
-        `earned ${dollars(of.earned_micro)}`,
+      `${formatCounted(of.requests, "request")}, ${failed}, ${formatCount(of.prompt_tokens)} + ${formatCount(of.completion_tokens)} tokens, ` +
+        `earned ${formatDollars(of.earned_micro)}`,
     ],
     ...(times.length === 0 ? [] : [["", times.join(", ")] as [string, string]]),
   ];
@@ -126,15 +139,15 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
   const { today, reliability } = stats;
   const speeds = stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => [
     model,
-    ttft_p50_ms === null ? "no speed yet" : `first token ${milliseconds(ttft_p50_ms)}`,
-    tps_p50 === null ? "" : perSecond(tps_p50),
+    ttft_p50_ms === null ? "no speed yet" : `first token ${formatMilliseconds(ttft_p50_ms)}`,
+    tps_p50 === null ? "" : formatPerSecond(tps_p50),
   ]);
   const speedLines = table(speeds);
   const quarantine = stats.quarantine ?? node.quarantine;
   const probation = stats.probation ?? node.probation;
   const withheld = stats.state === "quarantined" ? null : (stats.withheld ?? node.withheld);
   return [
-    ...alignedFacts([
+    ...alignProperties([
       ["node", `${node.id} (${sanitise(node.name)})`],
       ["state", paintState(stats.state, paint)],
       ["slots", slotsOf(stats)],
@@ -143,8 +156,8 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
       ...(speedLines.length === 0 ? [["models", "none elected"] as [string, string]] : []),
       [
         "today",
-        `${counted(today.requests, "request")}, ${count(today.prompt_tokens)} + ${count(today.completion_tokens)} tokens, ` +
-          `earned ${dollars(today.earned_micro)}`,
+        `${formatCounted(today.requests, "request")}, ${formatCount(today.prompt_tokens)} + ${formatCount(today.completion_tokens)} tokens, ` +
+          `earned ${formatDollars(today.earned_micro)}`,
       ],
       ...(past === undefined ? [] : pastLines(past)),
       ...(reliability == null ? [] : [["failures", failuresOf(reliability)] as [string, string]]),
@@ -161,28 +174,28 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
 const slotsOf = ({ connected, slots, busy, draining, engine_slots }: Stats): string => {
   if (!connected) return "not connected";
   const taken = slots == null ? "connected" : `${busy ?? 0} of ${slots} busy`;
-  const fewer = engine_slots == null ? "" : `, fewer than the engine's ${engine_slots}: ${PAUSES}`;
+  const fewer = engine_slots == null ? "" : `, fewer than the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
   return `${taken}${fewer}${draining ? ", finishing up" : ""}`;
 };
 
 const probationOf = ({ answers, needed }: Probation): string =>
-  `${count(answers)} of ${counted(needed, "good answer")}; until then one request at a time`;
+  `${formatCount(answers)} of ${formatCounted(needed, "good answer")}; until then one request at a time`;
 
 const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<Stats["reliability"]>): string =>
   jobs === 0
     ? "no jobs yet"
-    : `${count(failures)} in the last ${counted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
+    : `${formatCount(failures)} in the last ${formatCounted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
 
 const OUTDATED =
   "no work: a node on probation must accept a request before it receives the prompt, which this agent version cannot do";
 
 const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
   [
-    counted(seen.answers, "good answer"),
-    counted(seen.failures, "failure"),
-    counted(seen.silences, "silence"),
-    counted(seen.refusals, "refusal"),
-    counted(seen.late_acceptances, "late acceptance"),
+    formatCounted(seen.answers, "good answer"),
+    formatCounted(seen.failures, "failure"),
+    formatCounted(seen.silences, "silence"),
+    formatCounted(seen.refusals, "refusal"),
+    formatCounted(seen.late_acceptances, "late acceptance"),
   ].join(", ");
 
 function paintState(state: string, paint: Paint): string {

@@ -10,7 +10,7 @@
 const ECHO_MS = 500;
 
 /** The message to the parent process: the node is online, or the reason why it failed. */
-export type Report =
+export type SupervisorReport =
   | { type: "online"; node: string; engine: string; models: string[]; slots: number }
   | { type: "failed"; message: string };
 
@@ -22,10 +22,10 @@ export interface Supervisor {
   /** Aborts at the second request to stop, which ends the process without waiting for jobs. */
   readonly hurry: AbortSignal;
   /** Sends a message to the parent. Resolves when the parent has received it or has ended. */
-  tell(report: Report): Promise<void>;
+  tell(report: SupervisorReport): Promise<void>;
 }
 
-export function supervisorOf(process: NodeJS.Process): Supervisor {
+export function createSupervisor(process: NodeJS.Process): Supervisor {
   const stop = new AbortController();
   const hurry = new AbortController();
   let askedAt: number | undefined;

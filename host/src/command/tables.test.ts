@@ -1,8 +1,8 @@
 import { test } from "node:test";
-import { assertHelped, assertJson } from "@tollgate/terminal/testing/tables.ts";
-import { TOLLGATE_HOST } from "../cli.ts";
+import { assertHasHelp, assertHasJsonFlag } from "@tollgate/terminal/testing/tables.ts";
+import { TOLLGATE_HOST_COMMANDS } from "../cli.ts";
 
-test("every command has help with a runnable example", () => assertHelped(TOLLGATE_HOST));
+test("every command has help with a runnable example", () => assertHasHelp(TOLLGATE_HOST_COMMANDS));
 
 test("every command that prints data accepts --json", () =>
-  assertJson(TOLLGATE_HOST, { completion: "it prints a script for a shell" }));
+  assertHasJsonFlag(TOLLGATE_HOST_COMMANDS, { completion: "it prints a script for a shell" }));

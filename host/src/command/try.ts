@@ -6,10 +6,10 @@
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Paint } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG, wholeNumber } from "./arguments.ts";
-import { type Command, type CommandContext, printAnswer } from "./command.ts";
-import { counted, milliseconds, perSecond } from "./format.ts";
-import type { Trial } from "./gateway/answers.ts";
+import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
+import { type Command, type CommandContext, printResult } from "./command.ts";
+import { formatCounted, formatMilliseconds, formatPerSecond } from "./format.ts";
+import type { TryResult } from "./gateway/answers.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 
 /** The gateway's limit of output tokens for a try. */
@@ -32,7 +32,7 @@ export const tryNode: Command = {
 
 async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
-  const maxTokens = wholeNumber(
+  const maxTokens = parseWholeNumber(
     "max-tokens",
     flags["max-tokens"],
     { min: 1, max: TOKENS_MAX },
@@ -45,7 +45,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   const node = nodeIdOf(session, flags.node);
   const model = flags.model ?? (await firstModel(session, node));
   const trial = await session.gateway.tryNode(node, { model, prompt: flags.prompt, max_tokens: maxTokens });
-  printAnswer(context, json, trial, () => trialLines(trial, context.terminal.paint));
+  printResult(context, json, trial, () => trialLines(trial, context.terminal.paint));
   return 0;
 }
 
@@ -65,15 +65,15 @@ const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 const printable = (text: string): string => text.replaceAll(STEERING, "");
 
-function trialLines(trial: Trial, paint: Paint): string[] {
+function trialLines(trial: TryResult, paint: Paint): string[] {
   const body =
     trial.vectors == null
       ? printable(trial.text ?? "")
-      : `${counted(trial.vectors.count, "vector")} of ${trial.vectors.width} numbers`;
+      : `${formatCounted(trial.vectors.count, "vector")} of ${trial.vectors.width} numbers`;
   const speed = [
-    trial.ttft_ms === null ? undefined : `first token ${milliseconds(trial.ttft_ms)}`,
-    trial.tps === null ? undefined : perSecond(trial.tps),
-    `${trial.prompt_tokens} + ${counted(trial.completion_tokens, "token")}`,
+    trial.ttft_ms === null ? undefined : `first token ${formatMilliseconds(trial.ttft_ms)}`,
+    trial.tps === null ? undefined : formatPerSecond(trial.tps),
+    `${trial.prompt_tokens} + ${formatCounted(trial.completion_tokens, "token")}`,
     trial.finish_reason == null ? undefined : `ended by ${trial.finish_reason}`,
   ];
   const thought = trial.vendor_reasoning_content ? [paint.dim(printable(trial.vendor_reasoning_content)), ""] : [];

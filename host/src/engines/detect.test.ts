@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { lmStudioStub } from "../testing/engines/lm-studio.ts";
 import { mlxStub } from "../testing/engines/mlx.ts";
@@ -8,8 +8,15 @@ import { ollamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
-import { addressesFor, type EngineAddresses, findAbsences, findEngines, identifyEngine, notesOn } from "./detect.ts";
+import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
+import {
+  addressesFor,
+  type EngineAddresses,
+  engineNotes,
+  findAbsences,
+  findEngines,
+  identifyEngine,
+} from "./detect.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { vllm } from "./profiles/vllm.ts";
 
@@ -38,12 +45,12 @@ const everywhere = (url: string): EngineAddresses =>
   Object.fromEntries(KINDS.map((kind) => [kind, url])) as EngineAddresses;
 
 /** A stub of Tollgate's gateway. It refuses everything, and its responses have a request ID. */
-const tollgate: Answer = (request, response) => {
+const tollgate: StubHandler = (request, response) => {
   const headers = { "x-request-id": "req_06dfkq2m7v8x9zabcdefghjkmn" };
   const error = { error: { message: "no key", type: "invalid_api_key", code: "invalid_api_key" } };
-  if (request.path === "/v1/models") json(response, { data: [{ id: "tiny-3b", owned_by: "vllm" }] }, 200, headers);
-  else if (request.path === "/version") json(response, { version: "1" }, 200, headers);
-  else json(response, error, 401, headers);
+  if (request.path === "/v1/models") sendJson(response, { data: [{ id: "tiny-3b", owned_by: "vllm" }] }, 200, headers);
+  else if (request.path === "/version") sendJson(response, { version: "1" }, 200, headers);
+  else sendJson(response, error, 401, headers);
 };
 
 test("derives vLLM's slots from its setting, its cache size or the concurrency seen at work", async (t) => {
@@ -107,7 +114,7 @@ test("does not offer a model that Ollama runs on another machine, because prompt
 
 test("detects no engine at a closed port, at another service or at our own gateway", async (t) => {
   const addresses = [
-    await deadAddress(),
+    await unusedAddress(),
     await stubServer(t, tollgate),
     await stubServer(t, (_request, response) => response.end("<html>")),
   ];
@@ -132,7 +139,7 @@ test("gives up after one second when searching for engines, and after five secon
     });
     await asked.promise;
     clock.advance(limitMs - 1);
-    await turn(clock);
+    await waitOneTurn(clock);
     assert.equal(over, false);
     // The probes send several requests one after the other, each with its own timeout.
     while (!over) {
@@ -147,9 +154,9 @@ test("gives up after one second when searching for engines, and after five secon
 
 test("detects an unknown OpenAI-compatible engine by its model list, using its API key", async (t) => {
   const url = await stubServer(t, (request, response) => {
-    if (request.headers.authorization !== "Bearer k") json(response, {}, 401);
-    else if (request.path === "/v1/models") json(response, { data: [{ id: "m" }] });
-    else json(response, {}, 404);
+    if (request.headers.authorization !== "Bearer k") sendJson(response, {}, 401);
+    else if (request.path === "/v1/models") sendJson(response, { data: [{ id: "m" }] });
+    else sendJson(response, {}, 404);
   });
   const found = await identifyEngine(`${url}/v1`, { apiKey: "k", clock: patient });
   assert.deepEqual([found?.kind, found?.models, found?.url], ["engine", ["m"], url]);
@@ -162,7 +169,7 @@ test("notes limitations for the host: short contexts, estimated slots, engine qu
   const notes = async (url: string, slots?: number): Promise<string[]> => {
     const found = await identifyEngine(url, { clock: patient });
     assert.ok(found);
-    return notesOn(found, models, slots);
+    return engineNotes(found, models, slots);
   };
   assert.match(
     (await notes(llamaServer)).join(),
@@ -181,7 +188,7 @@ test("reports a llama-server as loading, not as found, while its model is still 
   const serve = llamaServerStub(stub);
   let loading = true;
   const url = await stubServer(t, (request, response) => {
-    if (loading && request.path !== "/v1/models") json(response, { error: { message: "Loading model" } }, 503);
+    if (loading && request.path !== "/v1/models") sendJson(response, { error: { message: "Loading model" } }, 503);
     else serve(request, response);
   });
   assert.equal(await identifyEngine(url, { clock: patient }), undefined);

@@ -3,7 +3,7 @@
  * short timeout.
  */
 import type { Clock } from "../clock.ts";
-import { type Absence, absenceAt } from "./absence.ts";
+import { type EngineAbsence, explainAbsenceAt } from "./engine-absence.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { generic } from "./profiles/generic.ts";
@@ -65,16 +65,20 @@ export async function findEngines(addresses: EngineAddresses, clock?: Clock): Pr
 }
 
 /** Explains why no engine was found at these addresses. */
-export async function findAbsences(addresses: EngineAddresses, clock?: Clock): Promise<Absence[]> {
+export async function findAbsences(addresses: EngineAddresses, clock?: Clock): Promise<EngineAbsence[]> {
   const urls = [...new Set(Object.values(addresses))];
-  const found = await Promise.all(urls.map((url) => absenceAt(url, { probeMs: TIMEOUT_MS, clock })));
+  const found = await Promise.all(urls.map((url) => explainAbsenceAt(url, { probeMs: TIMEOUT_MS, clock })));
   return found.filter((absence) => absence !== undefined);
 }
 
 const LISTED_MAX = 10;
 
 /** One line per searched address: the engines usually found there, and what answered. */
-export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], absences: Absence[]): string[] {
+export function describeSearchedAddresses(
+  addresses: EngineAddresses,
+  found: FoundEngine[],
+  absences: EngineAbsence[],
+): string[] {
   return [...new Set(Object.values(addresses))].map((url) => {
     const engine = found.find((one) => one.url === url);
     if (engine !== undefined)
@@ -86,8 +90,11 @@ export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], a
 }
 
 /** Explains why no engine was found at an address that the user gave. */
-export const absenceAtNamed = (url: string, apiKey: string | undefined, clock?: Clock): Promise<Absence | undefined> =>
-  absenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });
+export const explainAbsenceAtGiven = (
+  url: string,
+  apiKey: string | undefined,
+  clock?: Clock,
+): Promise<EngineAbsence | undefined> => explainAbsenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });
 
 /** Identifies the engine at a given address. Undefined if no engine answers. */
 export async function identifyEngine(
@@ -127,7 +134,7 @@ async function isLoading(http: EngineHttp): Promise<boolean> {
  * Notes for the host about an engine that will serve these models, one line each. The map is from catalogue ID to the
  * engine's name.
  */
-export function notesOn(
+export function engineNotes(
   engine: FoundEngine,
   models: ReadonlyMap<string, string>,
   slotsSet: number | undefined,

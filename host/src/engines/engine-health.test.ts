@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { deadAddress, stubServer } from "../testing/stub-http.ts";
+import { stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { Availability } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { EngineHttp } from "./engine-http.ts";
@@ -35,7 +35,7 @@ function harness(
   const stop = health.watch((now) => seen.push(now));
   /** Waits for the running check and returns the wait until the next one. */
   const looked = async (): Promise<number> => {
-    while (clock.nextInMs === undefined) await turn(clock);
+    while (clock.nextInMs === undefined) await waitOneTurn(clock);
     return clock.nextInMs;
   };
   return { clock, httpClock, seen, health, stop, looked };
@@ -71,7 +71,7 @@ test("checks a healthy engine every five seconds, and reports only changes", asy
 });
 
 test("checks an unreachable engine again soon, and then less and less often, down to the interval of a healthy one", async () => {
-  const { clock, seen, stop, looked } = harness(await deadAddress());
+  const { clock, seen, stop, looked } = harness(await unusedAddress());
   const waits: number[] = [];
   for (let i = 0; i < 8; i++) {
     waits.push(await looked());
@@ -152,9 +152,9 @@ test("limits an engine that was full to the jobs it ran at that time, for one mi
   });
   const stop = health.watch(({ slots }) => seen.push(slots));
   const look = async (): Promise<void> => {
-    while (clock.nextInMs === undefined) await turn(clock);
+    while (clock.nextInMs === undefined) await waitOneTurn(clock);
     clock.advance(5000);
-    while (clock.nextInMs === undefined) await turn(clock);
+    while (clock.nextInMs === undefined) await waitOneTurn(clock);
   };
   stub.waiting = 2;
   await look();
@@ -176,11 +176,11 @@ test("tests a model once after a failed job, and withdraws only that model while
   const { clock, seen, health, stop, looked } = harness(url, { names, works: async () => lives });
   await looked();
   health.doubt("mid-14b");
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(seen.at(-1)?.models, ["tiny-3b"]);
   lives = true;
   clock.advance(1000);
-  await turn(clock);
+  await waitOneTurn(clock);
   assert.deepEqual(seen.at(-1)?.models, ["tiny-3b", "mid-14b"]);
   stop();
   health.doubt("mid-14b");

@@ -1,12 +1,12 @@
 /**
  * Tracks whether an engine is reachable, and with which models. It checks every few seconds, at once after a job
  * failed, and more often while the engine is unreachable. A node thus gets no jobs while its engine restarts, and
- * serves again afterwards. If the server answers but a model does not work, failed jobs reveal it (model-doubts.ts).
+ * serves again afterwards. If the server answers but a model does not work, failed jobs reveal it (model-liveness.ts).
  */
 import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
-import { ModelDoubts } from "./model-doubts.ts";
+import { ModelLiveness } from "./model-liveness.ts";
 import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
 
 const CHECK_EVERY_MS = 5_000;
@@ -40,7 +40,7 @@ export class EngineHealth {
   readonly #options: EngineHealthOptions;
   readonly #listeners = new Set<(now: Availability) => void>();
   readonly #listed: ReadonlySet<string>;
-  readonly #doubts: ModelDoubts;
+  readonly #doubts: ModelLiveness;
   #now: Availability;
   /** The engine's latest report. At first, the report from when it was found. */
   #facts: EngineFacts | undefined;
@@ -57,7 +57,7 @@ export class EngineHealth {
     this.#listed = new Set(options.listed);
     const models = [...options.names.values()].map((name) => ({ name, contextTokens: undefined, loaded: undefined }));
     this.#facts = { models, slots: options.first.slots };
-    this.#doubts = new ModelDoubts({
+    this.#doubts = new ModelLiveness({
       works: options.works,
       changed: () => this.#report(this.#facts),
       clock: options.clock,

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
-import { JobHttp, type JobRequest, type ReaderWish } from "./job-http.ts";
+import { JobHttp, type JobRequest, type ReaderDemand } from "./job-http.ts";
 
 const PROBE_MS_MAX = 2_000;
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
@@ -14,12 +14,12 @@ const ERROR_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_MS_MAX = 2_000;
 
 /** The engine's address refuses connections, or the connection broke. */
-export class EngineAway extends EngineError {
+export class EngineUnreachable extends EngineError {
   override name = "EngineAway";
 }
 
 /** The engine is overloaded. It has generated nothing, and a retry may succeed. */
-export class EngineBusy extends EngineError {
+export class EngineOverloaded extends EngineError {
   override name = "EngineBusy";
   /** The delay from the engine's Retry-After header, if any. */
   readonly retryAfterMs: number | undefined;
@@ -57,7 +57,9 @@ export class EngineRefused extends EngineError {
 export type Liveness = "answers" | "slow" | "away";
 
 /** The status and content type of a response, or the reason why there was none: a timeout or an error code. */
-export type Reach = { status: number; contentType: string; isTollgate: boolean } | { late: boolean; reason: string };
+export type ReachResult =
+  | { status: number; contentType: string; isTollgate: boolean }
+  | { late: boolean; reason: string };
 
 interface Answer<T> {
   json: T;
@@ -111,7 +113,7 @@ export class EngineHttp {
   }
 
   /** Requests a path and returns the status of the response. */
-  async reach(path: string): Promise<Reach> {
+  async reach(path: string): Promise<ReachResult> {
     let late = false;
     const limit = new AbortController();
     const cancelTimer = this.#clock.after(this.#probeMs, () => {
@@ -139,7 +141,7 @@ export class EngineHttp {
     path: string,
     body: object,
     signal: AbortSignal,
-    take: (bytes: Buffer) => ReaderWish,
+    take: (bytes: Buffer) => ReaderDemand,
   ): Promise<"enough" | "cut" | "over" | "broken"> {
     let status = 0;
     let retryAfter: string | undefined;
@@ -152,9 +154,9 @@ export class EngineHttp {
       return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
     });
     if (status >= 200 && status < 300) return end;
-    if (status < 400) throw new EngineAway("engine", "the engine does not respond");
+    if (status < 400) throw new EngineUnreachable("engine", "the engine does not respond");
     const text = refusal.whole(end);
-    if (status === 429 || status === 503) throw new EngineBusy(status, retryAfterMs(retryAfter));
+    if (status === 429 || status === 503) throw new EngineOverloaded(status, retryAfterMs(retryAfter));
     throw new EngineRefused(status, text);
   }
 
@@ -205,7 +207,7 @@ export class EngineHttp {
     } catch (cause) {
       // Errors after the response began are reported by `take`.
       if (takes) throw cause;
-      throw new EngineAway("engine", "the engine does not respond", { cause });
+      throw new EngineUnreachable("engine", "the engine does not respond", { cause });
     }
   }
 
@@ -249,7 +251,7 @@ class BoundedText {
     this.#room = bytesMax;
   }
 
-  take(bytes: Buffer): ReaderWish {
+  take(bytes: Buffer): ReaderDemand {
     this.#room -= bytes.length;
     if (this.#room < 0) return "cut";
     this.#chunks.push(Buffer.from(bytes));
@@ -260,7 +262,7 @@ class BoundedText {
   whole(end: "enough" | "cut" | "over" | "broken"): string {
     if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
     const cause = new Error(end === "broken" ? "the connection was lost" : "the response is too large");
-    throw new EngineAway("engine", "the engine's response is incomplete", { cause });
+    throw new EngineUnreachable("engine", "the engine's response is incomplete", { cause });
   }
 }
 

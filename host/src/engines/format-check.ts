@@ -34,7 +34,7 @@ const CHECK_MS_MAX = 120_000;
 type Generate = (job: GenerationJob, sink: Sink, signal: AbortSignal) => ReturnType<Engine["generate"]>;
 
 /** Returns undefined if the engine does not answer. */
-export async function engineKeepsFormat(engine: Engine, model: string): Promise<boolean | undefined> {
+export async function engineEnforcesFormat(engine: Engine, model: string): Promise<boolean | undefined> {
   try {
     return (await engine.keepsFormat?.(model)) ?? false;
   } catch (error) {
@@ -44,7 +44,7 @@ export async function engineKeepsFormat(engine: Engine, model: string): Promise<
 }
 
 /** Rejects with EngineError if the engine does not answer. */
-export async function keepsToFormat(generate: Generate, model: string, clock: Clock): Promise<boolean> {
+export async function testFormatEnforcement(generate: Generate, model: string, clock: Clock): Promise<boolean> {
   const limit = new AbortController();
   const cancelTimer = clock.after(CHECK_MS_MAX, () => limit.abort());
   let answer = "";

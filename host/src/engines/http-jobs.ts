@@ -11,8 +11,8 @@ import {
   type GenerationJob,
   type Sink,
 } from "./engine.ts";
-import { EngineBusy, type EngineHttp, EngineRefused, type Liveness } from "./engine-http.ts";
-import type { ReaderWish } from "./job-http.ts";
+import { type EngineHttp, EngineOverloaded, EngineRefused, type Liveness } from "./engine-http.ts";
+import type { ReaderDemand } from "./job-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { OutputRelay } from "./output-relay.ts";
@@ -93,7 +93,7 @@ export class HttpJobs {
     try {
       const answer = new StreamedAnswer(this.#dialect, relay, watchdog);
       const { http } = this.#options;
-      const take = (bytes: Buffer): ReaderWish => answer.take(bytes);
+      const take = (bytes: Buffer): ReaderDemand => answer.take(bytes);
       const end = await this.#untilTaken(request, cut.signal, ({ path, body }) =>
         http.post(path, body, cut.signal, take),
       );
@@ -169,7 +169,7 @@ export class HttpJobs {
       try {
         return await this.#put(request, send);
       } catch (error) {
-        if (!(error instanceof EngineBusy)) throw error;
+        if (!(error instanceof EngineOverloaded)) throw error;
         const nextMs = Math.max(waitMs, error.retryAfterMs ?? 0);
         this.#refuseUntil = clock.monotonic() + REFUSE_MS;
         if (clock.monotonic() + nextMs > giveUpAt) throw error;

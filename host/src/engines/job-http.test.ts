@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { JobHttp, type JobRequest, type ReaderWish } from "./job-http.ts";
+import { JobHttp, type JobRequest, type ReaderDemand } from "./job-http.ts";
 
 const HI = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
 const never = new AbortController().signal;
@@ -62,7 +62,7 @@ function dialled(t: TestContext): Socket[] {
 interface Asked {
   body?: string;
   signal?: AbortSignal;
-  wish?: (text: string) => ReaderWish;
+  wish?: (text: string) => ReaderDemand;
 }
 
 /** Sends a request. Returns the response and how it ended. */
@@ -191,7 +191,7 @@ test("fails the request if the connection ends before the response, and reports 
 test("reports a response without a length as broken if its connection is reset", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.0 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
-  const wish = (): ReaderWish => {
+  const wish = (): ReaderDemand => {
     server.connections[0]?.resetAndDestroy();
     return "more";
   };
@@ -203,7 +203,7 @@ test("stops a response when its reader wants no more, and fails the request when
   const http = new JobHttp(server.url, {}, new ManualClock());
   assert.equal((await ask(http, { wish: () => "cut" })).end, "cut");
   const oops = new Error("oops");
-  const wish = (): ReaderWish => {
+  const wish = (): ReaderDemand => {
     throw oops;
   };
   await assert.rejects(ask(http, { wish }), oops);
@@ -229,7 +229,7 @@ test("can be cancelled while connecting, before the response and during it", asy
   late.abort();
   await assert.rejects(unanswered, /connection closed/);
   const within = new AbortController();
-  const wish = (): ReaderWish => {
+  const wish = (): ReaderDemand => {
     within.abort();
     return "more";
   };
@@ -244,7 +244,7 @@ test("reads the rest of a response that is no longer needed for up to one second
   });
   const clock = new ManualClock();
   const http = new JobHttp(server.url, {}, clock);
-  const wish = (): ReaderWish => "enough";
+  const wish = (): ReaderDemand => "enough";
   assert.equal((await ask(http, { wish })).end, "enough");
   clock.advance(1_000);
   await closedOf(server.connections[0]);

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { AnswerHead } from "./http1/answer-parser.ts";
 import { Connection, type Server } from "./http1/connection.ts";
-import { ReadGather, sleepThread } from "./http1/read-gather.ts";
+import { blockThread, ReadBatcher } from "./http1/read-batcher.ts";
 
 /**
  * How long a connection may stay idle. Engine servers close idle connections after five seconds or more. Closing
@@ -25,7 +25,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
  * What the reader of a response needs next. `more`: further bytes. `enough`: nothing; the rest is read within limits,
  * so that the connection can be reused. `cut`: nothing, and the engine must stop.
  */
-export type ReaderWish = "more" | "enough" | "cut";
+export type ReaderDemand = "more" | "enough" | "cut";
 
 export interface JobRequest {
   path: string;
@@ -33,7 +33,7 @@ export interface JobRequest {
   /** Cancels the request and its response. */
   signal: AbortSignal;
   /** Receives the response's head and returns the function for its body. `bytes` is only valid during the call. */
-  answered: (head: AnswerHead) => (bytes: Buffer) => ReaderWish;
+  answered: (head: AnswerHead) => (bytes: Buffer) => ReaderDemand;
   /** Uses a new connection. Set when the server closed a reused one. */
   fresh?: boolean;
 }
@@ -48,13 +48,13 @@ export class JobHttp {
   readonly #path: string;
   readonly #head: string;
   readonly #clock: Clock;
-  readonly #gather: ReadGather;
+  readonly #gather: ReadBatcher;
   /** Idle connections. The most recently used one is taken first. */
   #resting: Resting[] = [];
   #stopSweeping: (() => void) | undefined;
 
   /** `root`: the address `http://host:port`, with the path that all requests begin with, if any. */
-  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = sleepThread) {
+  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = blockThread) {
     const { protocol, host, hostname, port, pathname } = new URL(root);
     const secure = protocol === "https:";
     // IPv6 addresses have brackets in URLs, but not in `connect`.
@@ -69,7 +69,7 @@ export class JobHttp {
       })
       .join("");
     this.#clock = clock;
-    this.#gather = new ReadGather(clock, rest);
+    this.#gather = new ReadBatcher(clock, rest);
   }
 
   /**
@@ -86,8 +86,8 @@ export class JobHttp {
       const connection = (fresh ? undefined : this.#rested()) ?? this.#connect();
       const cutOff = (): void => connection.destroy(new Error("connection closed"));
       signal.addEventListener("abort", cutOff);
-      let take: ((bytes: Buffer) => ReaderWish) | undefined;
-      let wish: ReaderWish = "more";
+      let take: ((bytes: Buffer) => ReaderDemand) | undefined;
+      let wish: ReaderDemand = "more";
       let left = LEFTOVER_BYTES_MAX;
       let cancelTimer: (() => void) | undefined;
       let endReading: (() => void) | undefined;

@@ -1,7 +1,7 @@
 /** The same tests for every known engine, against a stub of its wire format. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { systemClock, turn } from "../clock.ts";
+import { systemClock, waitOneTurn } from "../clock.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { lmStudioStub } from "../testing/engines/lm-studio.ts";
 import { mlxStub } from "../testing/engines/mlx.ts";
@@ -9,7 +9,7 @@ import { ollamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
-import { type Answer, restartableServer } from "../testing/stub-http.ts";
+import { restartableServer, type StubHandler } from "../testing/stub-http.ts";
 import { type Availability, type EmbeddingJob, type Engine, EngineError } from "./engine.ts";
 import { openAiEngine } from "./openai.ts";
 import { llamaServer } from "./profiles/llama-server.ts";
@@ -21,7 +21,7 @@ import { vllm } from "./profiles/vllm.ts";
 
 interface Case {
   profile: EngineProfile;
-  serve: (stub: StubEngine) => Answer;
+  serve: (stub: StubEngine) => StubHandler;
   /** Returns the stop strings, seed and output cap from a request's body. */
   sampling: (body: Record<string, unknown>) => unknown;
   has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean; stops: boolean };
@@ -226,7 +226,7 @@ for (const known of CASES) {
       const { stub, engine } = await harness(t, known);
       stub.overloads = 1;
       const answered = ask(engine);
-      while (!engine.refuses?.(chatJob("hi"))) await turn(systemClock);
+      while (!engine.refuses?.(chatJob("hi"))) await waitOneTurn(systemClock);
       assert.equal((await answered).text, "Hello there!");
       assert.equal(stub.jobs.length, 2);
     });

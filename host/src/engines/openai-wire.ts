@@ -51,7 +51,8 @@ export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<
 }
 
 function generationBody(job: GenerationJob, model: string): Record<string, unknown> {
-  const input = "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(knownRole) };
+  const input =
+    "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(mapToKnownRole) };
   // Undefined fields are omitted from the JSON.
   return {
     model,
@@ -69,7 +70,7 @@ function generationBody(job: GenerationJob, model: string): Record<string, unkno
 }
 
 /** Maps roles that the templates of local engines do not know to the older roles that mean the same. */
-export function knownRole({ role, content }: ChatMessage): ChatMessage {
+export function mapToKnownRole({ role, content }: ChatMessage): ChatMessage {
   if (role === "developer") return { role: "system", content };
   return { role: role === "function" ? "tool" : role, content };
 }
@@ -105,11 +106,11 @@ function eventOf(chunk: Chunk): StreamEvent {
     promptTokens,
     thinking: delta?.reasoning_content || delta?.reasoning || delta?.thinking || undefined,
     answer: choice.text || delta?.content || undefined,
-    finish: choice.finish_reason ? finishOf(choice.finish_reason) : undefined,
+    finish: choice.finish_reason ? parseFinishReason(choice.finish_reason) : undefined,
   };
 }
 
-export const finishOf = (reason: string): Finish => (reason === "length" ? "length" : "stop");
+export const parseFinishReason = (reason: string): Finish => (reason === "length" ? "length" : "stop");
 
 function vectors(text: string, count: number): Float32Array[] {
   const result = EmbeddingList.safeParse(parseJson(text));

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
-import { systemClock, turn } from "../clock.ts";
+import { systemClock, waitOneTurn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
-import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "./engine.ts";
 import { rootAddress } from "./engine-http.ts";
 import { openAiEngine } from "./openai.ts";
@@ -31,7 +31,7 @@ const delta = (delta: object, finish: string | null = null): object => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 
-async function ask(t: TestContext, answer: Answer, job: GenerationJob = chatJob(SECRET)) {
+async function ask(t: TestContext, answer: StubHandler, job: GenerationJob = chatJob(SECRET)) {
   const sink = new RecordingSink();
   const engine = engineAt(await stubServer(t, answer));
   const { finish } = await engine.generate(job, sink, never);
@@ -39,7 +39,7 @@ async function ask(t: TestContext, answer: Answer, job: GenerationJob = chatJob(
 }
 
 /** Returns the error of a failed job. The error must not quote the prompt. */
-async function failure(t: TestContext, answer: Answer): Promise<EngineError> {
+async function failure(t: TestContext, answer: StubHandler): Promise<EngineError> {
   const error = await ask(t, answer).then(
     () => assert.fail("the job did not fail"),
     (reason: unknown) => reason,
@@ -144,10 +144,10 @@ test("accepts a stream without [DONE] if it contains a finish_reason", async (t)
 
 test("reports a prompt error if the engine refuses the prompt's length, and an engine error otherwise", async (t) => {
   const refuse =
-    (status: number, message: string, code?: string): Answer =>
+    (status: number, message: string, code?: string): StubHandler =>
     (_request, response) =>
-      json(response, { error: { message: `${message}: ${SECRET}`, code } }, status);
-  const cases: [Answer, EngineError["blame"], RegExp][] = [
+      sendJson(response, { error: { message: `${message}: ${SECRET}`, code } }, status);
+  const cases: [StubHandler, EngineError["blame"], RegExp][] = [
     [refuse(400, "This model's maximum context length is 8192 tokens"), "prompt", /HTTP 400/],
     [refuse(400, "the request exceeds the available context size"), "prompt", /HTTP 400/],
     [refuse(413, "prompt is too long"), "prompt", /HTTP 413/],
@@ -169,13 +169,13 @@ test("retries without an output cap if the engine refuses prompt and cap togethe
     const { max_tokens: cap } = JSON.parse(request.body);
     caps.push(cap);
     if (cap === undefined) stream(response, [delta({ content: "ok" }, "stop")]);
-    else json(response, { error: { message: "maximum context length is 8192 tokens, you requested 8200" } }, 400);
+    else sendJson(response, { error: { message: "maximum context length is 8192 tokens, you requested 8200" } }, 400);
   });
   assert.deepEqual(caps, [8192, undefined]);
   assert.equal(sink.text("answer"), "ok");
 });
 
-const broken: [name: string, answer: Answer][] = [
+const broken: [name: string, answer: StubHandler][] = [
   [
     "an error in the stream",
     (_, response) => stream(response, [delta({ content: "x" }), { error: { message: SECRET } }]),
@@ -183,7 +183,7 @@ const broken: [name: string, answer: Answer][] = [
   ["a stream that ends in the middle", (_, response) => stream(response, [delta({ content: "x" })], "")],
   ["a chunk that is not JSON", (_, response) => stream(response, [], "data: {oops\n\n")],
   ["a chunk in another format", (_, response) => stream(response, [{ choices: "none" }])],
-  ["an answer that is not a stream", (_, response) => json(response, { choices: [] })],
+  ["an answer that is not a stream", (_, response) => sendJson(response, { choices: [] })],
   [
     "a connection that breaks",
     (_, response) => {
@@ -199,7 +199,7 @@ for (const [name, answer] of broken) {
 }
 
 test("reports an engine error when the engine is unreachable", async () => {
-  const engine = engineAt(await deadAddress());
+  const engine = engineAt(await unusedAddress());
   await assert.rejects(engine.generate(chatJob("x"), new RecordingSink(), never), EngineError);
 });
 
@@ -284,7 +284,7 @@ test("reports progress to the gateway every second until the first output", asyn
   const arrived = Promise.withResolvers<ServerResponse>();
   const url = await stubServer(t, (request, response) => {
     if (request.method === "POST") arrived.resolve(response);
-    else json(response, { data: [] });
+    else sendJson(response, { data: [] });
   });
   const sink = new RecordingSink();
   const generating = openAiEngine({ name: "stub", url, models, clock }).generate(chatJob("x"), sink, never);
@@ -322,7 +322,7 @@ test("embeddings: returns vectors in order over several calls, sent as floats or
       const base64 = Buffer.from(Float32Array.from(values).buffer).toString("base64");
       return { object: "embedding", index, embedding: index % 2 === 0 ? values : base64 };
     });
-    json(response, { object: "list", data: data.toReversed(), usage: { prompt_tokens: 1e9 } });
+    sendJson(response, { object: "list", data: data.toReversed(), usage: { prompt_tokens: 1e9 } });
   });
   const vectors = await embed(
     engineAt(url),
@@ -342,7 +342,7 @@ test("reports an engine error for embeddings that are missing, misnumbered or ma
     { data: [0, 1].map((index) => ({ index, embedding: "AAA=" })) },
   ];
   for (const answer of answers) {
-    const url = await stubServer(t, (_request, response) => json(response, answer));
+    const url = await stubServer(t, (_request, response) => sendJson(response, answer));
     await assert.rejects(embed(engineAt(url), ["a", "b"]), EngineError);
   }
 });
@@ -352,10 +352,10 @@ test("reduces the number of texts per call if embeddings are slow, and reports p
   const sizes: number[] = [];
   let arrived = Promise.withResolvers<() => void>();
   const url = await stubServer(t, (request, response) => {
-    if (request.method === "GET") return json(response, { data: [] });
+    if (request.method === "GET") return sendJson(response, { data: [] });
     const { input } = JSON.parse(request.body) as { input: string[] };
     sizes.push(input.length);
-    arrived.resolve(() => json(response, { data: input.map((_, index) => ({ index, embedding: [1] })) }));
+    arrived.resolve(() => sendJson(response, { data: input.map((_, index) => ({ index, embedding: [1] })) }));
   });
   const engine = openAiEngine({ name: "stub", url, models, clock });
   const sink = new RecordingSink();
@@ -378,7 +378,7 @@ test("reduces the number of texts per call if embeddings are slow, and reports p
 test("reports a prompt error for a format that the engine refuses, and an engine error for other failures", async (t) => {
   const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
   const refuse = async (status: number, message: string): Promise<unknown> => {
-    const url = await stubServer(t, (_, response) => json(response, { error: { message } }, status));
+    const url = await stubServer(t, (_, response) => sendJson(response, { error: { message } }, status));
     return engineAt(url)
       .generate(chatJob("x", { format }), new RecordingSink(), never)
       .catch((error) => error.blame);
@@ -401,7 +401,7 @@ test("fails the job when the engine stays overloaded", async (t) => {
   let posts = 0;
   const url = await stubServer(t, (request, response) => {
     if (request.method === "POST") posts++;
-    json(response, { error: "busy" }, 429);
+    sendJson(response, { error: "busy" }, 429);
   });
   const engine = openAiEngine({ name: "stub", url, models, clock });
   let over = false;
@@ -412,9 +412,9 @@ test("fails the job when the engine stays overloaded", async (t) => {
     });
   while (!over) {
     // After each overload, new jobs are refused for one second. Retries wait two seconds at most.
-    while (!over && !engine.refuses?.(chatJob("x"))) await turn(clock);
+    while (!over && !engine.refuses?.(chatJob("x"))) await waitOneTurn(clock);
     clock.advance(2000);
-    await turn(clock);
+    await waitOneTurn(clock);
   }
   await failed;
   assert.equal(posts, 6);
@@ -437,7 +437,7 @@ test("reuses the connection if the response ends soon after its last event, and 
   let last: ServerResponse | undefined;
   const url = await stubServer(t, (request, response) => {
     sockets.add(response.socket);
-    if (request.method === "GET") return json(response, { object: "list", data: [] });
+    if (request.method === "GET") return sendJson(response, { object: "list", data: [] });
     last = response;
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`data: ${JSON.stringify(delta({ content: "ok" }, "stop"))}\n\ndata: [DONE]\n\n`);
@@ -453,7 +453,7 @@ test("reuses the connection if the response ends soon after its last event, and 
     response.end();
     await once(response, "finish");
     // The client gets a few event-loop turns to read the end of the response.
-    for (let turns = 0; turns < 10; turns++) await turn(clock);
+    for (let turns = 0; turns < 10; turns++) await waitOneTurn(clock);
   }
   assert.ok(sockets.size <= 3, `${sockets.size} connections for 20 jobs`);
   const endless = await job();

@@ -6,13 +6,13 @@ import type { Clock } from "../clock.ts";
 import { countChat } from "./chat-count.ts";
 import { type Engine, EngineError } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
-import { EngineAway, EngineBusy, EngineHttp, EngineRefused } from "./engine-http.ts";
-import { keepsToFormat } from "./format-check.ts";
+import { EngineHttp, EngineOverloaded, EngineRefused, EngineUnreachable } from "./engine-http.ts";
+import { testFormatEnforcement } from "./format-check.ts";
 import { HttpJobs } from "./http-jobs.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { generic } from "./profiles/generic.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
-import { scoresAs } from "./score-check.ts";
+import { testScoring } from "./score-check.ts";
 
 const TELL_EVERY_MS = 1_000;
 
@@ -57,7 +57,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
   const failed = (model: string, error: unknown): void => {
     if (!(error instanceof EngineError) || error.blame === "prompt") return;
     if (error instanceof EngineRefused && error.aboutRequest) return;
-    if (error instanceof EngineAway || error instanceof EngineBusy) health.check();
+    if (error instanceof EngineUnreachable || error instanceof EngineOverloaded) health.check();
     health.doubt(model);
   };
   return {
@@ -96,7 +96,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
       : {
           keepsFormat: async (model) =>
             !EMBEDDING_MODELS.includes(model) &&
-            keepsToFormat((job, sink, signal) => jobs.generate(job, sink, signal), model, clock),
+            testFormatEnforcement((job, sink, signal) => jobs.generate(job, sink, signal), model, clock),
         }),
     schemaKeywords: () => profile.schemaKeywords,
     ...scoringOf({ http, profile, names, clock }),
@@ -133,6 +133,6 @@ function scoringOf({
     }
   };
   const tried = async (model: string) =>
-    THINKING_MODELS.includes(model) ? undefined : scoresAs(scoring.kind, score, { model, clock });
+    THINKING_MODELS.includes(model) ? undefined : testScoring(scoring.kind, score, { model, clock });
   return { scoring: tried, score };
 }

@@ -6,7 +6,7 @@ import type { Channel } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import type { Finish, GenerationJob, Sink } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
-import { OutputBound } from "./output-bound.ts";
+import { OutputLimit } from "./output-limit.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
 import { ThinkingInText } from "./thinking-in-text.ts";
 
@@ -21,7 +21,7 @@ export class OutputRelay {
   readonly #sink: Pick<Sink, "delta">;
   readonly #stops: StopMatcher;
   readonly #thinking: ThinkingInText | undefined;
-  readonly #bound: OutputBound;
+  readonly #bound: OutputLimit;
   readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
   readonly #gathers: boolean;
   /** Output of the current read that has not been sent yet. */
@@ -33,7 +33,7 @@ export class OutputRelay {
     this.#gathers = job.gathers ?? false;
     this.#stops = new StopMatcher(job.sampling.stop);
     this.#thinking = THINKING_MODELS.includes(job.model) ? new ThinkingInText() : undefined;
-    this.#bound = new OutputBound(job.outputTokensMax, contextTokens);
+    this.#bound = new OutputLimit(job.outputTokensMax, contextTokens);
   }
 
   /** The finish reason once the answer is over. The engine may still send more, which is ignored. */

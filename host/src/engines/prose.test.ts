@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shortProse, unitVector } from "./prose.ts";
+import { generateShortProse, unitVector } from "./prose.ts";
 
 test("the same key always gives the same prose", () => {
-  assert.equal([...shortProse("a")].join(""), [...shortProse("a")].join(""));
-  assert.notEqual([...shortProse("a")].join(""), [...shortProse("b")].join(""));
+  assert.equal([...generateShortProse("a")].join(""), [...generateShortProse("a")].join(""));
+  assert.notEqual([...generateShortProse("a")].join(""), [...generateShortProse("b")].join(""));
 });
 
 test("a short prose text has about a hundred units and ends with a sentence", () => {
   for (const key of ["a", "b", "c", "d", "e"]) {
-    const units = [...shortProse(key)];
+    const units = [...generateShortProse(key)];
     assert.ok(units.length >= 95 && units.length <= 110, `${units.length} units`);
     assert.match(units.join(""), /^[A-Z][a-zA-Z ]+\.( [A-Z][a-zA-Z ]+\.)+$/);
   }

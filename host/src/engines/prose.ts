@@ -38,7 +38,7 @@ const LINKS = ["near", "under", "behind", "beside", "before", "with", "over", "w
 const ARTICLES = ["the", "a", "another", "each", "this"];
 
 /** Generates text without end. The same key gives the same units. */
-export function* prose(key: string): Generator<string, never> {
+export function* generateProse(key: string): Generator<string, never> {
   const random = randomFrom(key);
   const pick = (words: readonly string[]): string => words[Math.floor(random() * words.length)] as string;
   let first = true;
@@ -54,9 +54,9 @@ export function* prose(key: string): Generator<string, never> {
 }
 
 /** Generates whole sentences, about 100 units in total. */
-export function* shortProse(key: string): Generator<string> {
+export function* generateShortProse(key: string): Generator<string> {
   let count = 0;
-  for (const unit of prose(key)) {
+  for (const unit of generateProse(key)) {
     yield unit;
     count++;
     if (unit === "." && count >= 95) return;

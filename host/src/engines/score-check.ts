@@ -12,7 +12,7 @@ const CHECK_MS_MAX = 120_000;
 /**
  * The way in which the engine scores. Undefined if it cannot. Rejects with EngineError if the engine does not answer.
  */
-export async function scoresAs(
+export async function testScoring(
   kind: ScoringKind,
   score: NonNullable<Engine["score"]>,
   { model, clock }: { model: string; clock: Clock },

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { EngineError, type GenerationJob } from "./engine.ts";
-import { prose, shortProse } from "./prose.ts";
+import { generateProse, generateShortProse } from "./prose.ts";
 import { jsonWords } from "./scripted-json.ts";
 
 const MARK = "#script ";
@@ -58,18 +58,19 @@ export interface ScriptPlan {
   faults: Fault[];
 }
 
-export function planOf(job: GenerationJob): ScriptPlan {
+export function planScript(job: GenerationJob): ScriptPlan {
   const key = `${job.sampling.seed ?? ""}\0${JSON.stringify(job.input)}`;
   const script = scriptOf(job);
-  const formed = job.format && jsonWords(job.format, [...shortProse(key)].join(""));
+  const formed = job.format && jsonWords(job.format, [...generateShortProse(key)].join(""));
   if (script === undefined)
-    return { ...wellBehaved, reasoning: [], answer: formed ?? shortProse(key), ttftMs: 0, deltaMs: 0 };
+    return { ...wellBehaved, reasoning: [], answer: formed ?? generateShortProse(key), ttftMs: 0, deltaMs: 0 };
   // The text given in a script is sent unchanged, even if it violates the requested format.
-  const answer = script.text === undefined ? (formed ?? take(prose(key), script.tokens)) : wordsOf(script.text);
+  const answer =
+    script.text === undefined ? (formed ?? take(generateProse(key), script.tokens)) : splitIntoWords(script.text);
   const faults = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
   return {
     ...faults,
-    reasoning: wordsOf(script.reasoning),
+    reasoning: splitIntoWords(script.reasoning),
     answer,
     ttftMs: script.ttft_ms,
     deltaMs: script.delta_ms,
@@ -126,7 +127,7 @@ function* take(units: Iterable<string>, count: number): Generator<string> {
 }
 
 /** Splits a text into words with their leading spaces. Joined, they are the text again. */
-export function wordsOf(text: string): string[] {
+export function splitIntoWords(text: string): string[] {
   const words = text.match(/\s*\S+(?:\s+$)?/g);
   if (words !== null) return words;
   return text === "" ? [] : [text];

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemClock, turn } from "../clock.ts";
+import { systemClock, waitOneTurn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { EngineError, type GenerationJob } from "./engine.ts";
-import { wordsOf } from "./script.ts";
+import { splitIntoWords } from "./script.ts";
 import { scriptedEngine } from "./scripted.ts";
 
 const engine = scriptedEngine({ models: ["tiny-3b"], clock: systemClock });
@@ -197,7 +197,7 @@ test("ttft_ms and delta_ms set the time to the first delta and between deltas", 
     assert.equal(sink.deltas.length, words - 1);
     clock.advance(1);
     await spoke.promise;
-    await turn(clock);
+    await waitOneTurn(clock);
     spoke = Promise.withResolvers();
     assert.equal(sink.deltas.length, words);
   }
@@ -237,7 +237,7 @@ test("a stall that is not cancelled ends as a failure", async () => {
     sink,
     new AbortController().signal,
   );
-  await turn(clock);
+  await waitOneTurn(clock);
   clock.advance(60_000);
   await assert.rejects(playing, EngineError);
 });
@@ -310,5 +310,5 @@ test("embeddings: returns one unit vector of width 1,024 per text", async () => 
 });
 
 test("wordsOf returns words that join to the same text", () => {
-  for (const text of ["", " ", "a", " a  b ", "a\n\nb\t", "\u00a0x"]) assert.equal(wordsOf(text).join(""), text);
+  for (const text of ["", " ", "a", " a  b ", "a\n\nb\t", "\u00a0x"]) assert.equal(splitIntoWords(text).join(""), text);
 });

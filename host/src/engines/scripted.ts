@@ -6,7 +6,7 @@
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
-import { type Clock, sleep, turn } from "../clock.ts";
+import { type Clock, sleep, waitOneTurn } from "../clock.ts";
 import {
   type EmbeddingJob,
   type Engine,
@@ -21,7 +21,7 @@ import {
 import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
 import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
-import { planOf, type ScriptPlan, wordsOf } from "./script.ts";
+import { planScript, type ScriptPlan, splitIntoWords } from "./script.ts";
 import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
@@ -55,7 +55,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     refuses: (job) => isBusy(job),
     async generate(job, sink, signal) {
       try {
-        return await new ScriptedAnswer(planOf(job), { job, sink, signal, clock, faults }).run();
+        return await new ScriptedAnswer(planScript(job), { job, sink, signal, clock, faults }).run();
       } finally {
         end(job);
       }
@@ -73,9 +73,9 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
 
 /** Scores the words of the engine's own answer as likely and all others as unlikely. */
 function scriptedScore(job: ScoringJob): Logprobs {
-  const plan = planOf(job);
+  const plan = planScript(job);
   const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));
-  return wordsOf(job.score.answer)
+  return splitIntoWords(job.score.answer)
     .slice(0, SCORES_MAX)
     .map((word, i) => (own.has(word.trim()) ? -0.2 - (i % 5) / 10 : -9));
 }
@@ -83,7 +83,7 @@ function scriptedScore(job: ScoringJob): Logprobs {
 function isBusy(job: EngineJob): boolean {
   if (job.endpoint === "embedding") return false;
   try {
-    return planOf(job).busy;
+    return planScript(job).busy;
   } catch (error) {
     // A job with a malformed script is accepted and then fails with the reason.
     if (error instanceof EngineError) return false;
@@ -95,7 +95,7 @@ async function* vectors(job: EmbeddingJob, signal: AbortSignal, clock: Clock): A
   for (const text of job.input) {
     if (signal.aborted) return;
     yield unitVector(text, VECTOR_WIDTH);
-    await turn(clock);
+    await waitOneTurn(clock);
   }
 }
 
@@ -167,7 +167,7 @@ class ScriptedAnswer {
       this.#due += this.#plan.deltaMs;
       await sleep(clock, Math.max(0, this.#due - clock.monotonic()), signal);
     } else if (this.#words % WORDS_PER_TURN === WORDS_PER_TURN - 1) {
-      await turn(clock);
+      await waitOneTurn(clock);
     }
   }
 

@@ -1,9 +1,9 @@
 /** Converts the HTTP response of one generation: from bytes to events to output. */
 import type { Finish } from "./engine.ts";
-import { EngineAway } from "./engine-http.ts";
+import { EngineUnreachable } from "./engine-http.ts";
 import { EventReader } from "./event-reader.ts";
 import { NdjsonReader, SseReader } from "./framing.ts";
-import type { ReaderWish } from "./job-http.ts";
+import type { ReaderDemand } from "./job-http.ts";
 import type { OutputRelay } from "./output-relay.ts";
 import type { Dialect, StreamEvent } from "./profiles/profile.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -25,7 +25,7 @@ export class StreamedAnswer {
     this.#events = new EventReader(dialect.read);
   }
 
-  take(bytes: Buffer): ReaderWish {
+  take(bytes: Buffer): ReaderDemand {
     try {
       for (const data of this.#frames.push(bytes)) {
         this.#event(this.#events.read(data));
@@ -41,7 +41,7 @@ export class StreamedAnswer {
   /** Called when the response is over or enough has arrived. Throws if the response broke off. */
   finish(end: "enough" | "cut" | "over" | "broken"): Finish {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
-    if (end === "broken") throw new EngineAway("engine", "the connection to the engine was lost");
+    if (end === "broken") throw new EngineUnreachable("engine", "the connection to the engine was lost");
     try {
       if (end === "over") this.#readRest();
       this.#relay.end();
@@ -54,7 +54,7 @@ export class StreamedAnswer {
   #readRest(): void {
     for (const data of this.#frames.end()) this.#event(this.#events.read(data));
     if (this.#finish === undefined && !this.#over && this.#relay.cut === undefined)
-      throw new EngineAway("engine", "the engine's stream ended early");
+      throw new EngineUnreachable("engine", "the engine's stream ended early");
   }
 
   #event(event: StreamEvent | undefined): void {

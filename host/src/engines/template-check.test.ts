@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import { compositeEngine } from "./composite.ts";
 import { demoEngine } from "./demo.ts";
 import type { Engine } from "./engine.ts";
@@ -15,7 +15,7 @@ import { llamaServer } from "./profiles/llama-server.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 import { scriptedEngine } from "./scripted.ts";
-import { engineTemplate, TEMPLATE_CHAT, templateRemedy, templateTrouble } from "./template-check.ts";
+import { engineTemplate, TEMPLATE_CHAT, templateProblem, templateRemedy } from "./template-check.ts";
 
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({
@@ -28,10 +28,10 @@ const engineAt = (url: string, profile: EngineProfile): Engine =>
 
 /** An engine that reports this many tokens for every chat, in the format of its own API. */
 async function counting(t: TestContext, tokens: number, profile: EngineProfile = ollama): Promise<Engine> {
-  const answer: Answer = (_request, response) =>
+  const answer: StubHandler = (_request, response) =>
     profile === ollama
-      ? json(response, { message: { role: "assistant", content: "R" }, done: true, prompt_eval_count: tokens })
-      : json(response, { choices: [], usage: { prompt_tokens: tokens, completion_tokens: 1 } });
+      ? sendJson(response, { message: { role: "assistant", content: "R" }, done: true, prompt_eval_count: tokens })
+      : sendJson(response, { choices: [], usage: { prompt_tokens: tokens, completion_tokens: 1 } });
   return engineAt(await stubServer(t, answer), profile);
 }
 
@@ -63,7 +63,7 @@ test("reports another template or a missing one for every other token count", as
 test("explains the cost of a missing template, and how to add the template", async (t) => {
   const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
-    templateTrouble(none),
+    templateProblem(none),
     "the engine has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14",
   );
   assert.match(
@@ -72,17 +72,17 @@ test("explains the cost of a missing template, and how to add the template", asy
   );
   const other = await engineTemplate(await counting(t, 64), "mid-14b", systemClock);
   assert.match(
-    templateTrouble(other) ?? "",
+    templateProblem(other) ?? "",
     /^its chat template is not the one of Qwen 2\.5: .* 42 tokens, but the engine counts 64$/,
   );
-  assert.equal(templateTrouble({ verdict: "unknown" }), undefined);
+  assert.equal(templateProblem({ verdict: "unknown" }), undefined);
 });
 
 test("sends the test chat as a job of one token", async (t) => {
   const bodies: { path: string; body: Record<string, unknown> }[] = [];
-  const take: Answer = (request, response) => {
+  const take: StubHandler = (request, response) => {
     bodies.push({ path: request.path, body: JSON.parse(request.body) });
-    json(response, {});
+    sendJson(response, {});
   };
   for (const profile of [ollama, llamaServer]) {
     const engine = engineAt(await stubServer(t, take), profile);
@@ -105,12 +105,15 @@ test("reads the token count of an OpenAI-compatible engine, and asks the engine 
 });
 
 test("reports a failure if the engine refuses the chat, and unknown on a timeout or without chats or token counts", async (t) => {
-  const refuses = engineAt(await stubServer(t, (_request, response) => json(response, { error: "no" }, 500)), ollama);
+  const refuses = engineAt(
+    await stubServer(t, (_request, response) => sendJson(response, { error: "no" }, 500)),
+    ollama,
+  );
   assert.deepEqual(await engineTemplate(refuses, "tiny-3b", systemClock), {
     verdict: "fails",
     reason: "the engine refused the request (HTTP 500)",
   });
-  const dead = engineAt(await deadAddress(), ollama);
+  const dead = engineAt(await unusedAddress(), ollama);
   assert.equal((await engineTemplate(dead, "tiny-3b", systemClock)).verdict, "fails");
   const unknown = { verdict: "unknown" };
   const clock = new ManualClock();

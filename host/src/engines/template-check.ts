@@ -79,7 +79,7 @@ const CHAT_MS_MAX = 120_000;
  * unknown family.
  */
 export async function engineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
-  const family = familyOf(model);
+  const family = chatFamilyOf(model);
   if (family === undefined || engine.chatTokens === undefined) return { verdict: "unknown" };
   const limit = new AbortController();
   const cancelTimer = clock.after(CHAT_MS_MAX, () => limit.abort());
@@ -94,7 +94,7 @@ export async function engineTemplate(engine: Engine, model: string, clock: Clock
   }
 }
 
-export function familyOf(model: string): ChatFamily | undefined {
+export function chatFamilyOf(model: string): ChatFamily | undefined {
   if (THINKING_MODELS.includes(model)) return CHAT_FAMILIES.thinking;
   const tokenizer: TokenizerName | undefined = TOKENIZER_OF[model];
   return tokenizer === "llama3" || tokenizer === "qwen2.5" ? CHAT_FAMILIES[tokenizer] : undefined;
@@ -108,7 +108,7 @@ function judge({ name, renderings }: ChatFamily, tokens: number): TemplateVerdic
 }
 
 /** The problem in one line; undefined if there is none. */
-export function templateTrouble(template: TemplateVerdict): string | undefined {
+export function templateProblem(template: TemplateVerdict): string | undefined {
   if (template.verdict === "fails") return `the engine does not answer a chat: ${template.reason}`;
   if (template.verdict !== "differs") return undefined;
   const { family, tokens, billed, isMissing } = template;

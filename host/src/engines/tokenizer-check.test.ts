@@ -6,7 +6,7 @@ import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
-import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
 import { ACTIVE_MODELS } from "./models.ts";
@@ -23,10 +23,10 @@ const engineAt = (url: string, profile: EngineProfile): Engine =>
 
 /** An engine whose `/tokenize` returns as many tokens as the reference tokenizer. */
 async function withTokenizer(t: TestContext, name: TokenizerName, profile: EngineProfile): Promise<Engine> {
-  const answer: Answer = (request, response) => {
+  const answer: StubHandler = (request, response) => {
     const { content, prompt } = JSON.parse(request.body) as { content?: string; prompt?: string };
     const reference = TOKENIZER_REFERENCES.find(({ text }) => text === (content ?? prompt));
-    json(response, { tokens: Array.from({ length: reference?.[name] ?? 0 }, (_, i) => i) });
+    sendJson(response, { tokens: Array.from({ length: reference?.[name] ?? 0 }, (_, i) => i) });
   };
   return engineAt(await stubServer(t, answer), profile);
 }
@@ -70,7 +70,7 @@ test("reports a difference for stubs that count words, and for this repository's
 
 test("reports unknown for an engine that does not tokenize or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, ollamaStub(new StubEngine()));
-  const away = engineAt(await deadAddress(), llamaServer);
+  const away = engineAt(await unusedAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
   assert.equal(await engineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");
   assert.equal(

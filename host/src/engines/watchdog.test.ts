@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { turn } from "../clock.ts";
+import { waitOneTurn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { EngineError } from "./engine.ts";
 import type { Liveness } from "./engine-http.ts";
@@ -14,7 +14,7 @@ function harness(liveness: Liveness) {
   const pass = async (seconds: number): Promise<void> => {
     for (let i = 0; i < seconds; i++) {
       clock.advance(1000);
-      await turn(clock);
+      await waitOneTurn(clock);
     }
   };
   return { watchdog, told, pass, state };

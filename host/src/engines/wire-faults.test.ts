@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
-import { dialNats } from "../agent/nats.ts";
-import { turn } from "../clock.ts";
+import { connectToNats } from "../agent/nats.ts";
+import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { JOB_ID } from "../testing/recording-sink.ts";
 import { SEED, stubNats } from "../testing/stub-nats.ts";
@@ -12,7 +12,7 @@ import { malformedFrames, WireFaults } from "./wire-faults.ts";
 /** Waits until the queued output has been sent. */
 async function letOut(harness: AgentHarness): Promise<void> {
   for (let i = 0; i < 5; i++) {
-    await turn(harness.clock);
+    await waitOneTurn(harness.clock);
     harness.clock.advance(5);
   }
 }
@@ -114,7 +114,7 @@ test("a fault does not affect other jobs, other attempts and later jobs", async 
 test("output is published before the connection is cut, also on a real connection", async (t) => {
   const nats = await stubNats(t);
   const faults = new WireFaults();
-  const connection = await faults.decorate(dialNats)(
+  const connection = await faults.decorate(connectToNats)(
     { url: nats.url, jwt: "jwt-1", seed: SEED, expiresAt: 0 },
     "node_x",
   );

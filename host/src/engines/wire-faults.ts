@@ -5,7 +5,7 @@
  */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import type { Dial, PlaneConnection } from "../agent/plane.ts";
+import type { PlaneConnection, PlaneDialer } from "../agent/plane.ts";
 
 /**
  * The byte that marks an `accepted` frame. Frames are only decoded while a job with faults runs; otherwise only their
@@ -35,7 +35,7 @@ export class WireFaults {
   #connection: PlaneConnection | undefined;
 
   /** Wraps the function that connects to the plane. */
-  decorate(dial: Dial): Dial {
+  decorate(dial: PlaneDialer): PlaneDialer {
     return async (credentials, name) => {
       const connection = await dial(credentials, name);
       return {

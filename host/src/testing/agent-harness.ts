@@ -1,7 +1,7 @@
 /** Test helper: an agent on an in-memory plane, with functions that act as its gateway. */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { JobBody, JobHeader, NodeState } from "@tollgate/protocol/frames.ts";
-import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
 import pino from "pino";
 import { Agent, type AgentStatus } from "../agent/agent.ts";
 import type { PlaneCredentials } from "../agent/plane.ts";
@@ -79,7 +79,7 @@ export class AgentHarness {
   /** Every state the node published. */
   states(): NodeState[] {
     return this.plane.heard.flatMap(({ subject, frame }) =>
-      subject === nodeState(NODE) && frame?.kind === "state" ? [frame.state] : [],
+      subject === nodeStateSubject(NODE) && frame?.kind === "state" ? [frame.state] : [],
     );
   }
 
@@ -89,7 +89,7 @@ export class AgentHarness {
     const chat = typeof body === "string" ? { messages: [{ role: "user", content: body }] } : body;
     const endpoint = "messages" in chat ? "chat" : "prompt" in chat ? "completion" : "embedding";
     this.plane.sendJob(
-      toNode(NODE),
+      nodeSubject(NODE),
       {
         job: id,
         gateway: "gw1",
@@ -110,7 +110,7 @@ export class AgentHarness {
   }
 
   cancel(job: string): void {
-    this.plane.send(toNode(NODE), encode({ kind: "cancel", job }));
+    this.plane.send(nodeSubject(NODE), encode({ kind: "cancel", job }));
   }
 
   text(job: string): string {

@@ -2,7 +2,7 @@
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
-import type { Dial, PlaneConnection, PlaneCredentials } from "../agent/plane.ts";
+import type { PlaneConnection, PlaneCredentials, PlaneDialer } from "../agent/plane.ts";
 
 interface Heard {
   subject: string;
@@ -71,7 +71,7 @@ export class MemoryPlane {
   url: string | undefined;
   dials = 0;
 
-  readonly dial: Dial = async (credentials) => {
+  readonly dial: PlaneDialer = async (credentials) => {
     const refusal = this.refusals.shift();
     this.dials++;
     if (refusal !== undefined) throw refusal;

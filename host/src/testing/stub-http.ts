@@ -10,10 +10,10 @@ export interface StubRequest {
   body: string;
 }
 
-export type Answer = (request: StubRequest, response: ServerResponse) => void;
+export type StubHandler = (request: StubRequest, response: ServerResponse) => void;
 
 /** Starts a server that stops when the test ends. Returns its address. */
-export async function stubServer(t: TestContext, answer: Answer): Promise<string> {
+export async function stubServer(t: TestContext, answer: StubHandler): Promise<string> {
   return (await restartableServer(t, answer)).url;
 }
 
@@ -25,7 +25,7 @@ interface RestartableServer {
   start(): Promise<void>;
 }
 
-export async function restartableServer(t: TestContext, answer: Answer): Promise<RestartableServer> {
+export async function restartableServer(t: TestContext, answer: StubHandler): Promise<RestartableServer> {
   const listen = async (port: number): Promise<Server> => {
     const server = createServer(async (request, response) => {
       let body = "";
@@ -52,7 +52,7 @@ export async function restartableServer(t: TestContext, answer: Answer): Promise
   };
 }
 
-export function json(
+export function sendJson(
   response: ServerResponse,
   value: unknown,
   status = 200,
@@ -63,7 +63,7 @@ export function json(
 }
 
 /** Returns an address at which no server listens. */
-export async function deadAddress(): Promise<string> {
+export async function unusedAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -10,7 +10,7 @@
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type pg from "pg";
-import { Away } from "../../../gateway/src/base/dependency.ts";
+import { UnreachableError } from "../../../gateway/src/base/dependency.ts";
 import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
 import type { ProcessLife } from "../process-life.ts";
 import type { Scheduler } from "../scheduler.ts";
@@ -41,7 +41,7 @@ const shutDown = (): Error => failure("57P01", "terminating connection due to ad
 
 type Heard = Map<string, ((text: string | undefined) => void)[]>;
 
-export class Store {
+export class SimulatedDatabase {
   readonly tables: DatabaseTables;
   readonly #scheduler: Scheduler;
   readonly #chance: Chance;
@@ -208,7 +208,7 @@ export class Store {
   run<T>(life: ProcessLife, text: string, what: () => T): Promise<T> {
     if (!life.mayAct()) return life.never();
     if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
-      return Promise.reject(new Away("database", "it does not answer"));
+      return Promise.reject(new UnreachableError("database", "it does not answer"));
     if (this.#isDown) return this.#refuse(life, noConnection);
     if (this.#isStandby && WRITES.test(text)) return this.#refuse(life, readOnly);
     if (this.refusalPercent > 0 && this.#chance.below(100) < this.refusalPercent)
@@ -292,14 +292,15 @@ export class Store {
   #notice(): void {
     if (!this.#isAway || this.#isKnownAway) return;
     this.#isKnownAway = true;
-    for (const cutOff of [...this.#waiting.keys()]) cutOff(new Away("database", "no answer", { maybeDone: true }));
+    for (const cutOff of [...this.#waiting.keys()])
+      cutOff(new UnreachableError("database", "no answer", { maybeDone: true }));
   }
 
   #noticeCut(machine: number, cut: { isKnown: boolean }): void {
     if (cut.isKnown || this.#unreached.get(machine) !== cut) return;
     cut.isKnown = true;
     for (const [cutOff, life] of [...this.#waiting])
-      if (life.machine === machine) cutOff(new Away("database", "no answer", { maybeDone: true }));
+      if (life.machine === machine) cutOff(new UnreachableError("database", "no answer", { maybeDone: true }));
   }
 
   #isAwayFor(life: ProcessLife): boolean {

@@ -3,8 +3,8 @@
  */
 import assert from "node:assert/strict";
 import type { ShapeTable } from "../command.ts";
-import { helpOf } from "../help.ts";
-import { nextWords, readCommandLine } from "../read.ts";
+import { formatHelp } from "../help.ts";
+import { nextWords, readCommandLine } from "../parse-command-line.ts";
 import { PLAIN } from "../text.ts";
 import type { FakeTerminal } from "./fake-terminal.ts";
 
@@ -13,28 +13,28 @@ export const exampleWords = (example: string): string[] =>
   [...example.matchAll(/"([^"]*)"|(>.*)|(\S+)/g)].flatMap(([, quoted, , word]) => quoted ?? word ?? []);
 
 /** Asserts that every command has a help page with usage, flags and an example that the table's parser accepts. */
-export function assertHelped(table: ShapeTable): void {
+export function assertHasHelp(table: ShapeTable): void {
   for (const [name, { example, help }] of Object.entries(table.commands)) {
     assert.ok(example !== undefined, `${name} has no example`);
     assert.doesNotMatch(help, /\.$|^[A-Z][a-z]/, `${name}: a line of a list begins small and has no full stop`);
     assert.equal(readCommandLine(table, [...name.split(" "), ...exampleWords(example)]).kind, "run", name);
-    const page = helpOf(table, name);
+    const page = formatHelp(table, name);
     assert.match(
       page,
       new RegExp(`^Usage: ${table.program} ${name}[\\s\\S]*\\nFlags:[\\s\\S]*\\nExample:\\n  ${table.program} ${name}`),
     );
-    for (const line of helpOf(table, name, { columns: 80, paint: PLAIN }).split("\n")) {
+    for (const line of formatHelp(table, name, { columns: 80, paint: PLAIN }).split("\n")) {
       assert.ok(line.length <= 80 || /^ {2}\S/.test(line), `${name}: ${line}`);
     }
   }
   const groups = new Set(Object.keys(table.commands).map((name) => name.split(" ").slice(0, -1).join(" ")));
   for (const name of groups) {
-    for (const word of nextWords(table, name)) assert.match(helpOf(table, name), new RegExp(`^  ${word} `, "m"));
+    for (const word of nextWords(table, name)) assert.match(formatHelp(table, name), new RegExp(`^  ${word} `, "m"));
   }
 }
 
 /** Asserts that every command has `--json`, except those in `without`, which contains the reasons. */
-export function assertJson(table: ShapeTable, without: Record<string, string>): void {
+export function assertHasJsonFlag(table: ShapeTable, without: Record<string, string>): void {
   const lacking = Object.entries(table.commands).filter(([, { flags = {} }]) => flags.json === undefined);
   assert.deepEqual(lacking.map(([name]) => name).sort(), Object.keys(without).sort());
 }

@@ -1,12 +1,12 @@
 /** Formats an operation as a curl command. IDs are shell variables. */
 
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
-import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
+import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
 
-export function curlCommand(endpoint: Endpoint, { credential }: Calling): string {
+export function curlCommand(endpoint: Endpoint, { credential }: CallExamples): string {
   const { method, path } = endpoint;
   const address = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `$${name.toUpperCase()}`);
-  const sample = bodyOf(endpoint);
+  const sample = exampleBody(endpoint);
   const verb = method.toUpperCase();
   const implied = sample === undefined ? "GET" : "POST";
   const lines = [`curl "$TOLLGATE_BASE_URL${address}"`, ...(verb === implied ? [] : [`-X ${verb}`])];
@@ -20,7 +20,7 @@ export function curlCommand(endpoint: Endpoint, { credential }: Calling): string
 }
 
 /** Returns the first example of an operation's request body. */
-export function bodyOf({ operation }: Endpoint): object | undefined {
+export function exampleBody({ operation }: Endpoint): object | undefined {
   const [sample] = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {});
   return sample?.value as object | undefined;
 }

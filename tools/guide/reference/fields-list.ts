@@ -1,6 +1,6 @@
 /** Lists a schema's fields for readers: one line per field, with nested fields by their path, and the type in words. */
 import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
-import { resolved } from "@tollgate/api/openapi/openapi.ts";
+import { resolveRef } from "@tollgate/api/openapi/openapi.ts";
 
 interface Field {
   /** The field's path, for example `choices[].message.content`. */
@@ -11,15 +11,15 @@ interface Field {
 }
 
 export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""): Field[] {
-  const whole = resolved<Schema>(document, schema as Schema);
+  const whole = resolveRef<Schema>(document, schema as Schema);
   return Object.entries(whole.properties ?? {}).flatMap(([name, property]) => {
     const field = property as Schema;
     const path = `${prefix}${name}`;
     const own = {
       path,
-      type: typeOf(document, field),
+      type: describeType(document, field),
       required: whole.required?.includes(name) ?? false,
-      description: field.description ?? resolved<Schema>(document, field).description ?? "",
+      description: field.description ?? resolveRef<Schema>(document, field).description ?? "",
     };
     return [own, ...within(document, field, path)];
   });
@@ -27,7 +27,7 @@ export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""):
 
 /** Returns the fields inside a field: those of an object, of a list's elements, or of every alternative. */
 function within(document: Document, schema: Schema, path: string): Field[] {
-  const whole = resolved(document, schema);
+  const whole = resolveRef(document, schema);
   const alternatives = alternativesOf(whole);
   if (alternatives !== undefined) return joined(alternatives.map((branch) => within(document, branch, path)));
   if (whole.type === "array") return within(document, (whole.items ?? {}) as Schema, `${path}[]`);
@@ -46,13 +46,13 @@ function joined(alternatives: Field[][]): Field[] {
   }));
 }
 
-export function typeOf(document: Document, schema: Schema): string {
-  const whole = resolved(document, schema);
+export function describeType(document: Document, schema: Schema): string {
+  const whole = resolveRef(document, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
   if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(" | ");
   const alternatives = alternativesOf(whole);
   if (alternatives !== undefined)
-    return [...new Set(alternatives.map((branch) => typeOf(document, branch)))].join(" or ");
+    return [...new Set(alternatives.map((branch) => describeType(document, branch)))].join(" or ");
   if (Array.isArray(whole.type)) return whole.type.join(" or ");
   if (whole.type === "array") return listType(document, whole);
   if (whole.type === "string") return whole.minLength === 1 ? "non-empty string" : "string";
@@ -61,7 +61,7 @@ export function typeOf(document: Document, schema: Schema): string {
 }
 
 function listType(document: Document, { items, minItems = 0, maxItems }: Schema): string {
-  const of = typeOf(document, (items ?? {}) as Schema);
+  const of = describeType(document, (items ?? {}) as Schema);
   if (maxItems === undefined) return minItems > 0 ? `list of ${minItems} or more: ${of}` : `list of ${of}`;
   return minItems === maxItems ? `list of exactly ${maxItems}: ${of}` : `list of ${minItems} to ${maxItems}: ${of}`;
 }

@@ -8,17 +8,17 @@ import {
   type Parameter,
   type Ref,
   type Response,
-  resolved,
+  resolveRef,
   type Schema,
 } from "@tollgate/api/openapi/openapi.ts";
-import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
-import { block, type Sample, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
-import { type Html, html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
+import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
+import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
+import { type Html, html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
 import { captionOf, highlight } from "../highlight.ts";
-import { fieldsOf, typeOf } from "./fields-list.ts";
-import { samplesOf } from "./samples.ts";
+import { describeType, fieldsOf } from "./fields-list.ts";
+import { createSamples } from "./samples.ts";
 
-export function operationSection(document: Document, endpoint: Endpoint, calling: Calling): Html {
+export function operationSection(document: Document, endpoint: Endpoint, calling: CallExamples): Html {
   const { method, path, operation } = endpoint;
   const { operationId: id, summary, description, requestBody, responses } = operation;
   const request = requestBody?.content["application/json"];
@@ -27,22 +27,22 @@ export function operationSection(document: Document, endpoint: Endpoint, calling
   return html`<section aria-labelledby="${id}">
 ${heading(id, summary)}
 <p class="route"><span class="method">${method.toUpperCase()}</span> <code>${path}</code>${keyless ? html` <span class="note">${calling.openNote}</span>` : ""}</p>
-${description === undefined ? "" : marked(description)}
-${example(`Call ${path}`, samplesOf(endpoint, calling))}
+${description === undefined ? "" : markdownHtml(description)}
+${example(`Call ${path}`, createSamples(endpoint, calling))}
 ${parameters(document, endpoint)}
-${request === undefined ? "" : html`${subheading(`${id}-request`, "Request")}\n${schemaPart(document, request.schema)}`}
-${success === undefined ? "" : answer(document, id, resolved<Response>(document, success))}
+${request === undefined ? "" : html`${subheading(`${id}-request`, "Request")}\n${renderSchema(document, request.schema)}`}
+${success === undefined ? "" : answer(document, id, resolveRef<Response>(document, success))}
 <p class="errors">Errors: ${refusals.map(([status], i) => html`${i > 0 ? ", " : ""}<a href="#status-${status}">${status}</a>`)}</p>
 </section>
 `;
 }
 
 function parameters(document: Document, { operation }: Endpoint): Html | string {
-  const list = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
+  const list = (operation.parameters ?? []).map((one) => resolveRef<Parameter>(document, one));
   if (list.length === 0) return "";
   const rows = list.map((one) => ({
     path: one.name,
-    type: `${typeOf(document, one.schema as Schema)}, in the ${one.in}`,
+    type: `${describeType(document, one.schema as Schema)}, in the ${one.in}`,
     required: one.required,
     description: one.description,
   }));
@@ -52,7 +52,7 @@ function parameters(document: Document, { operation }: Endpoint): Html | string 
 function answer(document: Document, id: string, response: Response): Html {
   const medias = Object.entries(response.content ?? {});
   return html`${subheading(`${id}-answer`, "Answer")}
-${marked(response.description)}
+${markdownHtml(response.description)}
 ${medias.map(([type, media]) => html`<h4>${type}</h4>\n${mediaPart(document, media)}`)}`;
 }
 
@@ -62,13 +62,13 @@ function mediaPart(document: Document, media: Media): Html {
   const named = Object.entries(media["x-event-schemas"] ?? {});
   const isText = !("$ref" in media.schema) && media.schema.type === "string";
   const own = chunk ?? (isText ? undefined : media.schema);
-  return html`${isText ? marked((media.schema as Schema).description ?? "") : ""}
-${own === undefined ? "" : schemaPart(document, own)}
-${named.map(([name, schema]) => html`<h4>event: ${name}</h4>\n${schemaPart(document, schema)}`)}
+  return html`${isText ? markdownHtml((media.schema as Schema).description ?? "") : ""}
+${own === undefined ? "" : renderSchema(document, own)}
+${named.map(([name, schema]) => html`<h4>event: ${name}</h4>\n${renderSchema(document, schema)}`)}
 ${Object.values(media.examples ?? {}).map(shownExample)}`;
 }
 
-export function schemaPart(document: Document, schema: Schema | Ref): Html {
+export function renderSchema(document: Document, schema: Schema | Ref): Html {
   return fieldRows(fieldsOf(document, schema));
 }
 
@@ -76,7 +76,7 @@ function fieldRows(rows: { path: string; type: string; required: boolean; descri
   const fields = rows.map(
     ({ path, type, required, description }) => html`<div>
 <dt><code>${path}</code> <span class="type">${type}</span>${required ? "" : html` <span class="note">optional</span>`}</dt>
-${description === "" ? "" : html`<dd>${inline(description)}</dd>`}
+${description === "" ? "" : html`<dd>${inlineMarkdown(description)}</dd>`}
 </div>
 `,
   );
@@ -87,14 +87,14 @@ function shownExample({ summary, value }: Example): Html {
   const text = typeof value === "string" ? value.trimEnd() : JSON.stringify(value, null, 2);
   const title = summary ?? "Example";
   const language = typeof value === "string" ? "text" : "json";
-  return html`<details>\n<summary>${title}</summary>\n${block(title, highlight(language, text), captionOf(language))}\n</details>\n`;
+  return html`<details>\n<summary>${title}</summary>\n${codeFigure(title, highlight(language, text), captionOf(language))}\n</details>\n`;
 }
 
 /** Renders samples: a single one as an ordinary code block, several as tabs. */
 function example(label: string, samples: Sample[]): Html {
   const [only, second] = samples;
   return only !== undefined && second === undefined
-    ? block(`${label} with curl`, highlight("curl", only.text), "curl")
+    ? codeFigure(`${label} with curl`, highlight("curl", only.text), "curl")
     : samplesBlock(label, samples, highlight);
 }
 

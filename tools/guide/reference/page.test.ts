@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { type Endpoint, operationsOf, type Parameter, resolved } from "@tollgate/api/openapi/openapi.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
+import { type Endpoint, operationsOf, type Parameter, resolveRef } from "@tollgate/api/openapi/openapi.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
+import { html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
 import { curlCommand } from "./curl.ts";
 import { fieldsOf } from "./fields-list.ts";
 import { referencePage } from "./page.ts";
@@ -13,7 +13,7 @@ const BASE_URL = "https://api.example.test";
 
 for (const api of DOCUMENTS) {
   describe(`the page of the ${api.name}`, () => {
-    const document = documentOf(api.api);
+    const document = buildDocument(api.api);
     const page = referencePage(api, { document, baseUrl: BASE_URL, hasStatus: true });
 
     test("has an anchor, a path and a curl command for every operation", () => {
@@ -33,9 +33,9 @@ for (const api of DOCUMENTS) {
     test("has every parameter with its description", () => {
       for (const { operation } of operationsOf(document)) {
         for (const parameter of operation.parameters ?? []) {
-          const { name, description } = resolved<Parameter>(document, parameter);
+          const { name, description } = resolveRef<Parameter>(document, parameter);
           assert.ok(page.includes(`<code>${name}</code>`), name);
-          assert.ok(page.includes(inline(description).text), name);
+          assert.ok(page.includes(inlineMarkdown(description).text), name);
         }
       }
     });
@@ -99,7 +99,7 @@ interface Envelope {
 describe("curl commands", () => {
   const lineOf = (name: string, id: string): string => {
     const api = DOCUMENTS.find((one) => one.name === name);
-    const endpoint = operationsOf(documentOf((api as ApiDocument).api)).find(
+    const endpoint = operationsOf(buildDocument((api as ApiDocument).api)).find(
       ({ operation }) => operation.operationId === id,
     );
     return curlCommand(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
@@ -139,13 +139,13 @@ test("text inserted into an HTML template cannot become markup", () => {
     '<p title="&#34;&#62;&#60;b&#62;">&#60;i&#62;<b>&amp;</b>1</p>',
   );
   assert.equal(
-    marked("a `<b>` c\n\n- one\n- two").text,
+    markdownHtml("a `<b>` c\n\n- one\n- two").text,
     "<p>a <code>&#60;b&#62;</code> c</p>\n<ul><li>one</li><li>two</li></ul>\n",
   );
 });
 
 test("a schema is listed field by field", () => {
-  const document = documentOf(publicApi);
+  const document = buildDocument(publicApi);
   const fields = new Map(
     fieldsOf(document, { $ref: "#/components/schemas/ChatRequest" }).map((one) => [one.path, one]),
   );

@@ -9,14 +9,14 @@ import {
   type Example,
   operationsOf,
   type Response,
-  resolved,
+  resolveRef,
 } from "@tollgate/api/openapi/openapi.ts";
 import type { ApiDocument, Step } from "../../../gateway/src/site/reference/documents.ts";
-import { block, framed, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
-import { type Html, html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
+import { codeFigure, framePage, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
+import { type Html, html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
 import { highlight } from "../highlight.ts";
-import { heading, operationSection, schemaPart } from "./operation-section.ts";
-import { firstCall } from "./samples.ts";
+import { heading, operationSection, renderSchema } from "./operation-section.ts";
+import { createFirstCallSamples } from "./samples.ts";
 import { INTERNAL_APIS, internalApis, navigationTabs, REFERENCE_URL } from "./tabs.ts";
 
 interface PageOptions {
@@ -40,15 +40,20 @@ ${contents(endpoints, api)}
 ${quickStart(document, api, baseUrl)}
 <section aria-labelledby="about">
 ${heading("about", "About this API")}
-${marked(document.info.description)}
-${Object.values(document.components.securitySchemes).map(({ description }) => marked(description ?? ""))}
+${markdownHtml(document.info.description)}
+${Object.values(document.components.securitySchemes).map(({ description }) => markdownHtml(description ?? ""))}
 </section>
 ${endpoints.map((endpoint) => operationSection(document, endpoint, api.calling))}
 ${errors(document, endpoints)}
 ${headers(document)}
 </main>
 </div>`;
-  return framed({ title: `${title} reference`, nav: navigationTabs("reference"), body, hasStatus: options.hasStatus });
+  return framePage({
+    title: `${title} reference`,
+    nav: navigationTabs("reference"),
+    body,
+    hasStatus: options.hasStatus,
+  });
 }
 
 /** Renders a note on the page of an internal API that builders do not need the API. */
@@ -83,7 +88,7 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
   const lines = [`TOLLGATE_BASE_URL=${baseUrl}`, ...calling.variables].map((line) => `export ${line}`);
   const chat = operationsOf(document).find(({ operation }) => operation.operationId === "createChatCompletion");
   const key = calling.variables[0]?.split("=")[1] ?? "";
-  const step = ({ text, link }: Step) => html`${inline(text)} <a href="${link.url}">${link.name}</a>`;
+  const step = ({ text, link }: Step) => html`${inlineMarkdown(text)} <a href="${link.url}">${link.name}</a>`;
   const [first, ...others] = calling.steps.map(step);
   const steps =
     others.length === 0
@@ -92,9 +97,9 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
   return html`<section aria-labelledby="start">
 ${heading("start", "Quick start")}
 ${steps}
-${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", firstCall(chat, { baseUrl, key }), highlight)}`}
-${marked(calling.before)}
-${block("What to set", highlight("sh", lines.join("\n")), "Shell")}
+${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", createFirstCallSamples(chat, { baseUrl, key }), highlight)}`}
+${markdownHtml(calling.before)}
+${codeFigure("What to set", highlight("sh", lines.join("\n")), "Shell")}
 </section>
 `;
 }
@@ -104,7 +109,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
   for (const { operation } of endpoints) {
     for (const [status, found] of Object.entries(operation.responses)) {
       if (/^[23]/.test(status)) continue;
-      const examples = resolved<Response>(document, found).content?.["application/json"]?.examples ?? {};
+      const examples = resolveRef<Response>(document, found).content?.["application/json"]?.examples ?? {};
       for (const [name, example] of Object.entries(examples)) {
         const { code, message } = errorOf(example);
         // Lists an error code once for each of its messages, and errors without a code once.
@@ -120,7 +125,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
   };
   return html`<section aria-labelledby="errors">
 ${heading("errors", "Errors")}
-${schemaPart(document, { $ref: "#/components/schemas/Error" })}
+${renderSchema(document, { $ref: "#/components/schemas/Error" })}
 <table>
 <thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead>
 ${byStatus.map(
@@ -142,7 +147,8 @@ function breakable(name: string): Html {
 
 function headers(document: Document): Html {
   const rows = Object.entries(document.components.headers).map(
-    ([name, { description }]) => html`<div>\n<dt><code>${name}</code></dt>\n<dd>${inline(description)}</dd>\n</div>\n`,
+    ([name, { description }]) =>
+      html`<div>\n<dt><code>${name}</code></dt>\n<dd>${inlineMarkdown(description)}</dd>\n</div>\n`,
   );
   return html`<section aria-labelledby="headers">\n${heading("headers", "Headers")}\n<dl>\n${rows}</dl>\n</section>\n`;
 }

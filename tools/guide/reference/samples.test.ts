@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { operationsOf } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
-import { firstCall, samplesOf } from "./samples.ts";
+import { createFirstCallSamples, createSamples } from "./samples.ts";
 
 const samples = DOCUMENTS.flatMap((one) =>
-  operationsOf(documentOf(one.api)).map((endpoint) => ({ one, endpoint, made: samplesOf(endpoint, one.calling) })),
+  operationsOf(buildDocument(one.api)).map((endpoint) => ({
+    one,
+    endpoint,
+    made: createSamples(endpoint, one.calling),
+  })),
 );
 const find = (id: string, language: string, name = "Public API"): string =>
   samples
@@ -64,7 +68,10 @@ test("samples use plain HTTP where the openai libraries lack an operation, with 
 test("the first example for a new builder has the base URL and is complete", () => {
   const chat = samples.find(({ endpoint }) => endpoint.operation.operationId === "createChatCompletion")?.endpoint;
   assert.ok(chat !== undefined);
-  for (const { text } of firstCall(chat, { baseUrl: "https://gateway.example", key: "tsk_live_your_key" })) {
+  for (const { text } of createFirstCallSamples(chat, {
+    baseUrl: "https://gateway.example",
+    key: "tsk_live_your_key",
+  })) {
     assert.match(text, /https:\/\/gateway\.example\/v1/);
     assert.doesNotMatch(text, /environ|process\.env|\$TOLLGATE/);
   }

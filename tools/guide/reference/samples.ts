@@ -3,9 +3,9 @@
  * through them, the others by plain HTTP. The address and the key come from the environment, as in the curl commands.
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
-import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
+import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
 import type { Sample } from "../../../gateway/src/site/reference/frame.ts";
-import { bodyOf, curlCommand } from "./curl.ts";
+import { curlCommand, exampleBody } from "./curl.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 
 interface SdkCall {
@@ -53,7 +53,7 @@ const ENVIRONMENT: Access = {
   typescript: { url: `${variable("TOLLGATE_BASE_URL")} + "/v1"`, key: variable("TOLLGATE_API_KEY") },
 };
 
-export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
+export function createSamples(endpoint: Endpoint, calling: CallExamples): Sample[] {
   const line: Sample = { language: "curl", text: curlCommand(endpoint, calling) };
   if (calling.code === undefined) return [line];
   const known = calling.code === "openai" ? SDK_CALLS[endpoint.operation.operationId] : undefined;
@@ -62,10 +62,13 @@ export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
 }
 
 /** Returns the first call of a new builder: complete code that runs without changes, except for the key. */
-export function firstCall(endpoint: Endpoint, { baseUrl, key }: { baseUrl: string; key: string }): Sample[] {
+export function createFirstCallSamples(
+  endpoint: Endpoint,
+  { baseUrl, key }: { baseUrl: string; key: string },
+): Sample[] {
   const known = SDK_CALLS[endpoint.operation.operationId] as SdkCall;
   const own = { url: JSON.stringify(`${baseUrl}/v1`), key: JSON.stringify(key) };
-  const json = JSON.stringify(bodyOf(endpoint), null, 2).replaceAll("\n", "\n  ").replaceAll("'", "'\\''");
+  const json = JSON.stringify(exampleBody(endpoint), null, 2).replaceAll("\n", "\n  ").replaceAll("'", "'\\''");
   const line = [
     `curl ${baseUrl}${endpoint.path}`,
     `-H "Authorization: Bearer ${key}"`,
@@ -76,7 +79,7 @@ export function firstCall(endpoint: Endpoint, { baseUrl, key }: { baseUrl: strin
 }
 
 function sdkSamples({ method, answer, print }: SdkCall, endpoint: Endpoint, { python, typescript }: Access): Sample[] {
-  const body = bodyOf(endpoint);
+  const body = exampleBody(endpoint);
   const fields = Object.entries(body ?? {}).map(([name, value]) => `    ${name}=${pythonLiteral(value, "    ")},\n`);
   const words =
     body === undefined
@@ -114,11 +117,11 @@ console.log(${print.typescript});`,
 /** Returns example values for the path parameters, which the library takes as arguments. */
 const namedIn = ({ path }: Endpoint): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(() => "small-8b");
 
-function plainSamples(endpoint: Endpoint, { variables }: Calling): Sample[] {
+function plainSamples(endpoint: Endpoint, { variables }: CallExamples): Sample[] {
   const { method, path, operation } = endpoint;
   const [credential = ""] = (variables[0] ?? "").split("=");
   const isOpen = operation.security !== undefined;
-  const body = bodyOf(endpoint);
+  const body = exampleBody(endpoint);
   const verb = method.toUpperCase();
   const python = [
     `    os.environ["TOLLGATE_BASE_URL"] + ${pythonPath(path)},\n`,

@@ -1,7 +1,7 @@
 /** Builds the search index: an entry for each heading of the guide, and one for every API operation. */
 import { type Document, operationsOf, type Schema } from "@tollgate/api/openapi/openapi.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { ADDRESS } from "../../../gateway/src/site/reference/frame.ts";
+import { ADDRESS_PLACEHOLDER } from "../../../gateway/src/site/reference/frame.ts";
 import type { Html } from "../../../gateway/src/site/reference/html.ts";
 import { LOCAL_ADDRESS } from "../highlight.ts";
 import { urlOf } from "../navigation.ts";
@@ -16,7 +16,7 @@ import type { Entry } from "./query.ts";
 const SOURCE_CHARS = 300;
 const HEADING = /<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/;
 
-export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
+export function indexPage(page: GuidePage, body: Html): Entry[] {
   const isSource = !page.file.endsWith(".md");
   const isMinor = isSource || page.file === "CHANGELOG.md";
   // Splitting by a pattern with two groups yields repeated groups of three: anchor, heading, text.
@@ -36,7 +36,7 @@ export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
   });
 }
 
-export function entriesOfApi(api: ApiDocument, document: Document): Entry[] {
+export function indexApi(api: ApiDocument, document: Document): Entry[] {
   const isInternal = api !== DOCUMENTS[0];
   return operationsOf(document).map(({ method, path, operation }) => {
     const request = operation.requestBody?.content["application/json"];
@@ -61,7 +61,7 @@ function plain(text: string): string {
     if (name !== undefined) return NAMED[name] ?? whole;
     return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
   });
-  return oneLine(decoded.replaceAll(ADDRESS, LOCAL_ADDRESS));
+  return oneLine(decoded.replaceAll(ADDRESS_PLACEHOLDER, LOCAL_ADDRESS));
 }
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();

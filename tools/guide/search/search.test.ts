@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { Html } from "../../../gateway/src/site/reference/html.ts";
-import { entriesOfApi, entriesOfPage } from "./entries.ts";
+import { indexApi, indexPage } from "./entries.ts";
 import { type Entry, openSearch, snippetOf } from "./query.ts";
 
 const page = { file: "docs/builders.md", path: "builders", name: "For builders", section: "Builders" };
@@ -14,7 +14,7 @@ const BODY = new Html(
 );
 
 test("the index has an entry for each heading of a page with its text", () => {
-  assert.deepEqual(entriesOfPage(page, BODY), [
+  assert.deepEqual(indexPage(page, BODY), [
     {
       url: "/docs/guide/builders",
       heading: "For builders",
@@ -31,7 +31,7 @@ test("the index has an entry for each heading of a page with its text", () => {
 });
 
 test("the index has every operation with its path and fields, and ranks internal APIs lower", () => {
-  const entries = DOCUMENTS.map((api) => entriesOfApi(api, documentOf(api.api)));
+  const entries = DOCUMENTS.map((api) => indexApi(api, buildDocument(api.api)));
   const chat = entries[0]?.find(({ url }) => url === "/docs#createChatCompletion");
   assert.equal(chat?.place, "API reference / POST /v1/chat/completions");
   assert.match(chat?.text ?? "", /stream_options\.include_usage/);

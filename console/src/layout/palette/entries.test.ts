@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type Entry, matching, placeOf, requestEntry } from "./entries.ts";
+import { destinationOf, type Entry, matching, requestEntry } from "./entries.ts";
 import { SYNONYMS } from "./synonyms.ts";
 
 const entry = (group: string, label: string, hint?: string): Entry => ({
@@ -78,6 +78,8 @@ test("offers a request only for a complete request ID", () => {
 });
 
 test("opens an object's own page if there is one, otherwise the list with the object", () => {
-  assert.deepEqual(placeOf(["/models", "/models/$id"], "/models", "model", "tiny 3b"), { path: "/models/tiny%203b" });
-  assert.deepEqual(placeOf(["/keys"], "/keys", "key", "key_1"), { path: "/keys", search: { key: "key_1" } });
+  assert.deepEqual(destinationOf(["/models", "/models/$id"], "/models", "model", "tiny 3b"), {
+    path: "/models/tiny%203b",
+  });
+  assert.deepEqual(destinationOf(["/keys"], "/keys", "key", "key_1"), { path: "/keys", search: { key: "key_1" } });
 });

@@ -62,7 +62,7 @@ export function requestEntry(typed: string, { builds, operates }: { builds: bool
 }
 
 /** The path of the object's own page if there is one (`/models/$id`), otherwise its list with the ID as a parameter. */
-export function placeOf(paths: string[], list: string, name: string, id: string): NonNullable<Entry["to"]> {
+export function destinationOf(paths: string[], list: string, name: string, id: string): NonNullable<Entry["to"]> {
   const own = paths.find((path) => new RegExp(`^${list}/\\$\\w+$`).test(path));
   if (own === undefined) return { path: list, search: { [name]: id } };
   return { path: `${list}/${encodeURIComponent(id)}` };

@@ -2,7 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Dialog } from "radix-ui";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { actingAccount } from "../../api/acting.ts";
+import { chosenAccount } from "../../api/chosen-account.ts";
 import type { Me } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { useFocusBack } from "../../ui/focus-back.ts";
@@ -77,7 +77,7 @@ function Finder({ me, onClose }: { me: Me; onClose: () => void }) {
   const listId = useId();
   const navigate = useNavigate();
   const entries = useEntries(me);
-  const reach = { builds: actingAccount("builder", me.accounts) !== undefined, operates: me.identity.operator };
+  const reach = { builds: chosenAccount("builder", me.accounts) !== undefined, operates: me.identity.operator };
   const found = [...requestEntry(typed, reach), ...matching(entries, typed)];
   const current = found[Math.min(place, found.length - 1)];
   const optionId = ({ id }: Entry): string => `${listId} ${id}`.replaceAll(/\s/g, "-");

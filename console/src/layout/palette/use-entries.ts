@@ -1,7 +1,7 @@
 /** All destinations and actions of the command palette. Its pages are those of the navigation. */
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { actingAccount } from "../../api/acting.ts";
+import { chosenAccount } from "../../api/chosen-account.ts";
 import type { Me } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
@@ -10,7 +10,7 @@ import { setTheme } from "../../ui/theme.ts";
 import type { Theme } from "../../ui/theme-choice.ts";
 import { toastError } from "../../ui/toast.tsx";
 import { navigationOf } from "../navigation.ts";
-import { type Entry, placeOf } from "./entries.ts";
+import { destinationOf, type Entry } from "./entries.ts";
 import { SYNONYMS } from "./synonyms.ts";
 
 const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme", system: "System theme" };
@@ -18,7 +18,7 @@ const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme"
 export function useEntries(me: Me): Entry[] {
   const router = useRouter();
   const paths = Object.values(router.routesById).map(({ fullPath }) => String(fullPath));
-  const builds = actingAccount("builder", me.accounts) !== undefined;
+  const builds = chosenAccount("builder", me.accounts) !== undefined;
   const { data: keys } = useQuery({ ...keysQuery, enabled: builds, refetchInterval: false });
   const { data: models } = useQuery({ ...liveModelsQuery, refetchInterval: false });
   const working = (keys?.data ?? []).filter(({ revoked_at }) => revoked_at === null);
@@ -31,11 +31,11 @@ export function useEntries(me: Me): Entry[] {
         group: "API keys",
         label: name,
         hint: `${start}_…`,
-        to: placeOf(paths, "/keys", "key", id),
+        to: destinationOf(paths, "/keys", "key", id),
       }),
     ),
     ...(models?.data ?? []).map(
-      ({ id }): Entry => ({ id, group: "Models", label: id, to: placeOf(paths, "/models", "model", id) }),
+      ({ id }): Entry => ({ id, group: "Models", label: id, to: destinationOf(paths, "/models", "model", id) }),
     ),
     ...Object.entries(THEMES).map(
       ([theme, label]): Entry => ({
@@ -63,7 +63,7 @@ function pagesOf(me: Me): Entry[] {
 /** Entries that switch to one of the person's other accounts. */
 function accountsOf({ accounts }: Me): Entry[] {
   return accounts
-    .filter((account) => !account.suspended && actingAccount(account.kind, accounts)?.id !== account.id)
+    .filter((account) => !account.suspended && chosenAccount(account.kind, accounts)?.id !== account.id)
     .map((account) => ({
       id: account.id,
       group: "Switch account",

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { actFor } from "../../api/acting.ts";
+import { chooseAccount } from "../../api/chosen-account.ts";
 import { call } from "../../api/client.ts";
 import type { Account, AccountKind } from "../../api/types.ts";
 import { refreshSession, switchAccount, useMe } from "../../data/session.ts";
@@ -34,7 +34,7 @@ export function AccountsPage() {
   const create = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = { kind, name: textOf(fields, "name").trim() };
-      actFor(await call("POST /console/api/accounts", { body }));
+      chooseAccount(await call("POST /console/api/accounts", { body }));
       await refreshSession();
       await navigate({ to: HOME[kind] });
     },

@@ -4,7 +4,7 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { sentenceOf } from "../../api/fault.ts";
+import { errorMessage } from "../../api/fault.ts";
 import type { ScriptLogin } from "../../api/types.ts";
 import { scriptLoginQuery, useAnswerLogin } from "../../data/script-login.ts";
 import { useMe } from "../../data/session.ts";
@@ -44,7 +44,7 @@ function Asked({ code }: { code: string }) {
   return (
     <AuthCard title="This code does not work">
       <div className="flex flex-col gap-5">
-        <Problem>{sentenceOf(login.error)}</Problem>
+        <Problem>{errorMessage(login.error)}</Problem>
         <ToConsole />
       </div>
     </AuthCard>
@@ -72,7 +72,7 @@ function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeo
           <Fact name="Signed in as">{identity.email}</Fact>
         </Facts>
         <div role="alert" className="empty:hidden">
-          {answer.error !== null && <Problem>{sentenceOf(answer.error)}</Problem>}
+          {answer.error !== null && <Problem>{errorMessage(answer.error)}</Problem>}
         </div>
         <div className="flex flex-wrap gap-2">
           <Button look="primary" busy={answer.isPending} onClick={() => answer.mutate(true)}>

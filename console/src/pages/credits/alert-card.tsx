@@ -9,14 +9,14 @@ import { Card } from "../../ui/card.tsx";
 import { errorOfField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
-import { readAmount, THRESHOLD_BOUNDS, typedAmount } from "./amounts.ts";
+import { amountForInput, parseAmount, THRESHOLD_BOUNDS } from "./amounts.ts";
 
 export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }) {
   const set = useSetAlert();
   const [wrong, setWrong] = useState<string>();
   const { mark_micro: mark, is_below } = alert;
   const submit = (fields: FormData): void => {
-    const read = readAmount(textOf(fields, "mark"), THRESHOLD_BOUNDS);
+    const read = parseAmount(textOf(fields, "mark"), THRESHOLD_BOUNDS);
     setWrong("wrong" in read ? read.wrong : undefined);
     if ("micro" in read) set.mutate(read.micro, { onSuccess: () => toast("Low-credit alert saved") });
   };
@@ -33,8 +33,8 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
           label="Alert below ($)"
           name="mark"
           required
-          placeholder={typedAmount("5000000")}
-          defaultValue={mark === null ? "" : typedAmount(mark)}
+          placeholder={amountForInput("5000000")}
+          defaultValue={mark === null ? "" : amountForInput(mark)}
           error={wrong ?? errorOfField(set.error, "mark_micro")}
         />
         <div className="flex flex-wrap gap-2">

@@ -1,10 +1,10 @@
 /** Parses typed dollar amounts, and checks the API's limits before sending them. */
-import { exactDollars, parseMicro, typedDollars, wholeMicro } from "../../money.ts";
-import { readDollars } from "../../typed-dollars.ts";
+import { dollarsForInput, exactDollars, parseMicro, wholeMicro } from "../../money.ts";
+import { parseDollars } from "../../parse-dollars.ts";
 
 const PICO_PER_CENT = 10_000_000_000n;
 
-export interface Bounds {
+export interface AmountBounds {
   least: bigint;
   most: bigint;
 }
@@ -12,14 +12,14 @@ export interface Bounds {
 const dollars = (amount: number): bigint => BigInt(amount) * 100n * PICO_PER_CENT;
 
 /** The limits of one purchase. */
-export const PURCHASE_BOUNDS: Bounds = { least: dollars(5), most: dollars(5_000) };
+export const PURCHASE_BOUNDS: AmountBounds = { least: dollars(5), most: dollars(5_000) };
 /** The limits of the thresholds for alerts and automatic top-up. */
-export const THRESHOLD_BOUNDS: Bounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
-export const MONTHLY_BOUNDS: Bounds = { least: PURCHASE_BOUNDS.least, most: THRESHOLD_BOUNDS.most };
+export const THRESHOLD_BOUNDS: AmountBounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
+export const MONTHLY_BOUNDS: AmountBounds = { least: PURCHASE_BOUNDS.least, most: THRESHOLD_BOUNDS.most };
 
 /** Returns microdollars for the API, or a message about the invalid text. */
-export function readAmount(text: string, { least, most }: Bounds): { micro: string } | { wrong: string } {
-  const read = readDollars(text);
+export function parseAmount(text: string, { least, most }: AmountBounds): { micro: string } | { wrong: string } {
+  const read = parseDollars(text);
   if ("pico" in read) {
     const { pico } = read;
     if (pico >= least && pico <= most && pico % PICO_PER_CENT === 0n) return { micro: wholeMicro(pico) };
@@ -28,4 +28,4 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
 }
 
 /** The value of an input field, for example "5.00". */
-export const typedAmount = (micro: string): string => typedDollars(parseMicro(micro));
+export const amountForInput = (micro: string): string => dollarsForInput(parseMicro(micro));

@@ -15,7 +15,7 @@ import { CreditCard } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { PURCHASE_BOUNDS, readAmount, typedAmount } from "./amounts.ts";
+import { amountForInput, PURCHASE_BOUNDS, parseAmount } from "./amounts.ts";
 
 export function Packs() {
   const packs = useQuery(packsQuery);
@@ -88,7 +88,7 @@ interface CustomAmountProps {
 function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
   const [wrong, setWrong] = useState<string>();
   const submit = (fields: FormData): void => {
-    const read = readAmount(textOf(fields, "amount"), PURCHASE_BOUNDS);
+    const read = parseAmount(textOf(fields, "amount"), PURCHASE_BOUNDS);
     setWrong("wrong" in read ? read.wrong : undefined);
     if ("micro" in read) onBuy(read.micro);
   };
@@ -99,7 +99,7 @@ function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
           label="Other amount ($)"
           name="amount"
           required
-          placeholder={typedAmount("75000000")}
+          placeholder={amountForInput("75000000")}
           className="min-w-0 flex-1"
           hint={`From ${exactDollars(PURCHASE_BOUNDS.least)} to ${exactDollars(PURCHASE_BOUNDS.most)}.`}
           error={wrong ?? errorOfField(error, "amount_micro")}

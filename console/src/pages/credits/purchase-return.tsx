@@ -4,11 +4,11 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { creditsQuery, newestLinesQuery, readMoneyAgain } from "../../data/credits.ts";
+import { creditsQuery, newestLinesQuery, refetchMoney } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { creditOf } from "./purchase.ts";
+import { findCredit } from "./purchase.ts";
 import { cardText } from "./saved-card.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
@@ -66,12 +66,12 @@ function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.R
   const lines = useQuery({
     ...newestLinesQuery,
     refetchInterval: ({ state }) =>
-      creditOf(state.data?.data ?? [], checkoutId) === undefined ? LOOK_AGAIN_MS : false,
+      findCredit(state.data?.data ?? [], checkoutId) === undefined ? LOOK_AGAIN_MS : false,
   });
-  const credit = creditOf(lines.data?.data ?? [], checkoutId);
+  const credit = findCredit(lines.data?.data ?? [], checkoutId);
   const arrived = credit !== undefined;
   useEffect(() => {
-    if (arrived) void readMoneyAgain();
+    if (arrived) void refetchMoney();
   }, [arrived]);
   if (credit === undefined) {
     return (

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LedgerEntry } from "../../api/types.ts";
-import { creditOf } from "./purchase.ts";
+import { findCredit } from "./purchase.ts";
 
 const line = (kind: LedgerEntry["kind"], reason: string | null): LedgerEntry => ({
   object: "ledger_entry",
@@ -17,7 +17,7 @@ const line = (kind: LedgerEntry["kind"], reason: string | null): LedgerEntry => 
 test("finds the credit of a checkout by the checkout's ID, and ignores refunds", () => {
   const credit = line("purchase", "pack_20 bought (pay_a)");
   const lines = [line("charge", null), line("refund", "refund of pay_a"), credit];
-  assert.equal(creditOf(lines, "pay_a"), credit);
-  assert.equal(creditOf(lines, "pay"), undefined);
-  assert.equal(creditOf([line("purchase", "dispute over pay_a ended in your favour")], "pay_a"), undefined);
+  assert.equal(findCredit(lines, "pay_a"), credit);
+  assert.equal(findCredit(lines, "pay"), undefined);
+  assert.equal(findCredit([line("purchase", "dispute over pay_a ended in your favour")], "pay_a"), undefined);
 });

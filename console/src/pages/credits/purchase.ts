@@ -2,5 +2,5 @@
 import type { LedgerEntry } from "../../api/types.ts";
 
 /** The statement line that credits this checkout. Its reason contains the checkout's ID: `pack_20 bought (pay_…)`. */
-export const creditOf = (lines: LedgerEntry[], checkoutId: string): LedgerEntry | undefined =>
+export const findCredit = (lines: LedgerEntry[], checkoutId: string): LedgerEntry | undefined =>
   lines.find(({ kind, reason }) => kind === "purchase" && reason?.includes(`(${checkoutId})`) === true);

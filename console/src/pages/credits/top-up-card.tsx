@@ -13,7 +13,14 @@ import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { type Bounds, MONTHLY_BOUNDS, PURCHASE_BOUNDS, readAmount, THRESHOLD_BOUNDS, typedAmount } from "./amounts.ts";
+import {
+  type AmountBounds,
+  amountForInput,
+  MONTHLY_BOUNDS,
+  PURCHASE_BOUNDS,
+  parseAmount,
+  THRESHOLD_BOUNDS,
+} from "./amounts.ts";
 import { SavedCard } from "./saved-card.tsx";
 
 type TopUp = NonNullable<Credits["top_up"]>;
@@ -22,7 +29,7 @@ const FIELDS = [
   { name: "mark_micro", label: "Balance below", bounds: THRESHOLD_BOUNDS, start: "5000000" },
   { name: "amount_micro", label: "Buy", bounds: PURCHASE_BOUNDS, start: "20000000" },
   { name: "month_max_micro", label: "Monthly maximum", bounds: MONTHLY_BOUNDS, start: "100000000" },
-] as const satisfies readonly { name: keyof TopUp; label: string; bounds: Bounds; start: string }[];
+] as const satisfies readonly { name: keyof TopUp; label: string; bounds: AmountBounds; start: string }[];
 
 type Name = (typeof FIELDS)[number]["name"];
 
@@ -31,7 +38,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
   const [wrong, setWrong] = useState<Partial<Record<Name, string>>>({});
   const on = top_up?.enabled === true;
   const submit = (form: FormData, enabled: boolean): void => {
-    const read = FIELDS.map(({ name, bounds }) => [name, readAmount(textOf(form, name), bounds)] as const);
+    const read = FIELDS.map(({ name, bounds }) => [name, parseAmount(textOf(form, name), bounds)] as const);
     setWrong(Object.fromEntries(read.flatMap(([name, one]) => ("wrong" in one ? [[name, one.wrong]] : []))));
     const amounts = Object.fromEntries(read.flatMap(([name, one]) => ("micro" in one ? [[name, one.micro]] : [])));
     if (Object.keys(amounts).length < FIELDS.length) return;
@@ -74,7 +81,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
                 label={label}
                 name={name}
                 required
-                defaultValue={typedAmount(top_up === null ? start : top_up[name])}
+                defaultValue={amountForInput(top_up === null ? start : top_up[name])}
                 error={wrong[name] ?? errorOfField(set.error, name)}
               />
             ))}

@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { actFor } from "../../api/acting.ts";
+import { chooseAccount } from "../../api/chosen-account.ts";
 import { call } from "../../api/client.ts";
-import { ApiFault, sentenceOf } from "../../api/fault.ts";
+import { ApiFault, errorMessage } from "../../api/fault.ts";
 import type { InvitedTo, Me } from "../../api/types.ts";
-import { forgetToken, takeToken } from "../../data/joining.ts";
+import { removeInvitationToken, takeInvitationToken } from "../../data/invitation-token.ts";
 import { meQuery, refreshSession } from "../../data/session.ts";
 import { invitationQuery, useAccept } from "../../data/team.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
@@ -19,7 +19,7 @@ import { Loading } from "../../ui/states.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function JoinPage() {
-  const [token] = useState(takeToken);
+  const [token] = useState(takeInvitationToken);
   const { data: me } = useQuery(meQuery);
   if (token === "") {
     return (
@@ -74,8 +74,8 @@ function Offer({ me, token, offer, accept }: OfferProps) {
   const { account, role, invited_by } = offer;
   const join = (): void =>
     void accept.mutateAsync(token).then(async (joined) => {
-      forgetToken();
-      actFor(joined);
+      removeInvitationToken();
+      chooseAccount(joined);
       await refreshSession();
       await navigate({ to: HOME[joined.kind] });
       toast(`You joined ${joined.name}`);
@@ -91,7 +91,7 @@ function Offer({ me, token, offer, accept }: OfferProps) {
           <Fact name="Signed in as">{me.identity.email}</Fact>
         </Facts>
         <div role="alert" className="empty:hidden">
-          {accept.error !== null && <Problem>{sentenceOf(accept.error)}</Problem>}
+          {accept.error !== null && <Problem>{errorMessage(accept.error)}</Problem>}
         </div>
         <div className="flex flex-wrap gap-2">
           <Button look="primary" busy={accept.isPending} onClick={join}>
@@ -115,7 +115,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
   return (
     <AuthCard title="You cannot join with this link" about={`You are signed in as ${me.identity.email}.`}>
       <div className="flex flex-col gap-5">
-        <Problem>{sentenceOf(error)}</Problem>
+        <Problem>{errorMessage(error)}</Problem>
         <div className="flex flex-wrap gap-2">
           {isForOther && (
             <Button look="primary" onClick={() => void signInAsOther().catch(toastError)}>
@@ -133,7 +133,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
 const showsItself = (): void => {};
 
 const NotNow = ({ me, children }: { me: Me; children: string }) => (
-  <Link to={homeOf(me)} onClick={forgetToken} className={buttonClasses("plain")}>
+  <Link to={homeOf(me)} onClick={removeInvitationToken} className={buttonClasses("plain")}>
     {children}
   </Link>
 );

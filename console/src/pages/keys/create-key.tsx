@@ -8,7 +8,7 @@ import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { ChevronRight } from "../../ui/icons.tsx";
-import { changeIn, formFrom, NEW_KEY } from "./key-form.ts";
+import { changedSettings, formFrom, NEW_KEY } from "./key-form.ts";
 import { SettingsFields, shownParams } from "./settings-fields.tsx";
 
 export function CreateKeyDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -34,7 +34,7 @@ function CreateForm({ onCancel, onCreated }: { onCancel: () => void; onCreated: 
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {
     const form = formFrom(fields);
-    const read = changeIn(form, NEW_KEY);
+    const read = changedSettings(form, NEW_KEY);
     setProblem("problem" in read ? read.problem : undefined);
     if ("problem" in read) return;
     create.mutate({ ...read.change, name: form.name }, { onSuccess: ({ secret }) => onCreated(secret) });

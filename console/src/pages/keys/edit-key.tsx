@@ -6,7 +6,7 @@ import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { changeIn, formFrom, formOf } from "./key-form.ts";
+import { changedSettings, formFrom, formOf } from "./key-form.ts";
 import { SettingsFields, shownParams } from "./settings-fields.tsx";
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
@@ -15,7 +15,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const [begin] = useState(() => formOf(apiKey));
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {
-    const read = changeIn(formFrom(fields), begin);
+    const read = changedSettings(formFrom(fields), begin);
     setProblem("problem" in read ? read.problem : undefined);
     if ("problem" in read) return;
     if (Object.keys(read.change).length === 0) {

@@ -15,9 +15,9 @@ import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../r
 import { stackSpend } from "../../requests/spend.ts";
 import { RANGE_WORDS, spanBefore, spanOf } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
+import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
-import { ChartRoom } from "../../ui/chart/room.tsx";
 import { useBefore } from "../../ui/chart/use-before.ts";
 import { DrawerSection, Fact, Facts } from "../../ui/drawer.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -43,7 +43,7 @@ export function KeySpend({ id }: { id: string }) {
   return (
     <>
       <DrawerSection title="Spend">
-        <Loaded query={spend} loading={<ChartRoom height={HEIGHT} />}>
+        <Loaded query={spend} loading={<ChartPlaceholder height={HEIGHT} />}>
           {({ data }) => {
             const sum = sumMicro(data.map(({ charge_micro }) => charge_micro));
             if (sum === 0n) return <p className="text-ink-soft">No charges in {RANGE_WORDS[RANGE]}.</p>;

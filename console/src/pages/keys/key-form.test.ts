@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ApiKey } from "../../api/types.ts";
 import { budgetShare } from "../../keys/budget-share.ts";
-import { changeIn, formOf, NEW_KEY } from "./key-form.ts";
+import { changedSettings, formOf, NEW_KEY } from "./key-form.ts";
 
 const KEY = {
   name: "production",
@@ -32,31 +32,31 @@ describe("the form of a key", () => {
       tokens_per_minute: "",
       in_flight: "",
     });
-    assert.deepEqual(changeIn(form, form), { change: {} });
+    assert.deepEqual(changedSettings(form, form), { change: {} });
   });
 
   test("sends only changed fields, and removes the settings of emptied fields", () => {
     const before = formOf(KEY);
     const form = { ...before, budget_month_micro: "$1,200.25", models: null, requests_per_minute: "", in_flight: "4" };
-    assert.deepEqual(changeIn(form, before), {
+    assert.deepEqual(changedSettings(form, before), {
       change: { budget_month_micro: "1200250000", models: null, limits: { requests_per_minute: null, in_flight: 4 } },
     });
-    assert.deepEqual(changeIn({ ...before, budget_day_micro: "", expires_at: "" }, before), {
+    assert.deepEqual(changedSettings({ ...before, budget_day_micro: "", expires_at: "" }, before), {
       change: { budget_day_micro: null, expires_at: null },
     });
-    assert.deepEqual(changeIn({ ...before, labels: true, reasoning_content: true }, before), {
+    assert.deepEqual(changedSettings({ ...before, labels: true, reasoning_content: true }, before), {
       change: { labels: true, reasoning_content: true },
     });
     const moved = { ...before, expires_at: "2026-12-02T10:00" };
-    assert.deepEqual(changeIn(moved, before), {
+    assert.deepEqual(changedSettings(moved, before), {
       change: { expires_at: new Date("2026-12-02T10:00").getTime() / 1000 },
     });
-    assert.deepEqual(changeIn({ ...NEW_KEY, name: "new" }, NEW_KEY), { change: { name: "new" } });
+    assert.deepEqual(changedSettings({ ...NEW_KEY, name: "new" }, NEW_KEY), { change: { name: "new" } });
   });
 
   test("names the invalid field", () => {
     const problemOf = (part: Partial<typeof NEW_KEY>) => {
-      const read = changeIn({ ...NEW_KEY, ...part }, NEW_KEY);
+      const read = changedSettings({ ...NEW_KEY, ...part }, NEW_KEY);
       return "problem" in read ? read.problem.param : undefined;
     };
     assert.equal(problemOf({ budget_day_micro: "ten" }), "budget_day_micro");

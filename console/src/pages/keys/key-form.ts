@@ -3,9 +3,9 @@
  * field removes its setting. Pure.
  */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
-import { momentOfZone, zoneAheadMs } from "../../locale.ts";
-import { parseMicro, typedDollars, wholeMicro } from "../../money.ts";
-import { readDollars } from "../../typed-dollars.ts";
+import { momentOfLocalTime, zoneOffsetMs } from "../../locale.ts";
+import { dollarsForInput, parseMicro, wholeMicro } from "../../money.ts";
+import { parseDollars } from "../../parse-dollars.ts";
 import { wholeNumber } from "../../whole-number.ts";
 
 const BUDGETS = ["budget_day_micro", "budget_month_micro"] as const;
@@ -83,18 +83,18 @@ interface Problem {
 }
 
 /** Returns the changed settings for the API, or the field that cannot be parsed. The API checks all other rules. */
-export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
+export function changedSettings(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
   const change: KeyChange = {};
   if (form.name !== before.name) change.name = form.name;
   for (const name of BUDGETS) {
     if (form[name] === before[name]) continue;
-    const read = form[name] === "" ? null : readDollars(form[name]);
+    const read = form[name] === "" ? null : parseDollars(form[name]);
     if (read !== null && "wrong" in read) return { problem: { param: name, text: read.wrong } };
     change[name] = read === null ? null : wholeMicro(read.pico);
   }
   if (form.expires_at !== before.expires_at) {
     change.expires_at =
-      form.expires_at === "" ? null : Math.floor(momentOfZone(Date.parse(`${form.expires_at}Z`)) / 1000);
+      form.expires_at === "" ? null : Math.floor(momentOfLocalTime(Date.parse(`${form.expires_at}Z`)) / 1000);
   }
   if (String(form.models) !== String(before.models)) {
     if (form.models?.length === 0) return { problem: { param: "models", text: "Choose at least one model." } };
@@ -110,10 +110,10 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
   return { change };
 }
 
-const dollarsOf = (micro: string | null): string => (micro === null ? "" : typedDollars(parseMicro(micro)));
+const dollarsOf = (micro: string | null): string => (micro === null ? "" : dollarsForInput(parseMicro(micro)));
 const textOf = (limit: number | null): string => (limit === null ? "" : String(limit));
 
 function localMinute(unixSeconds: number): string {
   const atMs = unixSeconds * 1000;
-  return new Date(atMs + zoneAheadMs(atMs)).toISOString().slice(0, 16);
+  return new Date(atMs + zoneOffsetMs(atMs)).toISOString().slice(0, 16);
 }

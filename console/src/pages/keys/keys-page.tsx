@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { useActing, useMe } from "../../data/session.ts";
+import { useChosenAccount, useMe } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
@@ -19,7 +19,7 @@ import { KeyDrawer } from "./key-drawer.tsx";
 export function KeysPage() {
   const { key } = useSearch({ from: "/app/keys" });
   const navigate = useNavigate({ from: "/keys" });
-  const account = useActing("builder");
+  const account = useChosenAccount("builder");
   const { identity } = useMe();
   const open = (id: string | undefined): void => void navigate({ search: id === undefined ? {} : { key: id } });
   return (

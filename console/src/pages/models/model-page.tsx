@@ -1,7 +1,7 @@
 /** The page of one model: properties, prices, current and past performance, and sample code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { actingAccount } from "../../api/acting.ts";
+import { chosenAccount } from "../../api/chosen-account.ts";
 import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
 import { useMe } from "../../data/session.ts";
@@ -16,8 +16,8 @@ import { Money } from "../../ui/money.tsx";
 import { Sections } from "../../ui/sections.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, count, Span } from "../../ui/time.tsx";
+import { ModelHistory } from "./model-history.tsx";
 import { Availability } from "./model-table.tsx";
-import { Past } from "./past.tsx";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
@@ -45,7 +45,7 @@ function Details({ model }: { model: Model }) {
         {status === "active" && (
           <>
             <Now model={model} />
-            <Past id={id} isEmbedding={kind === "embedding"} />
+            <ModelHistory id={id} isEmbedding={kind === "embedding"} />
           </>
         )}
         <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
@@ -65,7 +65,7 @@ function Details({ model }: { model: Model }) {
 
 function Actions({ model: { id, nodes, kind, status } }: { model: Model }) {
   const { accounts } = useMe();
-  const builds = actingAccount("builder", accounts) !== undefined;
+  const builds = chosenAccount("builder", accounts) !== undefined;
   return (
     <>
       {status === "active" && (

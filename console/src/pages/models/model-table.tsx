@@ -1,6 +1,6 @@
 /** The table of models. */
 import { Link } from "@tanstack/react-router";
-import { actingAccount } from "../../api/acting.ts";
+import { chosenAccount } from "../../api/chosen-account.ts";
 import type { LiveModel } from "../../api/types.ts";
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -13,7 +13,7 @@ import { Count, Span } from "../../ui/time.tsx";
 
 export function ModelTable({ models }: { models: LiveModel[] }) {
   const { accounts } = useMe();
-  const builds = actingAccount("builder", accounts) !== undefined;
+  const builds = chosenAccount("builder", accounts) !== undefined;
   return (
     <Table
       label="Models"

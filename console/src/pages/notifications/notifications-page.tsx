@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Account } from "../../api/types.ts";
 import { notificationSettingsQuery } from "../../data/notifications.ts";
-import { useActing } from "../../data/session.ts";
+import { useChosenAccount } from "../../data/session.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Sections } from "../../ui/sections.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
@@ -19,8 +19,8 @@ const KINDS = [
 ] as const;
 
 export function NotificationsPage() {
-  const builder = useActing("builder");
-  const host = useActing("host");
+  const builder = useChosenAccount("builder");
+  const host = useChosenAccount("host");
   const { account: asked } = useSearch({ from: "/app/notifications" });
   const navigate = useNavigate();
   const account = asked === "host" ? (host ?? builder) : (builder ?? host);

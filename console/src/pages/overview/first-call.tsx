@@ -9,11 +9,11 @@ import { useEffect, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
-import { useActing, usePermissions } from "../../data/session.ts";
+import { useChosenAccount, usePermissions } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { exactDollars, parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
-import { forgetSecret, keepSecret, useKeptSecret } from "../../secrets/kept-secret.ts";
+import { clearStashedSecret, stashSecret, useStashedSecret } from "../../secrets/stashed-secret.ts";
 import { snippetsOf } from "../../snippets.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -37,8 +37,8 @@ export function FirstCall({ none }: { none: boolean }) {
 function HowTo() {
   const may = usePermissions("builder");
   const [creating, setCreating] = useState(false);
-  const of = `${useActing("builder")?.id} key`;
-  const secret = useKeptSecret(of);
+  const of = `${useChosenAccount("builder")?.id} key`;
+  const secret = useStashedSecret(of);
   const { data: keys } = useQuery(keysQuery);
   const { data: models } = useQuery({ ...liveModelsQuery, refetchInterval: false });
   const { data: balance } = useQuery(balanceQuery);
@@ -102,15 +102,15 @@ function HowTo() {
         kind={API_KEYS}
         open={creating}
         onClose={() => setCreating(false)}
-        onCreated={(text) => keepSecret(of, text)}
+        onCreated={(text) => stashSecret(of, text)}
       />
     </Card>
   );
 }
 
 function Arrived() {
-  const of = `${useActing("builder")?.id} key`;
-  useEffect(() => forgetSecret(of), [of]);
+  const of = `${useChosenAccount("builder")?.id} key`;
+  useEffect(() => clearStashedSecret(of), [of]);
   return (
     <div
       role="status"

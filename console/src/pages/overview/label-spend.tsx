@@ -9,7 +9,7 @@ import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Awaited } from "../../ui/sections.tsx";
+import { FirstLoadPlaceholder } from "../../ui/sections.tsx";
 import { useThisHour } from "../../ui/time.tsx";
 
 const SHOWN = 8;
@@ -23,7 +23,7 @@ export function LabelSpend({ range }: { range: SumRange }) {
     pico: parseMicro(charge_micro),
   }));
   const named = rows.flatMap(({ label, pico }) => (label === null ? [] : [{ label, pico }]));
-  if (named.length === 0) return <Awaited query={usage} />;
+  if (named.length === 0) return <FirstLoadPlaceholder query={usage} />;
   const shown = named.slice(0, SHOWN);
   const rest = sum(rows) - sum(shown);
   const item = (key: string, pico: bigint, name: BarItem["name"]): BarItem => ({

@@ -17,7 +17,7 @@ import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
 import { Money } from "../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { Awaited, Sections } from "../../ui/sections.tsx";
+import { FirstLoadPlaceholder, Sections } from "../../ui/sections.tsx";
 import { LoadedStat } from "../../ui/states.tsx";
 import { Count, useThisHour, useToday } from "../../ui/time.tsx";
 import { daysBefore, startOfUtcMonth } from "../../utc.ts";
@@ -43,7 +43,7 @@ export function OverviewPage() {
         }
       />
       <Sections>
-        <Awaited query={recent} />
+        <FirstLoadPlaceholder query={recent} />
         <FirstCall none={recent.data?.data.length === 0} />
         <Figures />
         <Lost range={range} />

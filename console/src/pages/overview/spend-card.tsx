@@ -11,9 +11,9 @@ import { RANGE_WORDS, type SumRange, spanBefore, spanOf } from "../../time-range
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
+import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
-import { ChartRoom } from "../../ui/chart/room.tsx";
 import { useBefore } from "../../ui/chart/use-before.ts";
 import { ChartColumn } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -53,7 +53,7 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
         </div>
       }
     >
-      <Loaded query={usage} loading={<ChartRoom />}>
+      <Loaded query={usage} loading={<ChartPlaceholder />}>
         {({ data }) =>
           sumMicro(data.map(({ charge_micro }) => charge_micro)) === 0n ? (
             <Empty icon={<ChartColumn aria-hidden />} title="No spend">

@@ -12,7 +12,7 @@ import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
-import type { Before, ChartRow } from "../../ui/chart/chart-data.ts";
+import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
 import { type Percentiles, percentileLines } from "../../ui/chart/percentiles.ts";
 import { useBefore } from "../../ui/chart/use-before.ts";
 import { SelectField } from "../../ui/field.tsx";
@@ -20,7 +20,7 @@ import { Activity, X } from "../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
 import { Sections } from "../../ui/sections.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
-import { lineRows, percentilePoints } from "./course.ts";
+import { lineRows, percentilePoints } from "./performance-charts.ts";
 import { PerformanceTable } from "./performance-table.tsx";
 import type { PerformanceSearch } from "./search.ts";
 
@@ -144,7 +144,7 @@ interface CourseProps {
   answer: Performance;
   words: string;
   /** Converts the previous period's response for comparison. */
-  beforeOf: (rowsOf: (answer: Performance) => ChartRow[]) => Before;
+  beforeOf: (rowsOf: (answer: Performance) => ChartRow[]) => PreviousPeriod;
 }
 
 function Course({ answer, words, beforeOf }: CourseProps) {

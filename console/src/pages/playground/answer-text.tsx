@@ -2,8 +2,8 @@
 import { useMemo } from "react";
 import { Code, MARKDOWN_CHARS_MAX, Markdown } from "../../ui/markdown/markdown.tsx";
 import { type Answer, isOver } from "./answer.ts";
-import type { ChatState } from "./kept-chat.ts";
 import { prettyJson } from "./pretty-json.ts";
+import type { ChatState } from "./stored-chat.ts";
 
 export function AnswerText({ answer, view }: { answer: Answer; view: ChatState["view"] }) {
   const { text } = answer;

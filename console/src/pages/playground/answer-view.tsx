@@ -8,7 +8,7 @@ import { type Answer, isOver, isThinking } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
 import { AnswerFault } from "./answer-fault.tsx";
 import { AnswerText, Cursor } from "./answer-text.tsx";
-import type { ChatState } from "./kept-chat.ts";
+import type { ChatState } from "./stored-chat.ts";
 
 interface Props {
   answer: Answer;

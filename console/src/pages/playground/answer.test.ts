@@ -3,15 +3,15 @@ import { test } from "node:test";
 import { parseMicro } from "../../money.ts";
 import {
   type Answer,
+  applyChunk,
   type Chunk,
   costOf,
   endAnswer,
   isOver,
   isThinking,
+  messagesForModel,
   newAnswer,
-  saidIn,
   stopAnswer,
-  takeChunk,
 } from "./answer.ts";
 
 const delta = (content: string): Chunk => ({
@@ -19,7 +19,7 @@ const delta = (content: string): Chunk => ({
   usage: null,
 });
 const play = (chunks: Chunk[]): Answer =>
-  chunks.reduce((answer, chunk, i) => takeChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
+  chunks.reduce((answer, chunk, i) => applyChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
 
 test("builds an answer with its reasoning and token counts from the chunks", () => {
   const answer = endAnswer(
@@ -78,7 +78,7 @@ test("continues each side's own conversation, or the other side's where it has n
     { id: 3, question: "three", answers: [said("c"), said("")] },
   ];
   const words = (side: number): string =>
-    saidIn(exchanges, side)
+    messagesForModel(exchanges, side)
       .map(({ content }) => content)
       .join(" ");
   assert.equal(words(0), "one a two b three c");

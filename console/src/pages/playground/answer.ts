@@ -59,7 +59,7 @@ export const newAnswer = (model: string, nowMs: number): Answer => ({
   endedAtMs: undefined,
 });
 
-export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
+export function applyChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   if (chunk.error !== undefined) return { ...answer, state: "failed", fault: chunk.error, endedAtMs: nowMs };
   const choice = chunk.choices?.[0];
   const text = choice?.delta?.content ?? "";
@@ -116,7 +116,7 @@ export interface Exchange {
 }
 
 /** The conversation to send to the model of one side. Exchanges without any answer are omitted. */
-export const saidIn = (exchanges: Exchange[], side = 0): Message[] =>
+export const messagesForModel = (exchanges: Exchange[], side = 0): Message[] =>
   exchanges.flatMap(({ question, answers }) => {
     // If the question had gone to only one side, the other side continues from its answer.
     const text = (answers[side] ?? answers[0])?.text ?? "";

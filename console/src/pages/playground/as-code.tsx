@@ -2,7 +2,7 @@
 import { snippetsOf } from "../../snippets.ts";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { type Exchange, saidIn } from "./answer.ts";
+import { type Exchange, messagesForModel } from "./answer.ts";
 import { requestBody, type Settings } from "./settings.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
@@ -20,7 +20,7 @@ export function AsCodeDialog({ open, onClose, settings, draft, exchanges }: Prop
   // Uses the draft if there is one, otherwise repeats the last question.
   const last = exchanges.at(-1);
   const [said, next] = draft.trim() !== "" ? [exchanges, draft] : [exchanges.slice(0, -1), last?.question ?? EXAMPLE];
-  const body = { ...requestBody(settings, saidIn(said), next), stream: true };
+  const body = { ...requestBody(settings, messagesForModel(said), next), stream: true };
   return (
     <Dialog
       open={open}

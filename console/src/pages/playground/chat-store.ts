@@ -2,23 +2,23 @@
  * Holds the playground's conversation and the answer in progress. Both survive when a person opens other pages of the
  * console. Each account has its own conversation, and another person starts with an empty one.
  */
-import { ApiFault, sentenceOf } from "../../api/fault.ts";
-import { isTabOf } from "../../data/session.ts";
+import { ApiFault, errorMessage } from "../../api/fault.ts";
+import { isTabDataOf } from "../../data/session.ts";
 import {
   type Answer,
+  applyChunk,
   type Exchange,
   endAnswer,
   failAnswer,
   isOver,
+  messagesForModel,
   newAnswer,
-  saidIn,
   stopAnswer,
-  takeChunk,
 } from "./answer.ts";
-import { type ChatOwner, type ChatState, freeze, restoreChat } from "./kept-chat.ts";
 import { withSessionKey } from "./session-key.ts";
 import { FIRST_SETTINGS, modelsOf, requestBody, type Settings } from "./settings.ts";
-import { Refused, streamChat } from "./stream-chat.ts";
+import { type ChatOwner, type ChatState, restoreChat, serializeChat } from "./stored-chat.ts";
+import { ChatRefused, streamChat } from "./stream-chat.ts";
 
 /** The storage key of an account's conversation. */
 const storedAs = ({ account }: ChatOwner): string => `tollgate.playground.${account}`;
@@ -33,7 +33,7 @@ interface Shown extends ChatState {
 
 let current: ChatStore | undefined;
 
-export function chatOf(whose: ChatOwner): ChatStore {
+export function chatStoreOf(whose: ChatOwner): ChatStore {
   if (current?.whose.person === whose.person && current.whose.account === whose.account) return current;
   current?.close();
   current = new ChatStore(whose);
@@ -109,7 +109,7 @@ class ChatStore {
     const answers = models.map((model) => newAnswer(model, performance.now()));
     this.#change({ exchanges: [...before, { id, question, answers }] });
     for (const [side, first] of answers.entries()) {
-      const body = requestBody({ ...settings, model: first.model }, saidIn(before, side), question);
+      const body = requestBody({ ...settings, model: first.model }, messagesForModel(before, side), question);
       const show = (answer: Answer): void => this.#show(id, side, answer);
       void follow({ answer: first, body, account: this.whose.account, over, isLeaving: () => this.#leaving, show });
     }
@@ -144,7 +144,8 @@ class ChatStore {
     let trouble: string | undefined;
     try {
       // After a sign-out the tab belongs to no one, so nothing is stored, even while the page closes.
-      if (isTabOf(this.whose.person)) sessionStorage.setItem(storedAs(this.whose), freeze(this.#shown, this.whose));
+      if (isTabDataOf(this.whose.person))
+        sessionStorage.setItem(storedAs(this.whose), serializeChat(this.#shown, this.whose));
     } catch (error) {
       trouble = troubleOf(error);
     }
@@ -162,7 +163,7 @@ function readKept(whose: ChatOwner): { kept: ChatState | undefined; trouble: str
   }
 }
 
-const troubleOf = (error: unknown): string => `This conversation will be lost on reload: ${sentenceOf(error)}`;
+const troubleOf = (error: unknown): string => `This conversation will be lost on reload: ${errorMessage(error)}`;
 
 interface Following {
   answer: Answer;
@@ -193,7 +194,7 @@ async function follow({ answer: first, body, account, over, isLeaving, show }: F
           answer = { ...answer, requestId };
         },
         onChunk: (chunk) => {
-          answer = takeChunk(answer, chunk, performance.now());
+          answer = applyChunk(answer, chunk, performance.now());
           showSoon();
         },
       }),
@@ -212,9 +213,9 @@ async function follow({ answer: first, body, account, over, isLeaving, show }: F
 function faultFrom(error: unknown) {
   const refused = error instanceof ApiFault;
   return {
-    message: sentenceOf(error),
+    message: errorMessage(error),
     code: refused ? error.code : undefined,
     refused,
-    againAtMs: error instanceof Refused ? error.againAtMs : undefined,
+    againAtMs: error instanceof ChatRefused ? error.againAtMs : undefined,
   };
 }

@@ -10,8 +10,8 @@ import { useDebounced } from "../../ui/debounce.ts";
 import { ArrowUp, Square } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
-import { type Exchange, saidIn } from "./answer.ts";
-import { holdOf } from "./hold.ts";
+import { type Exchange, messagesForModel } from "./answer.ts";
+import { estimateHold } from "./hold.ts";
 import { modelsOf, requestBody, type Settings } from "./settings.ts";
 
 interface Props {
@@ -120,10 +120,10 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
 function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">, at: number): Side | undefined {
   const { draft, exchanges, settings, models } = props;
   const model = models.find(({ sku_id }) => sku_id === modelsOf(settings)[at]);
-  const body = requestBody({ ...settings, model: model?.sku_id ?? "" }, saidIn(exchanges, at), draft);
+  const body = requestBody({ ...settings, model: model?.sku_id ?? "" }, messagesForModel(exchanges, at), draft);
   const exact = useQuote(body, model !== undefined);
   if (model === undefined) return undefined;
-  const guess = holdOf(body, model);
+  const guess = estimateHold(body, model);
   return {
     exact,
     outputTokens: guess.outputTokens,

@@ -5,8 +5,8 @@ import type { Rate } from "../../api/types.ts";
 import { MessageSquare } from "../../ui/icons.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { AnswerView } from "./answer-view.tsx";
-import type { ChatState } from "./kept-chat.ts";
 import { QuestionView } from "./question-view.tsx";
+import type { ChatState } from "./stored-chat.ts";
 
 /** A user who has scrolled up by more than this many pixels is reading, so the page does not scroll. */
 const NEAR_END_PX = 120;

@@ -34,7 +34,7 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
         label="Output format"
         value={format}
         options={FORMS.filter(({ value }) => offered || value === "text" || value === format)}
-        hint={unable === undefined || offered ? undefined : `Text only: ${lacking(unable)}`}
+        hint={unable === undefined || offered ? undefined : `Text only: ${unsupportedFormatText(unable)}`}
         error={problems.format}
         onChange={({ target }) => onChange({ format: target.value as Settings["format"] })}
       />
@@ -64,5 +64,5 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
   );
 }
 
-export const lacking = (unable: string[]): string =>
+export const unsupportedFormatText = (unable: string[]): string =>
   `no online node that serves ${unable.join(" or ")} supports JSON output.`;

@@ -23,7 +23,7 @@ interface Asked {
   max_tokens?: unknown;
 }
 
-export function holdOf(asked: Asked, model: Prices & { context_limit: number | null }): Hold {
+export function estimateHold(asked: Asked, model: Prices & { context_limit: number | null }): Hold {
   const bytes = asked.messages.reduce((sum, { content }) => sum + new TextEncoder().encode(content).length, 0);
   const promptTokens = Math.ceil(bytes / BYTES_A_TOKEN) + TEMPLATE_TOKENS + MESSAGE_TOKENS * asked.messages.length;
   const context = model.context_limit ?? 0;

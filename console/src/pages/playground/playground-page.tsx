@@ -8,7 +8,7 @@ import { useState, useSyncExternalStore } from "react";
 import type { Account, Rate } from "../../api/types.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { ratesQuery } from "../../data/models.ts";
-import { useActing, useMe } from "../../data/session.ts";
+import { useChosenAccount, useMe } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHeader } from "../../ui/card.tsx";
@@ -16,17 +16,17 @@ import { Code, Eraser } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { AsCodeDialog } from "./as-code.tsx";
-import { chatOf } from "./chat-store.ts";
+import { chatStoreOf } from "./chat-store.ts";
 import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { CreditNotice } from "./credit-notice.tsx";
-import { lacking } from "./format-fields.tsx";
+import { unsupportedFormatText } from "./format-fields.tsx";
 import { modelsOf, readParameters, type Settings } from "./settings.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 
 export function PlaygroundPage() {
   const rates = useQuery(ratesQuery);
-  const account = useActing("builder");
+  const account = useChosenAccount("builder");
   if (rates.data === undefined || account === undefined) {
     return (
       <>
@@ -50,7 +50,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   const { model: wanted } = useSearch({ from: "/app/playground" });
   const navigate = useNavigate({ from: "/playground" });
   const { identity } = useMe();
-  const store = chatOf({ person: identity.id, account: account.id });
+  const store = chatStoreOf({ person: identity.id, account: account.id });
   const chat = useSyncExternalStore(store.subscribe, store.shown);
   const [asCode, setAsCode] = useState(false);
   const offered = (id: string | undefined): string | undefined => models.find(({ sku_id }) => sku_id === id)?.sku_id;
@@ -60,7 +60,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   const settings: Settings = { ...chat.settings, model, other: offered(chat.settings.other) ?? "" };
   const { problems } = readParameters(settings);
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
-    problems.format = `Set the output format to Text: ${lacking(unable)}`;
+    problems.format = `Set the output format to Text: ${unsupportedFormatText(unable)}`;
   }
   // Without the permission the page says so, because the API would refuse requests.
   const mayWork = account.may.includes("work");

@@ -1,7 +1,7 @@
 /** Saves, chooses, renames and deletes presets (named settings) in this browser. */
 
 import { useState } from "react";
-import { sentenceOf } from "../../api/fault.ts";
+import { errorMessage } from "../../api/fault.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Confirm, Dialog, FormActions } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
@@ -169,7 +169,7 @@ function read(person: string): { presets: Preset[]; problem: string | undefined 
   try {
     return { presets: readPresets(store, person), problem: undefined };
   } catch (error) {
-    return { presets: [], problem: sentenceOf(error) };
+    return { presets: [], problem: errorMessage(error) };
   }
 }
 

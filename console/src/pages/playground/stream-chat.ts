@@ -1,6 +1,6 @@
 /** Requests a streamed chat completion from the public API with the playground's key. */
 import { eventParser } from "../../api/event-stream.ts";
-import { ApiFault, faultOf } from "../../api/fault.ts";
+import { ApiFault, parseFault } from "../../api/fault.ts";
 import type { Chunk } from "./answer.ts";
 
 interface Ask {
@@ -13,7 +13,7 @@ interface Ask {
 }
 
 /** An API error with the time at which a retry is allowed, in Unix milliseconds. */
-export class Refused extends ApiFault {
+export class ChatRefused extends ApiFault {
   readonly againAtMs: number | undefined;
 
   constructor(fault: ApiFault, againAtMs: number | undefined) {
@@ -33,9 +33,9 @@ export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask
     signal,
   });
   if (!response.ok || response.body === null) {
-    const fault = faultOf(response.status, await response.json().catch(() => undefined));
+    const fault = parseFault(response.status, await response.json().catch(() => undefined));
     const waitS = Number(response.headers.get("retry-after") ?? Number.NaN);
-    throw new Refused(fault, Number.isFinite(waitS) ? Date.now() + waitS * 1000 : undefined);
+    throw new ChatRefused(fault, Number.isFinite(waitS) ? Date.now() + waitS * 1000 : undefined);
   }
   onBegin(response.headers.get("x-request-id") ?? undefined);
   let failed = false;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completed, completionsOf } from "./completions.ts";
+import { applyCompletion, completionsOf } from "./completions.ts";
 
 const KNOWN = { models: ["tiny-3b", "small-8b"], keys: ["web", "web", "nightly jobs"], labels: ["a b"] };
 const words = (text: string): string[] => completionsOf(text, KNOWN).map(({ word }) => word);
@@ -21,6 +21,6 @@ test("offers values that contain the typed text, quoted where needed", () => {
 });
 
 test("replaces only the last word with a completion", () => {
-  assert.equal(completed("outcome:ok mod", { word: "model:", isWhole: false }), "outcome:ok model:");
-  assert.equal(completed("outcome:ok ", { word: "model:", isWhole: false }), "outcome:ok model:");
+  assert.equal(applyCompletion("outcome:ok mod", { word: "model:", isWhole: false }), "outcome:ok model:");
+  assert.equal(applyCompletion("outcome:ok ", { word: "model:", isWhole: false }), "outcome:ok model:");
 });

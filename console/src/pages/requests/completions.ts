@@ -1,8 +1,8 @@
 /** Suggests completions while the user types a filter. Pure. */
-import { FILTER_FIELDS, type FilterField, termText, wordsOf } from "../../requests/filter-text.ts";
+import { FILTER_FIELDS, type FilterField, splitWords, termText } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
-export interface Known {
+export interface KnownValues {
   models: readonly string[];
   keys: readonly string[];
   labels: readonly string[];
@@ -30,11 +30,11 @@ const ABOUT: Record<FilterField, { start: string; about: string }> = {
 
 /** The last word of the text; empty after a space outside quotes. */
 function lastWord(text: string): string {
-  const last = wordsOf(text).at(-1);
+  const last = splitWords(text).at(-1);
   return last !== undefined && text.endsWith(last) ? last : "";
 }
 
-export function completionsOf(text: string, known: Known): Completion[] {
+export function completionsOf(text: string, known: KnownValues): Completion[] {
   const word = lastWord(text);
   const [, minus = "", field = "", typed = ""] = /^(-?)(model|key|outcome|label):"?(.*?)"?$/is.exec(word) ?? [];
   if (field === "") return namesOf(word);
@@ -47,10 +47,10 @@ export function completionsOf(text: string, known: Known): Completion[] {
 }
 
 const VALUES = {
-  model: ({ models }: Known) => models,
-  key: ({ keys }: Known) => [...new Set(keys)],
+  model: ({ models }: KnownValues) => models,
+  key: ({ keys }: KnownValues) => [...new Set(keys)],
   outcome: () => OUTCOME_NAMES,
-  label: ({ labels }: Known) => labels,
+  label: ({ labels }: KnownValues) => labels,
 };
 
 function namesOf(word: string): Completion[] {
@@ -60,5 +60,5 @@ function namesOf(word: string): Completion[] {
     .map((field) => ({ word: minus + ABOUT[field].start, about: ABOUT[field].about, isWhole: false }));
 }
 
-export const completed = (text: string, { word }: Completion): string =>
+export const applyCompletion = (text: string, { word }: Completion): string =>
   text.slice(0, text.length - lastWord(text).length) + word;

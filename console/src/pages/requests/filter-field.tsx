@@ -4,23 +4,23 @@
  */
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import {
+  type InvalidWord,
+  type ParsedFilter,
+  parseFilter,
   printFilter,
   printTerm,
-  type ReadFilter,
-  readFilter,
   type Term,
-  type Wrong,
 } from "../../requests/filter-text.ts";
 import { requestIdOf } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
 import { Search, X } from "../../ui/icons.tsx";
-import { type Completion, completed, completionsOf, type Known } from "./completions.ts";
+import { applyCompletion, type Completion, completionsOf, type KnownValues } from "./completions.ts";
 
 interface Props {
-  read: ReadFilter;
+  read: ParsedFilter;
   /** The invalid parts of the filter in the URL. */
-  wrong: Wrong[];
-  known: Known;
+  wrong: InvalidWord[];
+  known: KnownValues;
   /** The display text of a filter term, such as a key's name instead of its ID. */
   nameOf: (term: Term) => string;
   onChange: (text: string) => void;
@@ -29,7 +29,7 @@ interface Props {
 
 export function FilterField({ read: { terms, wrong: unread }, wrong, known, nameOf, onChange, onFound }: Props) {
   const [draft, setDraft] = useState(unread.map(({ word }) => word).join(" "));
-  const [refused, setRefused] = useState<Wrong[]>([]);
+  const [refused, setRefused] = useState<InvalidWord[]>([]);
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
@@ -45,7 +45,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   };
   /** Adds the typed terms to the chips, or shows what is wrong with them. */
   const enter = (text: string): void => {
-    const { terms: more, wrong: words } = readFilter(text);
+    const { terms: more, wrong: words } = parseFilter(text);
     setRefused(words);
     setActive(-1);
     if (words.length > 0) return;
@@ -55,7 +55,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
     );
   };
   const take = (completion: Completion): void => {
-    const text = completed(draft, completion);
+    const text = applyCompletion(draft, completion);
     if (completion.isWhole) enter(text);
     else write(text);
     input.current?.focus();
@@ -143,7 +143,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
 
 /** Whether the draft is a complete term, which a typed space then adds. A space within quotes does not. */
 function isWhole(draft: string): boolean {
-  const { terms, wrong } = readFilter(draft);
+  const { terms, wrong } = parseFilter(draft);
   return terms.length > 0 && wrong.length === 0;
 }
 

@@ -4,24 +4,24 @@ import { PLAYGROUND } from "../../keys/key-names.ts";
 import { parseMicro } from "../../money.ts";
 import {
   type Comparison,
+  type InvalidWord,
   type MeasuredField,
   type NamedField,
   printTerm,
   type Term,
-  type Wrong,
 } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
 type Key = Pick<ApiKey, "id" | "name">;
-type Asked = { filter: RequestFilter; wrong: Wrong[] };
+type Asked = { filter: RequestFilter; wrong: InvalidWord[] };
 
 const NAMES_MAX = 20;
 const PICO_PER_MICRO = 1_000_000n;
 const MS_PER_S = 1000;
 
 /** `keys`: undefined until loaded. Until then key names are omitted, and the request must wait (`needsKeys`). */
-export function askedOf(terms: readonly Term[], keys: readonly Key[] | undefined): Asked {
-  const wrong: Wrong[] = [];
+export function queryParametersOf(terms: readonly Term[], keys: readonly Key[] | undefined): Asked {
+  const wrong: InvalidWord[] = [];
   const filter: Record<string, string> = {};
   for (const field of ["model", "key", "outcome", "label"] as const) {
     for (const not of [false, true]) {

@@ -16,7 +16,7 @@ export interface Bar {
 }
 
 /** The indexes of the first and last selected bar, both inclusive, in either order. */
-export interface Choice {
+export interface BarSelection {
   anchor: number;
   focus: number;
 }
@@ -72,7 +72,7 @@ export function outcomeCounts({ data }: RequestHistogram): { outcome: string; re
 export const barAt = (share: number, count: number): number =>
   Math.min(count - 1, Math.max(0, Math.floor(share * count)));
 
-export const edgesOf = ({ anchor, focus }: Choice): [number, number] => [
+export const edgesOf = ({ anchor, focus }: BarSelection): [number, number] => [
   Math.min(anchor, focus),
   Math.max(anchor, focus),
 ];
@@ -81,7 +81,7 @@ export const edgesOf = ({ anchor, focus }: Choice): [number, number] => [
 export function chosenSpan(
   histogram: RequestHistogram,
   bars: readonly Bar[],
-  choice: Choice,
+  choice: BarSelection,
 ): { from: string; to: string } {
   const [first, last] = edgesOf(choice);
   const start = Math.max(histogram.from, bars[first]?.at ?? histogram.from);
@@ -92,7 +92,7 @@ export function chosenSpan(
 const DAY_S = 86_400;
 
 /** The label of a moment: "Nov 15, 06:00", or "Nov 15" in UTC if buckets are days. */
-export function momentOf(unixSeconds: number, bucketS: number): string {
+export function bucketMomentText(unixSeconds: number, bucketS: number): string {
   const at = unixSeconds * 1000;
   return bucketS >= DAY_S ? utcMonthDayText(at) : `${monthDayText(at)}, ${minuteText(at)}`;
 }

@@ -4,23 +4,23 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
-import { sentenceOf } from "../../api/fault.ts";
+import { errorMessage } from "../../api/fault.ts";
 import type { RequestFilter, RequestHistogram } from "../../api/types.ts";
 import { requestHistogramQuery } from "../../data/requests.ts";
-import { countText, ownZone } from "../../locale.ts";
+import { countText, ownTimeZone } from "../../locale.ts";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Skeleton } from "../../ui/states.tsx";
 import {
   type Bar,
+  type BarSelection,
   barAt,
   barsOf,
-  type Choice,
+  bucketMomentText,
   chosenSpan,
   edgesOf,
   lengthText,
-  momentOf,
   outcomeCounts,
   pathsOf,
   STACK,
@@ -45,7 +45,7 @@ export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
       {data !== undefined ? (
         <Drawn key={`${data.from} ${data.bucket_s}`} histogram={data} onNarrow={onNarrow} onOutcome={onOutcome} />
       ) : error !== null ? (
-        <p className="flex h-full items-center justify-center text-center text-ink-soft">{sentenceOf(error)}</p>
+        <p className="flex h-full items-center justify-center text-center text-ink-soft">{errorMessage(error)}</p>
       ) : (
         <Skeleton className="h-20 w-full" />
       )}
@@ -57,9 +57,9 @@ type DrawnProps = Pick<Props, "onNarrow" | "onOutcome"> & { histogram: RequestHi
 
 function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
   const bars = barsOf(histogram);
-  const [choice, setChoice] = useState<Choice>();
+  const [choice, setChoice] = useState<BarSelection>();
   const [pointed, setPointed] = useState<number>();
-  const narrow = (chosen: Choice): void => {
+  const narrow = (chosen: BarSelection): void => {
     setChoice(undefined);
     onNarrow(chosenSpan(histogram, bars, chosen));
   };
@@ -72,13 +72,13 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
       <div className="mt-1 flex h-6 items-center justify-between gap-3 text-xs text-ink-soft">
         {choice === undefined ? (
           <>
-            <span>{momentOf(bars[0]?.at ?? histogram.from, bucketS)}</span>
+            <span>{bucketMomentText(bars[0]?.at ?? histogram.from, bucketS)}</span>
             <span className="truncate text-center" role="presentation">
               {pointed === undefined || bars[pointed] === undefined
-                ? `${lengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : ownZone()}`
-                : `${momentOf(bars[pointed].at, bucketS)}: ${countText(bars[pointed].total)}`}
+                ? `${lengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : ownTimeZone()}`
+                : `${bucketMomentText(bars[pointed].at, bucketS)}: ${countText(bars[pointed].total)}`}
             </span>
-            <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : momentOf(histogram.to, bucketS)}</span>
+            <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : bucketMomentText(histogram.to, bucketS)}</span>
           </>
         ) : (
           <Chosen {...{ bars, choice, bucketS }} onDone={narrow} onCancel={() => setChoice(undefined)} />
@@ -91,10 +91,10 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
 
 interface PlotProps {
   bars: Bar[];
-  choice: Choice | undefined;
+  choice: BarSelection | undefined;
   total: number;
-  onChoose: (choice: Choice | undefined) => void;
-  onDone: (choice: Choice) => void;
+  onChoose: (choice: BarSelection | undefined) => void;
+  onDone: (choice: BarSelection) => void;
   onPoint: (bar: number | undefined) => void;
 }
 
@@ -151,11 +151,11 @@ const SLIDER =
 function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
   if (bars.length < 2) return <div className="h-4" />;
   const [first, last] = choice === undefined ? [0, bars.length - 1] : edgesOf(choice);
-  const slider = (label: string, value: number, move: (to: number) => Choice) => (
+  const slider = (label: string, value: number, move: (to: number) => BarSelection) => (
     <input
       type="range"
       aria-label={label}
-      aria-valuetext={momentOf((bars[value]?.at ?? 0) + (label === "End" ? bucketS : 0), bucketS)}
+      aria-valuetext={bucketMomentText((bars[value]?.at ?? 0) + (label === "End" ? bucketS : 0), bucketS)}
       min={0}
       max={bars.length - 1}
       value={value}
@@ -177,7 +177,7 @@ function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
 }
 
 interface ChosenProps extends Pick<PlotProps, "bars" | "onDone"> {
-  choice: Choice;
+  choice: BarSelection;
   bucketS: number;
   onCancel: () => void;
 }
@@ -188,8 +188,8 @@ function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
   return (
     <>
       <span className="min-w-0 truncate" role="status">
-        {momentOf(bars[first]?.at ?? 0, bucketS)} – {momentOf((bars[last]?.at ?? 0) + bucketS, bucketS)}:{" "}
-        {countText(total)}
+        {bucketMomentText(bars[first]?.at ?? 0, bucketS)} – {bucketMomentText((bars[last]?.at ?? 0) + bucketS, bucketS)}
+        : {countText(total)}
       </span>
       <span className="flex shrink-0 gap-1">
         <Button size="small" className="h-6" onClick={() => onDone(choice)}>

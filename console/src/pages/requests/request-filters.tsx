@@ -9,7 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { DateField, SelectField } from "../../ui/field.tsx";
 import { X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { isDay, isFiltered, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
+import { isDay, isFiltered, REQUEST_RANGES, type RequestsView, withoutSpan, withSpan } from "./search.ts";
 
 interface Props {
   view: RequestsView;
@@ -37,7 +37,7 @@ export function RequestFilters({ view, onChange, field, children }: Props) {
   const setRange = (value: string): void => {
     const { from: _from, to: _to, range: _range, ...rest } = view;
     const range = REQUEST_RANGES.find((one) => one === value);
-    onChange(range === undefined ? ofAllTime(view) : { ...rest, range });
+    onChange(range === undefined ? withoutSpan(view) : { ...rest, range });
   };
   const setSort = (value: string): void => {
     const { sort: _sort, ...rest } = view;

@@ -34,7 +34,7 @@ import { RequestPane, useWide } from "./request-pane.tsx";
 import { readColumns, writeColumns } from "./saved-views.ts";
 import { isFiltered, type RequestsView, startOfRange, viewOf, withSpan } from "./search.ts";
 import { Totals } from "./totals.tsx";
-import { useAsked } from "./use-asked.ts";
+import { useRequestQueries } from "./use-request-queries.ts";
 import { ViewsMenu } from "./views-menu.tsx";
 
 export function RequestsPage() {
@@ -48,7 +48,7 @@ export function RequestsPage() {
   // Pausing applies to the current view. Changing the view resumes live updates.
   const isPaused = paused?.viewed === viewed;
   const now = isPaused ? paused.now : fiveMinutes;
-  const { read, wrong, isReady, filter, known, nameOf } = useAsked(view, now);
+  const { read, wrong, isReady, filter, known, nameOf } = useRequestQueries(view, now);
   const asked = { enabled: isReady && !isPaused };
   const requests = useInfiniteQuery({ ...requestsQuery(filter, view.sort ?? "newest"), ...asked });
   const [kept, setKept] = useState(() => readColumns(store, person, COLUMN_TITLES));

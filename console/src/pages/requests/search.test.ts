@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isFiltered, ofAllTime, readRequestsSearch, spanOfView, viewOf, withSpan } from "./search.ts";
+import { isFiltered, readRequestsSearch, spanOfView, viewOf, withoutSpan, withSpan } from "./search.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
@@ -62,10 +62,10 @@ test("limits the span to 30 days for orders that need one, or resets the order f
     for (const span of [{ range: "1h" }, { from: "2026-11-15" }] as const) {
       assert.deepEqual(withSpan({ sort, ...view, ...span }), { sort, ...view, ...span });
     }
-    assert.deepEqual(ofAllTime({ sort, ...view, range: "30d" }), view);
+    assert.deepEqual(withoutSpan({ sort, ...view, range: "30d" }), view);
   }
   for (const view of [{ sort: "cost" }, { sort: "cost", q: "cost>0.01 model:a" }, { q: "label:nightly" }] as const) {
     assert.deepEqual(withSpan(view), view);
-    assert.deepEqual(ofAllTime({ ...view, range: "7d" }), view);
+    assert.deepEqual(withoutSpan({ ...view, range: "7d" }), view);
   }
 });

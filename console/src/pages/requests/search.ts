@@ -1,7 +1,7 @@
 /** The request list's state in the URL's query parameters, so that a view can be bookmarked and shared. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
-import { momentOfZone } from "../../locale.ts";
-import { type FilterField, readFilter, termText } from "../../requests/filter-text.ts";
+import { momentOfLocalTime } from "../../locale.ts";
+import { type FilterField, parseFilter, termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
 /** The quick ranges. Without a quick range and without days, the list shows all requests. */
@@ -65,7 +65,7 @@ const SORTED_RANGE = "30d";
 
 /** Whether the API supports the view's order only within a month, because it has to read every request. */
 function needsSpan({ sort, q = "" }: RequestsView): boolean {
-  if (sort === "cost") return readFilter(q).terms.some(({ field }) => NOT_INDEXED.includes(field));
+  if (sort === "cost") return parseFilter(q).terms.some(({ field }) => NOT_INDEXED.includes(field));
   return sort === "tokens" || sort === "duration";
 }
 
@@ -77,7 +77,7 @@ export function withSpan(view: RequestsView): RequestsView {
 }
 
 /** Removes the time span, and resets an order that needs one to newest first. */
-export function ofAllTime({ from: _from, to: _to, range: _range, ...view }: RequestsView): RequestsView {
+export function withoutSpan({ from: _from, to: _to, range: _range, ...view }: RequestsView): RequestsView {
   if (!needsSpan(view)) return view;
   const { sort: _sort, ...rest } = view;
   return rest;
@@ -111,7 +111,7 @@ export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pi
  * it.
  */
 export const startOfLocalDay = (text: string, plusDays: number): string =>
-  isDay(text) ? new Date(momentOfZone(Date.parse(text) + plusDays * DAY_MS)).toISOString() : text;
+  isDay(text) ? new Date(momentOfLocalTime(Date.parse(text) + plusDays * DAY_MS)).toISOString() : text;
 
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;

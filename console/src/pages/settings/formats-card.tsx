@@ -1,7 +1,15 @@
 /** The user's locale and time zone for numbers, dates and times in the console and in emails. */
 import type { Me } from "../../api/types.ts";
 import { useSetPreferences } from "../../data/security.ts";
-import { browserLocale, browserZone, LOCALES, localeLabel, momentText, timeZones, zoneName } from "../../locale.ts";
+import {
+  browserLocale,
+  browserZone,
+  LOCALES,
+  localeLabel,
+  momentText,
+  timeZoneLabel,
+  timeZones,
+} from "../../locale.ts";
 import { exactDollars } from "../../money.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -24,7 +32,8 @@ export function FormatsCard({ of: { locale, time_zone: timeZone } }: { of: Me["i
     <Card title="Numbers, dates and times">
       <p className="mb-4 max-w-prose text-ink-soft">
         Used in the console, for amounts that you type, and in emails to you. Example: {exactDollars(EXAMPLE)} ·{" "}
-        {momentText(Date.now())} · {zoneName(Date.now())}. Billing days and months are always in UTC, and marked so.
+        {momentText(Date.now())} · {timeZoneLabel(Date.now())}. Billing days and months are always in UTC, and marked
+        so.
       </p>
       <div className="max-w-sm">
         <Form onSubmit={submit} error={set.error} fields={["locale", "time_zone"]}>

@@ -6,11 +6,11 @@ import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
-import { useGoOn } from "./next-step.ts";
+import { useNextStep } from "./next-step.ts";
 
 export function CodePage() {
   const { next } = useSearch({ from: "/auth/sign-in/code" });
-  const goOn = useGoOn(next);
+  const goOn = useNextStep(next);
   const enter = useMutation({
     mutationFn: async (fields: FormData) => {
       const code = textOf(fields, "code").replaceAll(/\s/g, "");

@@ -4,12 +4,12 @@
  */
 import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
-import { isJoining } from "../../data/joining.ts";
+import { isAcceptingInvitation } from "../../data/invitation-token.ts";
 import { refreshSession } from "../../data/session.ts";
 import { homeOf } from "../../layout/navigation.ts";
 
 /** The returned function resolves when the next page is loaded, so that the button stays busy until then. */
-export function useGoOn(next: string | undefined): (status: SignInStatus) => Promise<void> {
+export function useNextStep(next: string | undefined): (status: SignInStatus) => Promise<void> {
   const navigate = useNavigate();
   return async (status) => {
     if (status === "two_factor_required") {
@@ -18,7 +18,7 @@ export function useGoOn(next: string | undefined): (status: SignInStatus) => Pro
     if (status !== "signed_in") return;
     const me = await refreshSession();
     // A user who opened an invitation and had to confirm an email address returns to the invitation.
-    if (me !== null) await navigate({ to: next ?? (isJoining() ? "/join" : homeOf(me)) });
+    if (me !== null) await navigate({ to: next ?? (isAcceptingInvitation() ? "/join" : homeOf(me)) });
   };
 }
 

@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import { call } from "../../api/client.ts";
-import { sentenceOf } from "../../api/fault.ts";
+import { errorMessage } from "../../api/fault.ts";
 import { methodsQuery } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/form.tsx";
@@ -33,7 +33,7 @@ export function Providers() {
   if (methods === undefined || methods.providers.length === 0) return null;
   return (
     <div className="mb-5 flex flex-col gap-2.5 border-b border-line pb-5">
-      {go.isError && <Problem>{sentenceOf(go.error)}</Problem>}
+      {go.isError && <Problem>{errorMessage(go.error)}</Problem>}
       {methods.providers.map(({ id, name }) => (
         <Button key={id} busy={go.isPending && go.variables === id} onClick={() => go.mutate(id)}>
           Continue with {name}

@@ -8,14 +8,14 @@ import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CheckField, EmailField, errorOfField, PasswordField } from "../../ui/field.tsx";
 import { Form, Problem, textOf } from "../../ui/form.tsx";
-import { useGoOn } from "./next-step.ts";
+import { useNextStep } from "./next-step.ts";
 import { Providers, providerProblem } from "./providers.tsx";
 import { ResendEmail } from "./resend-email.tsx";
 
 export function SignInPage() {
   const { next, sign_in: outcome } = useSearch({ from: "/auth/sign-in" });
   const { data: methods } = useQuery(methodsQuery);
-  const goOn = useGoOn(next);
+  const goOn = useNextStep(next);
   const signIn = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = {

@@ -6,12 +6,12 @@ import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmailField, errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
-import { useGoOn } from "./next-step.ts";
+import { useNextStep } from "./next-step.ts";
 import { Providers } from "./providers.tsx";
 
 export function SignUpPage() {
   const { next } = useSearch({ from: "/auth/sign-up" });
-  const goOn = useGoOn(next);
+  const goOn = useNextStep(next);
   const signUp = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = {

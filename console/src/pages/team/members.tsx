@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Account, TeamMember } from "../../api/types.ts";
 import { queryClient } from "../../data/query-client.ts";
-import { forgetAll, refreshSession } from "../../data/session.ts";
+import { refreshSession, resetCache } from "../../data/session.ts";
 import { teamQuery, useRemove } from "../../data/team.ts";
 import { homeOf } from "../../layout/navigation.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -90,7 +90,7 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
         const me = await refreshSession();
         toast(`You left ${account.name}`);
         if (me !== null) await navigate({ to: homeOf(me) });
-        await forgetAll();
+        await resetCache();
       },
     });
   return (

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Account, AccountKind } from "../../api/types.ts";
-import { useActing } from "../../data/session.ts";
+import { useChosenAccount } from "../../data/session.ts";
 import { teamQuery } from "../../data/team.ts";
 import { meaningOf, ROLES } from "../../team/roles.ts";
 import { Button } from "../../ui/button.tsx";
@@ -19,7 +19,7 @@ export const BuilderTeamPage = () => <TeamOf kind="builder" />;
 export const HostTeamPage = () => <TeamOf kind="host" />;
 
 function TeamOf({ kind }: { kind: AccountKind }) {
-  const account = useActing(kind);
+  const account = useChosenAccount(kind);
   // The route requires an account. It is undefined only briefly, when the user is removed from it.
   return account === undefined ? null : <TeamPage account={account} />;
 }

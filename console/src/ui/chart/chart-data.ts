@@ -18,7 +18,7 @@ export interface ChartRow {
 }
 
 /** The previous period of the same length, drawn behind the current rows for comparison. */
-export interface Before {
+export interface PreviousPeriod {
   /** The previous period in words, for example "the 7 days before". */
   words: string;
   on: boolean;
@@ -32,16 +32,16 @@ export interface Before {
 export const colourOf = (place: number): number => Math.min(place, 6) + 1;
 
 /** The default height of a chart in pixels. */
-export const HEIGHT = 240;
+export const CHART_HEIGHT = 240;
 
-export type Kind = "bars" | "lines";
+export type ChartKind = "bars" | "lines";
 
 export interface ChartProps {
   /** The chart's content in words: "Spend per day by key". */
   title: string;
   series: Series[];
   rows: ChartRow[];
-  kind?: Kind;
+  kind?: ChartKind;
   /** Formats a value. On the axis, `step` is the distance between marks. Rows with `texts` do not use it. */
   format: (value: number, step?: number) => string;
   /** The unit of the values, for saved files: "USD", "ms". */
@@ -51,12 +51,12 @@ export interface ChartProps {
   height?: number;
   /** False if the values of a row's bars do not add up, such as shares. */
   adds?: boolean;
-  before?: Before;
+  before?: PreviousPeriod;
 }
 
 /** The input for drawing a chart. */
-export interface Drawn extends Pick<ChartProps, "series" | "rows" | "format"> {
-  kind: Kind;
+export interface DrawingInput extends Pick<ChartProps, "series" | "rows" | "format"> {
+  kind: ChartKind;
   whole: boolean;
   height: number;
   /** The names of hidden series. */

@@ -6,14 +6,14 @@ import { useId, useMemo, useRef, useState } from "react";
 import { saveText } from "../../save-text.ts";
 import { Button } from "../button.tsx";
 import { Empty } from "../states.tsx";
-import { type ChartProps, HEIGHT } from "./chart-data.ts";
+import { CHART_HEIGHT, type ChartProps } from "./chart-data.ts";
 import { Drawing } from "./drawing.tsx";
 import { zoneText } from "./labels.ts";
 import { Legend } from "./legend.tsx";
 import { summaryOf } from "./summary.ts";
 import { ChartTable } from "./table.tsx";
 import { Tools } from "./tools.tsx";
-import { scaled, viewOf, type Zoom } from "./zoom.ts";
+import { scaleZoom, viewOf, type Zoom } from "./zoom.ts";
 
 export function Chart(props: ChartProps) {
   const {
@@ -24,7 +24,7 @@ export function Chart(props: ChartProps) {
     kind = "bars",
     whole = false,
     adds = kind === "bars",
-    height = HEIGHT,
+    height = CHART_HEIGHT,
     before,
   } = props;
   const figure = useRef<HTMLElement>(null);
@@ -88,7 +88,7 @@ export function Chart(props: ChartProps) {
             {...{ before, asTable, tableId, zoomed }}
             onTable={() => setAsTable(!asTable)}
             onZoom={(by) =>
-              setZoom(by === "reset" ? undefined : scaled(moments, view, Math.round((first + last) / 2), by))
+              setZoom(by === "reset" ? undefined : scaleZoom(moments, view, Math.round((first + last) / 2), by))
             }
             onSave={save}
           />

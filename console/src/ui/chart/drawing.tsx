@@ -3,10 +3,10 @@
  * part (`Still`) is drawn again only when rows, series or size change, not when the pointer moves.
  */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { type Drawn, type Kind, totalOf } from "./chart-data.ts";
-import { levelOf, middlesOf, type Plot, roomOf } from "./geometry.ts";
-import { Hint } from "./hint.tsx";
-import { useReading } from "./reading.ts";
+import { type ChartKind, type DrawingInput, totalOf } from "./chart-data.ts";
+import { ChartTooltip } from "./chart-tooltip.tsx";
+import { levelOf, middlesOf, type Plot, rowWidth } from "./geometry.ts";
+import { useRowSelection } from "./row-selection.ts";
 import { Shapes } from "./shapes.tsx";
 import { timeTicks, valueTicks } from "./ticks.ts";
 import type { View, Zoom } from "./zoom.ts";
@@ -23,7 +23,7 @@ const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
 /** The minimum width of a label below the axis, in pixels. */
 const MARK_WIDTH = 72;
 
-interface Props extends Drawn {
+interface Props extends DrawingInput {
   title: string;
   adds: boolean;
   describedBy: string;
@@ -40,7 +40,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
   const width = useWidth(frame);
   const { plot, ticks } = usePlot(drawn, width);
   const middles = useMemo(() => middlesOf(plot, rows.length, kind), [plot, rows.length, kind]);
-  const { at, dragged, handlers } = useReading({ moments, view, middles, onZoom });
+  const { at, dragged, handlers } = useRowSelection({ moments, view, middles, onZoom });
   const row = at === undefined ? undefined : rows[at];
   return (
     <div ref={frame} className="relative" style={{ height }}>
@@ -62,7 +62,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
         </svg>
       )}
       {row !== undefined && at !== undefined && (
-        <Hint
+        <ChartTooltip
           {...{ row, series, kind, adds, format, width, hidden }}
           x={middles[at] ?? 0}
           before={earlier?.[at]}
@@ -74,7 +74,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
 }
 
 /** Computes the plot area and the marks of its axes. */
-function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }: Drawn, width: number) {
+function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }: DrawingInput, width: number) {
   return useMemo(() => {
     const ticks = valueTicks(mostOf({ series, rows, earlier, kind, hidden }), { whole });
     const left = AXIS_GAP + CHARACTER_WIDTH * Math.max(...ticks.map((tick) => format(tick, ticks[1]).length));
@@ -90,7 +90,7 @@ function mostOf({
   earlier = [],
   kind,
   hidden,
-}: Pick<Drawn, "series" | "rows" | "earlier" | "kind" | "hidden">) {
+}: Pick<DrawingInput, "series" | "rows" | "earlier" | "kind" | "hidden">) {
   let most = 0;
   for (const row of [...rows, ...earlier]) {
     if (kind === "bars") most = Math.max(most, totalOf(row, hidden));
@@ -116,7 +116,7 @@ function useWidth(of: { current: HTMLElement | null }): number {
 
 interface CursorProps {
   plot: Plot;
-  kind: Kind;
+  kind: ChartKind;
   middles: number[];
   at: number | undefined;
   /** The index of the row where a drag began. */
@@ -126,7 +126,7 @@ interface CursorProps {
 function Cursor({ plot, kind, middles, at, dragged }: CursorProps) {
   if (at === undefined) return null;
   const { top, height } = plot;
-  const room = kind === "bars" ? roomOf(plot, middles.length) : 0;
+  const room = kind === "bars" ? rowWidth(plot, middles.length) : 0;
   const ends = [middles[at] ?? 0, middles[dragged ?? at] ?? 0];
   const [left, right] = [Math.min(...ends) - room / 2, Math.max(...ends) + room / 2];
   return (
@@ -137,7 +137,7 @@ function Cursor({ plot, kind, middles, at, dragged }: CursorProps) {
   );
 }
 
-interface StillProps extends Drawn {
+interface StillProps extends DrawingInput {
   plot: Plot;
   ticks: number[];
   middles: number[];

@@ -1,5 +1,5 @@
 /** Computes the positions of a chart's elements in pixels. Pure. */
-import type { Kind } from "./chart-data.ts";
+import type { ChartKind } from "./chart-data.ts";
 
 /** The area between the axes, where values are drawn. */
 export interface Plot {
@@ -15,14 +15,14 @@ const BAR_SHARE = 0.8;
 const BAR_WIDTH_MAX = 36;
 
 /** The width available for each row. */
-export const roomOf = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
+export const rowWidth = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
 
 /** The horizontal middle of each row. Bars are centered in their slots; lines run from edge to edge. */
-export function middlesOf(plot: Plot, rows: number, kind: Kind): number[] {
+export function middlesOf(plot: Plot, rows: number, kind: ChartKind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
   return Array.from({ length: rows }, (_, row) =>
-    tidy(edgeToEdge ? left + (row / (rows - 1)) * width : left + (row + 0.5) * roomOf(plot, rows)),
+    tidy(edgeToEdge ? left + (row / (rows - 1)) * width : left + (row + 0.5) * rowWidth(plot, rows)),
   );
 }
 
@@ -41,7 +41,7 @@ export const levelOf = ({ top, height, most }: Plot, value: number): number =>
 /** One path per stacked series, because browsers draw one path faster than many bars. */
 export function barPaths(plot: Plot, rows: number[][]): string[] {
   const middles = middlesOf(plot, rows.length, "bars");
-  const width = tidy(Math.min(BAR_WIDTH_MAX, roomOf(plot, rows.length) * BAR_SHARE));
+  const width = tidy(Math.min(BAR_WIDTH_MAX, rowWidth(plot, rows.length) * BAR_SHARE));
   const paths: string[] = [];
   for (const [row, values] of rows.entries()) {
     let below = 0;
@@ -105,7 +105,7 @@ function thinned(points: Point[]): Point[] {
 
 /** The upper edge of the previous period's bars: a step per row, with gaps for missing values. */
 export function stepPath(plot: Plot, values: (number | undefined)[]): string {
-  const room = roomOf(plot, values.length);
+  const room = rowWidth(plot, values.length);
   return values
     .map((value, row) => {
       if (value === undefined) return "";

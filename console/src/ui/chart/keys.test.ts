@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actOf } from "./keys.ts";
+import { keyAction } from "./keys.ts";
 
 test("moves along the rows with arrow, page, home and end keys, and stops at both ends", () => {
-  const places = (key: string): unknown[] => [0, 5, 29].map((at) => actOf(key, at, 29));
+  const places = (key: string): unknown[] => [0, 5, 29].map((at) => keyAction(key, at, 29));
   assert.deepEqual(places("ArrowLeft"), [{ move: 0 }, { move: 4 }, { move: 28 }]);
   assert.deepEqual(places("ArrowRight"), [{ move: 1 }, { move: 6 }, { move: 29 }]);
   assert.deepEqual(places("PageDown"), [{ move: 10 }, { move: 15 }, { move: 29 }]);
@@ -13,8 +13,8 @@ test("moves along the rows with arrow, page, home and end keys, and stops at bot
 
 test("zooms with plus, minus and zero, and ignores other keys", () => {
   assert.deepEqual(
-    ["+", "=", "-", "0"].map((key) => actOf(key, 3, 9)),
+    ["+", "=", "-", "0"].map((key) => keyAction(key, 3, 9)),
     [{ zoom: "in" }, { zoom: "in" }, { zoom: "out" }, { zoom: "reset" }],
   );
-  assert.deepEqual([actOf("Tab", 3, 9), actOf("Escape", 3, 9)], [undefined, undefined]);
+  assert.deepEqual([keyAction("Tab", 3, 9), keyAction("Escape", 3, 9)], [undefined, undefined]);
 });

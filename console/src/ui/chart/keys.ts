@@ -2,7 +2,7 @@
 type Act = { move: number } | { zoom: "in" | "out" | "reset" };
 
 /** Returns the action for a key. `at`: the index of the current row; `last`: that of the last row. */
-export function actOf(key: string, at: number, last: number): Act | undefined {
+export function keyAction(key: string, at: number, last: number): Act | undefined {
   const to = (place: number): Act => ({ move: Math.min(Math.max(0, place), last) });
   switch (key) {
     case "ArrowLeft":

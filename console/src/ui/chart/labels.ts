@@ -5,8 +5,8 @@ import {
   fixedText,
   minuteText,
   monthDayText,
+  timeZoneLabel,
   utcMonthDayText,
-  zoneName,
 } from "../../locale.ts";
 import { span } from "../../time.ts";
 import { areDays } from "./ticks.ts";
@@ -43,7 +43,7 @@ export function changeText(share: number): string {
 /** The name of the time zone that the axis uses. */
 export function zoneText(moments: number[]): string {
   if (areDays(moments)) return "Days in UTC";
-  return `Times in ${zoneName(moments.at(-1) ?? 0)}`;
+  return `Times in ${timeZoneLabel(moments.at(-1) ?? 0)}`;
 }
 
 /** From this step on, labels of a duration axis are in seconds. */

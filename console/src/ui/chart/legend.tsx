@@ -1,7 +1,7 @@
 /** The legend: a click on a series hides it, and a switch compares with the previous period. */
-import { sentenceOf } from "../../api/fault.ts";
+import { errorMessage } from "../../api/fault.ts";
 import { classes } from "../classes.ts";
-import { type Before, type ChartProps, type ChartRow, totalOf } from "./chart-data.ts";
+import { type ChartProps, type ChartRow, type PreviousPeriod, totalOf } from "./chart-data.ts";
 import { changeText } from "./labels.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
@@ -9,7 +9,7 @@ interface Props extends Pick<ChartProps, "series" | "format"> {
   adds: boolean;
   hidden: ReadonlySet<string>;
   onToggle: (name: string) => void;
-  before: Before | undefined;
+  before: PreviousPeriod | undefined;
   /** The visible rows of the current and the previous period. */
   rows: ChartRow[];
   earlier: ChartRow[] | undefined;
@@ -58,11 +58,11 @@ const Entry = ({ name, colour, off }: { name: string; colour: number; off: boole
   </span>
 );
 
-type FoundProps = Omit<Props, "series" | "onToggle" | "before"> & { before: Before };
+type FoundProps = Omit<Props, "series" | "onToggle" | "before"> & { before: PreviousPeriod };
 
 /** The sums of the visible bars: the previous period's, and the current one's change. */
 function Found({ before: { rows: known, error }, adds, format, hidden, rows, earlier }: FoundProps) {
-  if (error != null) return <span className="text-bad">: {sentenceOf(error)}</span>;
+  if (error != null) return <span className="text-bad">: {errorMessage(error)}</span>;
   if (known === undefined) return ": loading…";
   if (!adds || earlier === undefined) return null;
   const sum = (some: ChartRow[]): number => some.reduce((all, row) => all + totalOf(row, hidden), 0);

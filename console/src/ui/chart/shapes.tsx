@@ -1,8 +1,8 @@
 /** The chart's stacked bars or lines, with those of the previous period behind them. */
-import { type Drawn, totalOf } from "./chart-data.ts";
+import { type DrawingInput, totalOf } from "./chart-data.ts";
 import { barPaths, lineOfValues, type Plot, stepPath } from "./geometry.ts";
 
-type Props = Drawn & { plot: Plot };
+type Props = DrawingInput & { plot: Plot };
 
 const DASHED = { fill: "none", strokeDasharray: "4 3", strokeWidth: 1.5 };
 

@@ -1,5 +1,5 @@
 /** A small chart beside a number, with a description in words. */
-import { lineOf } from "./line-of.ts";
+import { sparklinePoints } from "./sparkline-points.ts";
 
 interface Props {
   /** The description for screen readers: "Spend by day, this month". */
@@ -14,7 +14,7 @@ const WIDTH = 96;
 const HEIGHT = 24;
 
 export function Sparkline({ label, values, colour = 1 }: Props) {
-  const line = lineOf(values, WIDTH, HEIGHT);
+  const line = sparklinePoints(values, WIDTH, HEIGHT);
   const stroke = `var(--chart-${colour})`;
   return (
     <svg

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stacked } from "./stacked.ts";
+import { stackAmounts } from "./stacked.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 const plain = { nameOf: (part: string) => part, labelOf: (bucket: string) => bucket };
 
 test("has a bar for every bucket, including empty ones", () => {
-  const { series, rows } = stacked({
+  const { series, rows } = stackAmounts({
     ...plain,
     amounts: [
       { bucket: "2026-11-17", part: "a", pico: 2n * DOLLAR },
@@ -30,7 +30,7 @@ test("names the largest parts and combines the others", () => {
     part: `p${i}`,
     pico: BigInt(i + 1) * DOLLAR,
   }));
-  const { series, rows } = stacked({ ...plain, amounts, buckets: ["2026-11-16"] });
+  const { series, rows } = stackAmounts({ ...plain, amounts, buckets: ["2026-11-16"] });
   assert.deepEqual(
     series.map(({ name }) => name),
     ["p7", "p6", "p5", "p4", "p3", "Others"],
@@ -40,7 +40,7 @@ test("names the largest parts and combines the others", () => {
 });
 
 test("labels bars with amounts that add up and have equal decimals", () => {
-  const { rows } = stacked({
+  const { rows } = stackAmounts({
     ...plain,
     amounts: [
       { bucket: "2026-11-14", part: "a", pico: 4_320_000n },
@@ -58,7 +58,7 @@ test("labels bars with amounts that add up and have equal decimals", () => {
 });
 
 test("uses the same names for the previous period, and combines its other parts", () => {
-  const { rows, earlier } = stacked({
+  const { rows, earlier } = stackAmounts({
     ...plain,
     amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],
     buckets: ["2026-11-16"],

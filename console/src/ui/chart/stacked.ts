@@ -1,5 +1,5 @@
 /** Converts amounts to stacked bars: one bar per hour or day, with the largest parts named and the others combined. */
-import { chartDollars, columnDollars, placesOf } from "../../money.ts";
+import { chartDollars, columnDollars, decimalsNeeded } from "../../money.ts";
 import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
 
 const PARTS_MAX = 6;
@@ -24,7 +24,11 @@ interface StackedParts extends Period {
   before?: Period | undefined;
 }
 
-export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow[]; earlier: ChartRow[] | undefined } {
+export function stackAmounts(parts: StackedParts): {
+  series: Series[];
+  rows: ChartRow[];
+  earlier: ChartRow[] | undefined;
+} {
   const { amounts, nameOf, labelOf, before } = parts;
   const totals = sumBy(amounts, ({ part }) => part);
   const largest = [...totals.keys()].sort((a, b) => compare(totals.get(b) ?? 0n, totals.get(a) ?? 0n));
@@ -46,7 +50,7 @@ interface Naming extends Pick<StackedParts, "labelOf"> {
 
 function rowsOf({ amounts, buckets }: Period, { names, seriesOf, labelOf }: Naming): ChartRow[] {
   const sums = sumBy(amounts, ({ bucket, part }) => `${bucket}\n${seriesOf(part)}`);
-  const places = placesOf(sums.values());
+  const places = decimalsNeeded(sums.values());
   return buckets.map((bucket) => {
     const cells = names.map((name) => [name, sums.get(`${bucket}\n${name}`) ?? 0n] as const);
     return {

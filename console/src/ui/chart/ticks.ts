@@ -2,7 +2,7 @@
  * Computes the marks of an axis: values at steps of 1, 2 or 5 (times a power of ten), and times at round hours or days.
  * Pure.
  */
-import { minuteText, monthDayText, utcMonthDayText, zoneAheadMs } from "../../locale.ts";
+import { minuteText, monthDayText, utcMonthDayText, zoneOffsetMs } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];
 
@@ -43,7 +43,7 @@ export const areDays = (moments: number[]): boolean => moments.length > 1 && mom
  * The label below each row: a time or date at round times, otherwise empty. Has at most `most` labels. Daily rows are
  * in UTC, others in the reader's time zone.
  */
-export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneAheadMs): string[] {
+export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOffsetMs): string[] {
   const days = areDays(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;

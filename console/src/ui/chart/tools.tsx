@@ -4,10 +4,10 @@ import { IconButton } from "../button.tsx";
 import { ChartColumn, Ellipsis, History, Table2 } from "../icons.tsx";
 import { Menu, MenuItem, MenuLine } from "../menu.tsx";
 import { toastError } from "../toast.tsx";
-import type { Before } from "./chart-data.ts";
+import type { PreviousPeriod } from "./chart-data.ts";
 
 interface Props {
-  before: Before | undefined;
+  before: PreviousPeriod | undefined;
   asTable: boolean;
   tableId: string;
   onTable: () => void;

@@ -1,7 +1,7 @@
 /** The switch that compares charts with the previous period. That period is loaded when the switch is turned on. */
 import { useState } from "react";
 import { BEFORE_WORDS, type TimeRange } from "../../time-range.ts";
-import type { Before, ChartRow } from "./chart-data.ts";
+import type { ChartRow, PreviousPeriod } from "./chart-data.ts";
 
 /** Past figures do not change, so they are loaded once. Figures of another period are not shown while they load. */
 const PAST = { staleTime: Number.POSITIVE_INFINITY, refetchInterval: false, placeholderData: () => undefined } as const;
@@ -9,7 +9,7 @@ const PAST = { staleTime: Number.POSITIVE_INFINITY, refetchInterval: false, plac
 interface Comparison {
   /** Query options for the previous period. */
   query: typeof PAST & { enabled: boolean };
-  of: (rows: ChartRow[] | undefined, error: unknown) => Before;
+  of: (rows: ChartRow[] | undefined, error: unknown) => PreviousPeriod;
 }
 
 /** `ready`: whether the end of the previous period is known yet. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moved, scaled, viewOf, zoomOn } from "./zoom.ts";
+import { moveZoom, scaleZoom, viewOf, zoomOn } from "./zoom.ts";
 
 const MOMENTS = Array.from({ length: 10 }, (_, i) => i * 1000);
 const seen = (zoom: ReturnType<typeof zoomOn>, moments = MOMENTS): number[] => {
@@ -32,18 +32,18 @@ test("shows the same times after new rows arrive, and ends the zoom when its row
 
 test("halves or doubles the number of rows per key press, within the chart", () => {
   const all = viewOf(MOMENTS, undefined);
-  const half = scaled(MOMENTS, all, 5, "in");
+  const half = scaleZoom(MOMENTS, all, 5, "in");
   assert.deepEqual(seen(half), [3, 7]);
-  assert.deepEqual(seen(scaled(MOMENTS, all, 0, "in")), [0, 4]);
-  assert.deepEqual(seen(scaled(MOMENTS, all, 9, "in")), [5, 9]);
-  assert.deepEqual(seen(scaled(MOMENTS, viewOf(MOMENTS, half), 5, "out")), [0, 9]);
+  assert.deepEqual(seen(scaleZoom(MOMENTS, all, 0, "in")), [0, 4]);
+  assert.deepEqual(seen(scaleZoom(MOMENTS, all, 9, "in")), [5, 9]);
+  assert.deepEqual(seen(scaleZoom(MOMENTS, viewOf(MOMENTS, half), 5, "out")), [0, 9]);
   const two = zoomOn(MOMENTS, 4, 5);
-  assert.deepEqual(seen(scaled(MOMENTS, viewOf(MOMENTS, two), 4, "in")), [3, 4], "two rows are the fewest");
+  assert.deepEqual(seen(scaleZoom(MOMENTS, viewOf(MOMENTS, two), 4, "in")), [3, 4], "two rows are the fewest");
 });
 
 test("moves the zoom so that a given row is visible", () => {
   const view = viewOf(MOMENTS, zoomOn(MOMENTS, 3, 6));
-  assert.deepEqual(seen(moved(MOMENTS, view, 7)), [4, 7]);
-  assert.deepEqual(seen(moved(MOMENTS, view, 0)), [0, 3]);
-  assert.deepEqual(seen(moved(MOMENTS, view, 5)), [3, 6]);
+  assert.deepEqual(seen(moveZoom(MOMENTS, view, 7)), [4, 7]);
+  assert.deepEqual(seen(moveZoom(MOMENTS, view, 0)), [0, 3]);
+  assert.deepEqual(seen(moveZoom(MOMENTS, view, 5)), [3, 6]);
 });

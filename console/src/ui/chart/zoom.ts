@@ -35,7 +35,7 @@ export function zoomOn(moments: number[], one: number, other: number): Zoom | un
 }
 
 /** A zoom to half or twice as many rows, around one of them. */
-export function scaled(moments: number[], view: View, around: number, by: "in" | "out"): Zoom | undefined {
+export function scaleZoom(moments: number[], view: View, around: number, by: "in" | "out"): Zoom | undefined {
   const rows = view.last - view.first + 1;
   const wanted = by === "in" ? Math.max(ROWS_MIN, Math.ceil(rows / 2)) : rows * 2;
   const first = Math.max(0, Math.min(around - Math.floor(wanted / 2), moments.length - wanted));
@@ -43,7 +43,7 @@ export function scaled(moments: number[], view: View, around: number, by: "in" |
 }
 
 /** A zoom with the same number of rows, moved so that the given row is visible. */
-export function moved(moments: number[], { first, last }: View, to: number): Zoom | undefined {
+export function moveZoom(moments: number[], { first, last }: View, to: number): Zoom | undefined {
   const by = to < first ? to - first : Math.max(0, to - last);
   return zoomOn(moments, first + by, last + by);
 }

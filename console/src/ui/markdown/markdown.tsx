@@ -6,8 +6,8 @@
 import { memo, type ReactNode, useState } from "react";
 import { CopyButton } from "../copy.tsx";
 import { ImageOff } from "../icons.tsx";
-import { pieceReader } from "./pieces.ts";
 import { type Block, type Inline, markdownReader } from "./read.ts";
+import { blockSplitter } from "./split-blocks.ts";
 
 /**
  * The size limit in characters. Longer text is shown as plain text, because too many elements would slow the page down.
@@ -17,7 +17,7 @@ export const MARKDOWN_CHARS_MAX = 200_000;
 const reader = markdownReader();
 
 export function Markdown({ text }: { text: string }) {
-  const [piecesOf] = useState(() => pieceReader(reader.starts));
+  const [piecesOf] = useState(() => blockSplitter(reader.starts));
   return (
     <div className="flex flex-col gap-3 leading-relaxed wrap-anywhere">
       {piecesOf(text).map((source, at) => (

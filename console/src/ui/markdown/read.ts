@@ -7,15 +7,15 @@ import { safeAddress } from "./address.ts";
 
 export type Block =
   | { kind: "code"; language: string; text: string }
-  | { kind: "heading"; level: number; words: Words }
-  | { kind: "paragraph"; words: Words }
+  | { kind: "heading"; level: number; words: BlockText }
+  | { kind: "paragraph"; words: BlockText }
   | { kind: "quote"; blocks: Block[] }
   | { kind: "list"; start: number | undefined; items: Block[][] }
-  | { kind: "table"; columns: Align[]; head: Words[]; rows: Words[][] }
+  | { kind: "table"; columns: Align[]; head: BlockText[]; rows: BlockText[][] }
   | { kind: "rule" };
 
 /** A block's text: the source, and the inline elements parsed from it. */
-export interface Words {
+export interface BlockText {
   source: string;
   nodes: Inline[];
 }
@@ -145,7 +145,7 @@ class Tree {
     throw new Error(`markdown-it gave a block that is not drawn: ${token.type}`);
   }
 
-  #words(): Words {
+  #words(): BlockText {
     const token = this.#next();
     this.#next();
     return { source: token?.content ?? "", nodes: inlineOf(token?.children ?? []) };
@@ -159,7 +159,7 @@ class Tree {
 
   #table(): Block {
     const columns: Align[] = [];
-    const rows: Words[][] = [];
+    const rows: BlockText[][] = [];
     for (let token = this.#next(); token !== undefined && token.type !== "table_close"; token = this.#next()) {
       if (token.type === "tr_open") rows.push([]);
       else if (token.type === "th_open" || token.type === "td_open") {

@@ -1,9 +1,9 @@
 /** The builder's pages, with their dialogs and drawers. */
-import { takeScreen } from "../checks.ts";
+import { setScreen } from "../checks.ts";
 import { assertDrawerIsShaded } from "../layout.ts";
-import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+import { type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
 
-export const BUILDER_PAGES: Stop[] = [
+export const BUILDER_PAGES: TourStop[] = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
@@ -49,8 +49,8 @@ export const BUILDER_TOURS: Tour[] = [
 ];
 
 /** Opens all dialogs on the smallest screen, where something is most likely to cover them. */
-async function openEverything({ browser, page, check }: Touring): Promise<void> {
-  await takeScreen(browser, 0);
+async function openEverything({ browser, page, check }: TourContext): Promise<void> {
+  await setScreen(browser, 0);
   await page.goto("/console/requests");
   await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1).click();
   await page.getByRole("heading", { name: "Timeline" }).waitFor();

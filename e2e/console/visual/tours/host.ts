@@ -1,11 +1,11 @@
 /** The host's pages, and one node's page with its dialogs. */
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import { takeScreen } from "../checks.ts";
+import { setScreen } from "../checks.ts";
 import { assertFiguresOnOneLine } from "../layout.ts";
-import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+import { openDialog, type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
 
-export const HOST_PAGES: Stop[] = [
+export const HOST_PAGES: TourStop[] = [
   { path: "/host", heading: "Nodes", there: "workshop is quarantined" },
   { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
   { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
@@ -26,7 +26,7 @@ export const HOST_PAGES: Stop[] = [
 ];
 
 /** The page of the node "attic", by its ID. */
-export const NODE_PAGE: Stop = {
+export const NODE_PAGE: TourStop = {
   path: "/host/nodes/node_00000000000000000000000005",
   heading: "attic",
   there: "Machine",
@@ -45,8 +45,8 @@ export const HOST_TOURS: Tour[] = [
   },
 ];
 
-async function openNode({ browser, page, check }: Touring): Promise<void> {
-  await takeScreen(browser, 0);
+async function openNode({ browser, page, check }: TourContext): Promise<void> {
+  await setScreen(browser, 0);
   await page.goto("/console/host");
   await page.getByRole("button", { name: /^attic/ }).click();
   await page.getByRole("heading", { name: "Machine" }).waitFor();
@@ -57,7 +57,7 @@ async function openNode({ browser, page, check }: Touring): Promise<void> {
   await page.setViewportSize({ width: 1024, height: 768 });
   assert.equal(await page.locator("dl[aria-label^='In the last'] > div").count(), 5);
   await assertFiguresOnOneLine(page, "a node on a small screen");
-  await takeScreen(browser, 0);
+  await setScreen(browser, 0);
   await jobs.getByRole("button").first().click();
   await page.getByRole("dialog", { name: "Job" }).waitFor();
   await check("a job");

@@ -1,9 +1,9 @@
 /** The operator's pages with their dialogs, and an account used with only the keyboard. */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+import { openDialog, type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
 
-export const OPERATOR_PAGES: Stop[] = [
+export const OPERATOR_PAGES: TourStop[] = [
   {
     path: "/operator",
     heading: "Platform",
@@ -49,7 +49,7 @@ export const OPERATOR_PAGES: Stop[] = [
 ];
 
 /** The pages of a builder's account and a host's account, by their IDs. */
-export const ACCOUNT_PAGES: Stop[] = [
+export const ACCOUNT_PAGES: TourStop[] = [
   { path: "/operator/accounts/acc_00000000000000000000000002", heading: "Lantern Notes", there: "Statement" },
   { path: "/operator/accounts/acc_00000000000000000000000003", heading: "Fern Street Compute", there: "Payouts" },
 ];
@@ -73,7 +73,7 @@ async function accountPage(page: Page, { of, has }: { of: RegExp; has: string })
   await page.getByRole("table", { name: has }).waitFor();
 }
 
-async function grantByKeyboard({ browser, page }: Touring): Promise<void> {
+async function grantByKeyboard({ browser, page }: TourContext): Promise<void> {
   const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
   const tabTo = async (words: RegExp): Promise<void> => {
     for (let i = 0; i < 40; i++) {

@@ -1,10 +1,10 @@
 /** Pages that need no session: the console before sign-in, the gateway's own pages, the docs. */
 import assert from "node:assert/strict";
-import { copiedBy } from "../../browser.ts";
-import { takeScreen } from "../checks.ts";
-import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+import { copyWithButton } from "../../browser.ts";
+import { setScreen } from "../checks.ts";
+import { type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
 
-export const BEFORE_SIGN_IN: Stop[] = [
+export const BEFORE_SIGN_IN: TourStop[] = [
   { path: "/sign-in", heading: "Sign in" },
   { path: "/sign-up", heading: "Create account" },
   { path: "/forgot-password", heading: "Reset password" },
@@ -61,14 +61,14 @@ export const VISITOR_TOURS: Tour[] = [
   },
 ];
 
-async function visitOwnPages({ browser, page, check, checkFit }: Touring): Promise<void> {
+async function visitOwnPages({ browser, page, check, checkFit }: TourContext): Promise<void> {
   for (const [index, path] of [...OWN.inDetail, ...OWN.layoutOnly].entries()) {
-    await takeScreen(browser, index);
+    await setScreen(browser, index);
     await page.goto(path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await (OWN.inDetail.includes(path) ? check(path) : checkFit(path));
   }
-  await takeScreen(browser, 0);
+  await setScreen(browser, 0);
   await page.goto("/status");
   const incidents = page.getByRole("region", { name: "Past incidents" });
   assert.ok((await incidents.getByRole("article").filter({ hasText: "tiny-3b" }).count()) >= 2, "incidents are there");
@@ -77,7 +77,7 @@ async function visitOwnPages({ browser, page, check, checkFit }: Touring): Promi
   assert.ok(wider <= 0, `incidents are ${wider} pixels wider than a telephone`);
 }
 
-async function visitGuide({ browser, page, check }: Touring): Promise<void> {
+async function visitGuide({ browser, page, check }: TourContext): Promise<void> {
   await page.goto("/");
   await page.getByRole("main").getByRole("link", { name: "Guide" }).click();
   await page.getByRole("main").getByRole("link", { name: "Quick start for operators" }).click();
@@ -86,7 +86,7 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   await contents.locator('[aria-current="page"]').getByText("Quick start").waitFor();
   await contents.getByRole("link", { name: "3. Create the pepper" }).click();
   await contents.locator('[aria-current="location"]').getByText("3. Create the pepper").waitFor();
-  const copied = await copiedBy(page, page.getByRole("button", { name: "Copy: Shell, in 1. Install" }));
+  const copied = await copyWithButton(page, page.getByRole("button", { name: "Copy: Shell, in 1. Install" }));
   assert.equal(copied, "npm run build");
   await page.getByRole("status").getByText("Copied: Shell").waitFor();
   await contents.getByText("Begin", { exact: true }).click();
@@ -107,8 +107,8 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   await check("/docs/guide/no-such-page");
 }
 
-async function visitWithoutScript({ browser, page }: Touring): Promise<void> {
-  await takeScreen(browser, 0);
+async function visitWithoutScript({ browser, page }: TourContext): Promise<void> {
+  await setScreen(browser, 0);
   const session = await page.context().newCDPSession(page);
   await session.send("Emulation.setScriptExecutionDisabled", { value: true });
   await page.goto("/docs");
@@ -127,7 +127,7 @@ async function visitWithoutScript({ browser, page }: Touring): Promise<void> {
   assert.deepEqual([head.status(), await head.text()], [200, ""]);
 }
 
-async function chooseTheme({ page }: Touring): Promise<void> {
+async function chooseTheme({ page }: TourContext): Promise<void> {
   const untilTheme = (theme: string): Promise<void> => page.locator(`html[data-theme=${theme}]`).waitFor();
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto("/console/sign-in");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
-export interface Received {
+export interface ReceivedEmail {
   from: string;
   to: string[];
   /** The headers and the body, with soft line breaks removed. */
@@ -13,7 +13,7 @@ export interface Received {
 export interface TestMailbox {
   url: string;
   /** Resolves with the next received email. */
-  next(): Promise<Received>;
+  next(): Promise<ReceivedEmail>;
   /** How many received emails `next` has not returned yet. */
   waiting(): number;
   /** Makes the server refuse every recipient with this line from now on. */
@@ -22,11 +22,11 @@ export interface TestMailbox {
 }
 
 export async function openTestMailbox(): Promise<TestMailbox> {
-  const letters: Received[] = [];
-  const readers: ((letter: Received) => void)[] = [];
+  const letters: ReceivedEmail[] = [];
+  const readers: ((letter: ReceivedEmail) => void)[] = [];
   const sockets = new Set<Socket>();
   let refusal: string | undefined;
-  const take = (letter: Received): void => {
+  const take = (letter: ReceivedEmail): void => {
     const reader = readers.shift();
     if (reader === undefined) letters.push(letter);
     else reader(letter);
@@ -53,9 +53,9 @@ export async function openTestMailbox(): Promise<TestMailbox> {
   };
 }
 
-function converse(socket: Socket, take: (letter: Received) => void, refusal: () => string | undefined): void {
+function converse(socket: Socket, take: (letter: ReceivedEmail) => void, refusal: () => string | undefined): void {
   const say = (line: string): unknown => socket.write(`${line}\r\n`);
-  let letter: Received = { from: "", to: [], text: "" };
+  let letter: ReceivedEmail = { from: "", to: [], text: "" };
   let data: string[] | undefined;
   say("220 mail.test ESMTP");
   createInterface({ input: socket }).on("line", (line) => {

@@ -16,13 +16,13 @@ import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
 import { setAlert } from "../../payments/alerts.ts";
 import { stopTopUp } from "../../payments/top-up-settings.ts";
 import {
-  ACCOUNT,
+  ACCOUNT_ARGUMENT,
   type AdminCommand,
   type AdminRun,
   everyPage,
-  NAME,
-  nameOf,
-  REASON,
+  NAME_ARGUMENT,
+  parseName,
+  REASON_FLAG,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
 import { creditLines, creditObject, creditSettingsOf, thresholdOf } from "./credit-settings.ts";
@@ -40,70 +40,70 @@ export const accountCommands: Record<string, AdminCommand> = {
   },
   "account show": {
     help: "show an account with its balance, owners and team",
-    args: ACCOUNT,
+    args: ACCOUNT_ARGUMENT,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: show,
   },
   "account open": {
     help: "open an account",
-    args: { KIND: { help: "kind of account", oneOf: ACCOUNT_KINDS }, ...NAME },
+    args: { KIND: { help: "kind of account", oneOf: ACCOUNT_KINDS }, ...NAME_ARGUMENT },
     flags: { owner: { value: "EMAIL", help: "email address of the owner, who must have signed up" } },
     example: 'builder "Example Ltd" --owner ada@example.com',
     run: open,
   },
   "account suspend": {
     help: "suspend an account: its keys and tokens stop working immediately",
-    args: ACCOUNT,
-    flags: REASON,
+    args: ACCOUNT_ARGUMENT,
+    flags: REASON_FLAG,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "unpaid since May"',
     run: suspend,
   },
   "account restore": {
     help: "end an account's suspension",
-    args: ACCOUNT,
-    flags: REASON,
+    args: ACCOUNT_ARGUMENT,
+    flags: REASON_FLAG,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason paid",
     run: restore,
   },
   suspend: {
     help: 'the same as "account suspend"',
-    args: ACCOUNT,
-    flags: REASON,
+    args: ACCOUNT_ARGUMENT,
+    flags: REASON_FLAG,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "unpaid since May"',
     run: suspend,
   },
   grant: {
     help: "give a builder credit",
-    args: ACCOUNT,
+    args: ACCOUNT_ARGUMENT,
     flags: {
       usd: {
         value: "USD",
         required: true,
         help: `amount in dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}, such as 5 or 0.25`,
       },
-      ...REASON,
+      ...REASON_FLAG,
     },
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --usd 25 --reason "first month"',
     run: grant,
   },
   "account alert": {
     help: "set the low-credit alert of a builder account",
-    args: ACCOUNT,
+    args: ACCOUNT_ARGUMENT,
     flags: {
       below: {
         value: "USD",
         required: true,
         help: 'email the owners when the balance drops below this amount in dollars, such as 2, or "none"',
       },
-      ...REASON,
+      ...REASON_FLAG,
     },
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --below 2 --reason "asked for by mail"',
     run: alert,
   },
   "account top-up-off": {
     help: "turn off a builder's automatic top-up; only the card's owner can turn it on again",
-    args: ACCOUNT,
-    flags: REASON,
+    args: ACCOUNT_ARGUMENT,
+    flags: REASON_FLAG,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "asked for by mail"',
     run: topUpOff,
   },
@@ -126,7 +126,7 @@ async function show(run: AdminRun): Promise<number> {
 
 async function open(run: AdminRun): Promise<number> {
   const kind = run.args[0] as AccountKind;
-  const name = nameOf(run.args[1]);
+  const name = parseName(run.args[1]);
   const { owner } = run.flags;
   const accounts = openAccounts(run);
   const details = owner === undefined ? { name } : { name, owner };
@@ -151,7 +151,7 @@ function restore(run: AdminRun): Promise<number> {
 
 async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> {
   const { id } = await findAccount(run);
-  const [subject, reason] = [publicId("acc", id), reasonOf(run)];
+  const [subject, reason] = [publicId("acc", id), parseReason(run)];
   const action = suspended ? "account.suspend" : "account.restore";
   await openAudit(run).record({ operator: SHELL_OPERATOR, action, subject, details: { reason } }, () =>
     restoring(openDirectory(run).setSuspended(id, suspended)),
@@ -166,7 +166,7 @@ async function restoring(done: Promise<boolean>): Promise<void> {
 async function grant(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("credit is granted to builder accounts only");
-  const [subject, reason, amount] = [publicId("acc", id), reasonOf(run), dollarsOf("usd", run.flags.usd)];
+  const [subject, reason, amount] = [publicId("acc", id), parseReason(run), parseDollars("usd", run.flags.usd)];
   const ledger = openLedger({ pool: run.pool, clock: run.clock, gatewayId: "admin" });
   const details = { amount_micro: exactMicro(amount), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.grant", subject, details };
@@ -182,7 +182,7 @@ async function grant(run: AdminRun): Promise<number> {
 async function alert(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("this is a host account, and only builder accounts have credit");
-  const [subject, reason, mark] = [publicId("acc", id), reasonOf(run), thresholdOf(run.flags.below)];
+  const [subject, reason, mark] = [publicId("acc", id), parseReason(run), thresholdOf(run.flags.below)];
   const details = { mark_micro: mark === null ? null : exactMicro(mark), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
   await openAudit(run).record(act, () => setAlert(run.pool, id, mark));
@@ -191,7 +191,7 @@ async function alert(run: AdminRun): Promise<number> {
 
 async function topUpOff(run: AdminRun): Promise<number> {
   const { id } = await findAccount(run);
-  const [subject, reason] = [publicId("acc", id), reasonOf(run)];
+  const [subject, reason] = [publicId("acc", id), parseReason(run)];
   const act = { operator: SHELL_OPERATOR, action: "account.top_up_off", subject, details: { reason } };
   await openAudit(run).record(act, async () => {
     if (!(await stopTopUp(run.pool, id)))
@@ -203,7 +203,7 @@ async function topUpOff(run: AdminRun): Promise<number> {
 }
 
 /** Parses a dollar amount with up to six decimals: `5`, `0.25`. */
-export function dollarsOf(flag: string, text: string | undefined): Pico {
+export function parseDollars(flag: string, text: string | undefined): Pico {
   const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
   const amount = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`) * PICO_PER_MICRO;
   if (amount === 0n || amount > GRANT_MAX) {
@@ -223,7 +223,7 @@ export async function findAccount({ pool, args }: AdminRun): Promise<AccountEntr
   return account;
 }
 
-export function reasonOf({ flags }: AdminRun): string {
+export function parseReason({ flags }: AdminRun): string {
   const reason = flags.reason?.trim() ?? "";
   if (reason === "" || reason.length > 200) throw new UsageError("--reason must say why, in 1 to 200 characters");
   return reason;

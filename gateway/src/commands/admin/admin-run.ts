@@ -25,9 +25,9 @@ export interface AdminRun extends CommandInput {
 }
 
 /** Arguments and flags that several commands share. */
-export const ACCOUNT = { ACCOUNT: { help: "account ID: acc_…" } };
-export const NAME = { NAME: { help: "1 to 200 characters" } };
-export const REASON: Record<string, Flag> = {
+export const ACCOUNT_ARGUMENT = { ACCOUNT: { help: "account ID: acc_…" } };
+export const NAME_ARGUMENT = { NAME: { help: "1 to 200 characters" } };
+export const REASON_FLAG: Record<string, Flag> = {
   reason: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters, for the audit log" },
 };
 
@@ -45,7 +45,7 @@ export async function everyPage<Row extends { id: Uuid }>(
   }
 }
 
-export function nameOf(text: string | undefined): string {
+export function parseName(text: string | undefined): string {
   const name = text ?? "";
   if (name.trim() === "" || name.length > 200) throw new UsageError("NAME must have 1 to 200 characters");
   return name;

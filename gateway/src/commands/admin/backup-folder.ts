@@ -11,9 +11,9 @@ import { CommandError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 
 const MANIFEST = "manifest.json";
-export const SECRETS = "secrets.json";
-export const SETTINGS = "gateway.env";
-export const SPOOL = "spool";
+export const SECRETS_FILE = "secrets.json";
+export const SETTINGS_FILE = "gateway.env";
+export const SPOOL_FOLDER = "spool";
 
 const BackupManifest = z.object({
   object: z.literal("tollgate.backup"),

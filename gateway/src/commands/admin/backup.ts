@@ -9,14 +9,14 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config.ts";
 import { readProgram } from "../../db/program.ts";
-import { readStanding } from "../../db/standing.ts";
+import { readSchemaStatus } from "../../db/schema-status.ts";
 import { receiptKeyOf } from "../../history/receipts.ts";
 import { fingerprintOf } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
-import { filesBelow, SECRETS, SETTINGS, SPOOL, writeBackup } from "./backup-folder.ts";
+import { filesBelow, SECRETS_FILE, SETTINGS_FILE, SPOOL_FOLDER, writeBackup } from "./backup-folder.ts";
 
 export const backup: AdminCommand = {
   help: "back up a gateway's files outside the database: secrets, catalogue, spools",
@@ -38,7 +38,7 @@ async function run(run: AdminRun): Promise<number> {
   run.terminal.progress.step("collecting the files");
   const secrets = await serverSecrets(config);
   const { migrations } = await readProgram({});
-  const { schema } = await readStanding(pool, migrations);
+  const { schema } = await readSchemaStatus(pool, migrations);
   const { id: deployment } = await openDeploymentRecord(run).read();
   const files = await collect(config, secrets, plane);
   const facts = {
@@ -75,12 +75,12 @@ async function collect(
   plane: string | undefined,
 ): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
-  files.set(SECRETS, Buffer.from(`${JSON.stringify(secretsFile(secrets), null, 2)}\n`));
+  files.set(SECRETS_FILE, Buffer.from(`${JSON.stringify(secretsFile(secrets), null, 2)}\n`));
   const settings = Object.entries(settingsOf(config, secrets)).filter((pair) => pair[1] !== undefined);
-  files.set(SETTINGS, Buffer.from(settings.map(([name, value]) => `${name}=${value}\n`).join("")));
+  files.set(SETTINGS_FILE, Buffer.from(settings.map(([name, value]) => `${name}=${value}\n`).join("")));
   if (config.catalogueFile !== undefined) files.set("catalogue.json", await readFile(config.catalogueFile));
   if (config.canariesFile !== undefined) files.set("canaries.json", await readFile(config.canariesFile));
-  await addFolder(files, config.spoolDir, SPOOL);
+  await addFolder(files, config.spoolDir, SPOOL_FOLDER);
   if (plane !== undefined) await addFolder(files, plane, "plane");
   return files;
 }
@@ -90,7 +90,7 @@ const NOT_TAKEN = /(^|\/)history\.json|\.(requests|changes)$/;
 async function addFolder(files: Map<string, Buffer>, folder: string, as: string): Promise<void> {
   const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
     // The spool folder does not exist before a gateway's first start.
-    if (cause.code === "ENOENT" && as === SPOOL) return [];
+    if (cause.code === "ENOENT" && as === SPOOL_FOLDER) return [];
     throw new CommandError(`${folder} cannot be read (${cause.code})`, {
       next: "check the path and its permissions",
       cause,
@@ -98,7 +98,7 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
   });
   for (const name of names) {
     // Skips files that belong to this database's history, because a restored database has another history.
-    if (as === SPOOL && NOT_TAKEN.test(name)) continue;
+    if (as === SPOOL_FOLDER && NOT_TAKEN.test(name)) continue;
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
       // The file is gone: the gateway removes a spool file once all its settlements are in the ledger.
       if (error.code === "ENOENT") return undefined;

@@ -1,12 +1,12 @@
 /** `tollgate admin catalogue reload`: makes every gateway on this database read its catalog file again. */
-import { announce, CATALOGUE_TOPIC } from "../../db/broadcast.ts";
+import { CATALOGUE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export async function catalogueReload(run: AdminRun): Promise<number> {
   const { pool, json, print } = run;
   const act = { operator: SHELL_OPERATOR, action: "catalogue.reload", subject: "catalogue" };
-  await openAudit(run).record(act, () => announce(pool, CATALOGUE_TOPIC, "reload"));
+  await openAudit(run).record(act, () => sendBroadcast(pool, CATALOGUE_TOPIC, "reload"));
   print(
     json ? JSON.stringify({ announced: true }) : "Every gateway reloads its catalogue; their logs show the result.",
   );

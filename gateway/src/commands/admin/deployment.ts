@@ -8,7 +8,7 @@ import { propertyList } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { forgetShared } from "../../db/deployment/record.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { inquire } from "../../plane/deployment/inquiry.ts";
+import { askRunningGateways } from "../../plane/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
@@ -135,7 +135,7 @@ async function adopt(run: AdminRun): Promise<number> {
     if (isAway)
       throw new CommandError("the NATS plane cannot be reached", { next: "check NATS_URL and the NATS servers" });
     const owner = await ownership.owner();
-    const found = await inquire({ plane, gatewayId, clock: run.clock }, await record.mark());
+    const found = await askRunningGateways({ plane, gatewayId, clock: run.clock }, await record.mark());
     if (found === "other")
       throw new CommandError("gateways on this plane use another database", { next: "stop them first" });
     const act = { operator: SHELL_OPERATOR, action: "deployment.adopt", subject: id, details: { from: owner ?? null } };

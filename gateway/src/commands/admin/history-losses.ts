@@ -4,7 +4,7 @@
  */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { acceptHistory, type Loss, readLosses } from "../../db/lineage/losses.ts";
+import { acceptHistory, type HistoryLoss, readLosses } from "../../db/lineage/losses.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
@@ -25,7 +25,7 @@ export const lossCommands: Record<string, AdminCommand> = {
   },
 };
 
-const COLUMNS: Column<Loss>[] = [
+const COLUMNS: Column<HistoryLoss>[] = [
   { title: "FOUND", cell: ({ foundAt }) => foundAt.toISOString() },
   { title: "GATEWAY", cell: ({ gateway }) => gateway },
   { title: "TIMELINE", align: "right", cell: ({ timeline }) => String(timeline) },
@@ -34,7 +34,7 @@ const COLUMNS: Column<Loss>[] = [
   { title: "MISSING", align: "right", cell: ({ notEntered }) => String(notEntered.length) },
 ];
 
-const enteredText = (entered: Loss["entered"]): string =>
+const enteredText = (entered: HistoryLoss["entered"]): string =>
   Object.entries(entered)
     .map(([kind, count]) => `${count} ${kind}`)
     .join(", ") || "nothing";
@@ -53,7 +53,7 @@ async function losses({ pool, json, print, terminal }: AdminRun): Promise<number
   return 0;
 }
 
-const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEntered }: Loss) => ({
+const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEntered }: HistoryLoss) => ({
   epoch,
   timeline,
   gateway,

@@ -3,7 +3,7 @@
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
-import { type ClosedMonth, openRetention, type Retained, type Retention } from "../../history/retention.ts";
+import { type ClosedMonth, openRetention, type Retention, type RetentionResult } from "../../history/retention.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -106,7 +106,7 @@ const closedMonth = ({ month, rows, charged, export: file }: ClosedMonth): Month
   note: file ?? "",
 });
 
-const monthsOf = ({ closed, waiting }: Retained): Month[] => [
+const monthsOf = ({ closed, waiting }: RetentionResult): Month[] => [
   ...closed.map(closedMonth),
   ...waiting.map(({ month, why }) => ({ month, state: "waiting" as const, rows: 0n, charged: null, note: why })),
 ];

@@ -6,7 +6,7 @@ import { exactMicro, type Pico, ZERO } from "../../base/money.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import type { KeySettings } from "../../keys/settings.ts";
-import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
+import { DEFAULT_LIMITS, effectiveLimits, type KeyLimits } from "../../limits/limits.ts";
 import { dollarsText } from "./dollars.ts";
 
 type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
@@ -18,7 +18,7 @@ interface Listed {
   today?: HourlySum | undefined;
 }
 
-export const columns = (now: number): Column<Listed>[] => [
+export const keyColumns = (now: number): Column<Listed>[] => [
   { title: "KEY", cell: ({ record }) => publicId("key", record.id) },
   { title: "BEGINS", cell: ({ record }) => `tsk_live_${record.reference}_…` },
   { title: "NAME", cell: ({ record }) => record.name },
@@ -48,7 +48,7 @@ export function keyRow({ record, spend, today }: Listed): object {
     id: publicId("key", id),
     account: publicId("acc", accountId),
     ...rest,
-    limits: limitsInForce({ overrides, own }),
+    limits: effectiveLimits({ overrides, own }),
     ownLimits: overrides,
     ownersLimits: own,
     budget_day_micro: budgetDay === null ? null : exactMicro(budgetDay),
@@ -64,7 +64,7 @@ const spendOf = (sum: HourlySum | undefined) => ({
   charge_micro: exactMicro(sum?.amount ?? ZERO),
 });
 
-export function propertiesOf(
+export function keyProperties(
   record: ApiKeyRecord,
   { today, spend, now }: Omit<Listed, "record"> & { now: number },
 ): Record<string, string | undefined> {
@@ -88,7 +88,7 @@ export function propertiesOf(
 }
 
 /** The settings in the audit log's format. */
-export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits }: Partial<KeySettings>): object {
+export function auditDetails({ budgetDay, budgetMonth, expiresAt, models, ownLimits }: Partial<KeySettings>): object {
   const micro = (amount: Pico | null): string | null => (amount === null ? null : exactMicro(amount));
   return {
     ...(budgetDay !== undefined && { budget_day_micro: micro(budgetDay) }),
@@ -101,7 +101,7 @@ export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits
 
 /** The effective limit, marked with a star if it is set for this key: `5*`. */
 function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
-  const holds = limitsInForce({ overrides, own })[name];
+  const holds = effectiveLimits({ overrides, own })[name];
   return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
 }
 

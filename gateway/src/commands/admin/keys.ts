@@ -6,18 +6,25 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { startOfDay, startOfMonth } from "../../base/time.ts";
-import { announce, type Broadcast } from "../../db/broadcast.ts";
+import { type Broadcast, sendBroadcast } from "../../db/broadcast.ts";
 import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
 import { openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
-import { keepsPeppers } from "../../keys/peppers.ts";
-import { DEFAULT_LIMITS, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
+import { hasPepperColumns } from "../../keys/peppers.ts";
+import { DEFAULT_LIMITS, effectiveLimits, highestOwnLimits } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
-import { ACCOUNT, type AdminCommand, type AdminRun, NAME, nameOf, SHELL_OPERATOR } from "./admin-run.ts";
-import { checkOwnLimits, keepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
-import { columns, detailsOf, keyRow, limitsLine, propertiesOf } from "./key-shown.ts";
+import {
+  ACCOUNT_ARGUMENT,
+  type AdminCommand,
+  type AdminRun,
+  NAME_ARGUMENT,
+  parseName,
+  SHELL_OPERATOR,
+} from "./admin-run.ts";
+import { checkOwnLimits, parseKeepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
+import { auditDetails, keyColumns, keyProperties, keyRow, limitsLine } from "./key-shown.ts";
 
 const PAGE_ROWS = 1000;
 
@@ -26,7 +33,7 @@ const KEY = { KEY: { help: "key ID: key_…" } };
 export const keyCommands: Record<string, AdminCommand> = {
   "key list": {
     help: "list an account's API keys with their budgets, limits and this month's spend",
-    args: ACCOUNT,
+    args: ACCOUNT_ARGUMENT,
     more: ["A star marks a limit that differs from the platform's default."],
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: list,
@@ -39,7 +46,7 @@ export const keyCommands: Record<string, AdminCommand> = {
   },
   "key create": {
     help: "create an API key; it is shown once",
-    args: { ...ACCOUNT, ...NAME },
+    args: { ...ACCOUNT_ARGUMENT, ...NAME_ARGUMENT },
     flags: SETTING_FLAGS,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production --budget-month 50 --expires 2027-01-31",
     run: create,
@@ -78,7 +85,7 @@ export const keyCommands: Record<string, AdminCommand> = {
   },
   "host-token create": {
     help: "create a host token; it is shown once",
-    args: { ...ACCOUNT, ...NAME },
+    args: { ...ACCOUNT_ARGUMENT, ...NAME_ARGUMENT },
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z barn",
     run: createToken,
   },
@@ -93,7 +100,7 @@ async function list(run: AdminRun): Promise<number> {
     if (run.json) run.print(JSON.stringify(records.map(keyRow), null, 2));
     else
       run.print(
-        records.length === 0 ? "This account has no keys." : table(columns(run.clock.now()), records, run.terminal),
+        records.length === 0 ? "This account has no keys." : table(keyColumns(run.clock.now()), records, run.terminal),
       );
   });
 }
@@ -124,28 +131,32 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
     ? JSON.stringify(keyRow({ record, spend, today }), null, 2)
-    : propertyList(propertiesOf(record, { today, spend, now }), run.terminal);
+    : propertyList(keyProperties(record, { today, spend, now }), run.terminal);
 }
 
 async function create(run: AdminRun): Promise<number> {
   const settings = await settingsOf(run, run.clock.now());
-  checkOwnLimits(settings, limitsCeiling(null));
-  return issue(run, "key", openApiKeys, { name: nameOf(run.args[1]), ...detailsOf(settings) }, (keys, account, name) =>
-    keys.create(account, { name, by: null, settings }),
+  checkOwnLimits(settings, highestOwnLimits(null));
+  return issue(
+    run,
+    "key",
+    openApiKeys,
+    { name: parseName(run.args[1]), ...auditDetails(settings) },
+    (keys, account, name) => keys.create(account, { name, by: null, settings }),
   );
 }
 
 async function set(run: AdminRun): Promise<number> {
   const id = keyId(run);
   const settings = await settingsOf(run, run.clock.now());
-  const name = run.flags.name === undefined ? {} : { name: nameOf(run.flags.name) };
+  const name = run.flags.name === undefined ? {} : { name: parseName(run.flags.name) };
   const change = { ...name, ...settings };
   if (Object.keys(change).length === 0) throw new UsageError("name at least one setting to change");
   return withSecrets(run, openApiKeys, async (keys) => {
     const found = await keys.find(null, id);
     if (found === undefined || found.revokedAt !== null) throw noKey();
-    checkOwnLimits(settings, limitsCeiling(found.limits));
-    const details = { ...name, ...detailsOf(settings) };
+    checkOwnLimits(settings, highestOwnLimits(found.limits));
+    const details = { ...name, ...auditDetails(settings) };
     const act = { operator: SHELL_OPERATOR, action: "key.set", subject: publicId("key", id), details };
     await openAudit(run).record(act, async () => {
       if (!(await keys.change(found.accountId, id, change))) throw noKey();
@@ -155,7 +166,7 @@ async function set(run: AdminRun): Promise<number> {
 }
 
 async function rotate(run: AdminRun): Promise<number> {
-  const [id, keepMs] = [keyId(run), keepOldMs(run.flags["keep-old"])];
+  const [id, keepMs] = [keyId(run), parseKeepOldMs(run.flags["keep-old"])];
   return withSecrets(run, openApiKeys, async (keys) => {
     const found = await keys.find(null, id);
     const details = { keep_old_s: keepMs / 1000 };
@@ -180,7 +191,7 @@ async function rotate(run: AdminRun): Promise<number> {
 }
 
 function createToken(run: AdminRun): Promise<number> {
-  return issue(run, "host_token", openHostTokens, { name: nameOf(run.args[1]) }, (tokens, account, name) =>
+  return issue(run, "host_token", openHostTokens, { name: parseName(run.args[1]) }, (tokens, account, name) =>
     tokens.issue(account, name),
   );
 }
@@ -233,7 +244,7 @@ async function limits(run: AdminRun): Promise<number> {
       if (owners === undefined) throw noKey();
       return owners;
     });
-    const limits = limitsInForce({ overrides: set, own });
+    const limits = effectiveLimits({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
     run.print(
       run.json ? JSON.stringify(told) : `Limits set on every gateway: ${limitsLine({ limits: set, ownLimits: own })}.`,
@@ -248,9 +259,9 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
 ): Promise<number> {
   const { pool, newId, clock, config } = run;
   const { pepper } = await serverSecrets(config);
-  const hasColumns = await keepsPeppers(pool);
+  const hasColumns = await hasPepperColumns(pool);
   // A command sends messages to gateways, but receives none.
-  const broadcast: Broadcast = { send: (topic, text) => announce(pool, topic, text), on() {}, async close() {} };
+  const broadcast: Broadcast = { send: (topic, text) => sendBroadcast(pool, topic, text), on() {}, async close() {} };
   const log = createErrorLog("warn");
   const secrets = open({
     pool,

@@ -6,12 +6,12 @@ import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts"
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { NODE_STANDINGS } from "../../base/states.ts";
-import { announce, NODE_TOPIC } from "../../db/broadcast.ts";
+import { NODE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { type MoveOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type ListedEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
-import { reasonOf } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, everyPage, REASON, SHELL_OPERATOR } from "./admin-run.ts";
+import { parseReason } from "./accounts.ts";
+import { type AdminCommand, type AdminRun, everyPage, REASON_FLAG, SHELL_OPERATOR } from "./admin-run.ts";
 
 const NODE = { NODE: { help: "node ID: node_…" } };
 const EXAMPLE = "node_01jc9v6w2e8t3k5m7q9r1s4x6z";
@@ -31,7 +31,7 @@ export const nodeCommands: Record<string, AdminCommand> = {
   "node quarantine": {
     help: "stop sending work to a node; its host sees the reason",
     args: NODE,
-    flags: REASON,
+    flags: REASON_FLAG,
     example: `${EXAMPLE} --reason "answers with another model"`,
     run: quarantine,
   },
@@ -70,7 +70,7 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 async function quarantine(run: AdminRun): Promise<number> {
-  const [id, reason] = [nodeId(run), reasonOf(run)];
+  const [id, reason] = [nodeId(run), parseReason(run)];
   const act = {
     operator: SHELL_OPERATOR,
     action: "node.quarantine",
@@ -127,7 +127,7 @@ function assertMoved(outcome: MoveOutcome): void {
 }
 
 async function report(run: AdminRun, id: Uuid): Promise<number> {
-  await announce(run.pool, NODE_TOPIC, publicId("node", id));
+  await sendBroadcast(run.pool, NODE_TOPIC, publicId("node", id));
   const node = await find(run, id);
   run.print(run.json ? JSON.stringify(shown(node), null, 2) : table(COLUMNS, [node], run.terminal));
   return 0;

@@ -9,7 +9,7 @@ import { exactMicro, ZERO } from "../../base/money.ts";
 import { column, queryOne, row } from "../../db/rows.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
-import { dollarsOf } from "./accounts.ts";
+import { parseDollars } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
@@ -50,7 +50,7 @@ async function create(run: AdminRun): Promise<number> {
     throw new UsageError("--note must have at most 200 characters and no control characters");
   }
   const least = run.flags["minimum-usd"];
-  const minimum = least === undefined ? ZERO : dollarsOf("minimum-usd", least);
+  const minimum = least === undefined ? ZERO : parseDollars("minimum-usd", least);
   const details = { note, minimum_micro: exactMicro(minimum) };
   const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details };
   const batch = await openAudit(run).record(act, async () => {
@@ -102,7 +102,7 @@ async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
   // Imported here, because a static import would load this module for every command.
-  const { LINE_COLUMNS } = await import("../../routes/console/operator/payouts.ts");
+  const { PAYOUT_LINE_COLUMNS: LINE_COLUMNS } = await import("../../routes/console/operator/payouts.ts");
   run.print(Object.keys(LINE_COLUMNS).join(","));
   for (const line of await everyLine(run, id, true)) {
     run.print(

@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { type ConnectionOptions, connect as connectTls, getCACertificates, setDefaultCACertificates } from "node:tls";
-import { nodeState } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { runCommand } from "@tollgate/terminal/perform.ts";
+import { runCommand } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
@@ -164,8 +164,8 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
       const minted = { ...(await plane.mint(`n-${name}`)), url };
       const node = await connectClient(t, minted, { tls: {} });
       await eventually(`a node on ${name} is heard`, () => {
-        node.publish(nodeState(`n-${name}`), x);
-        return heard.has(nodeState(`n-${name}`));
+        node.publish(nodeStateSubject(`n-${name}`), x);
+        return heard.has(nodeStateSubject(`n-${name}`));
       });
       await plane.revoke(`n-${name}`);
       assert.match(String(await node.closed()), /Authentication Revoked/);
@@ -245,7 +245,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     await writeFile(join(own, "nats-server.conf"), change(conf));
     const plane = await openPlane(t, serverOf("a").url);
     const heard: string[] = [];
-    plane.subscribe(nodeState(name), (subject) => heard.push(subject));
+    plane.subscribe(nodeStateSubject(name), (subject) => heard.push(subject));
     /** Returns a function that waits until the logs of servers `a` and `b` contain a new line with `words`. */
     const areDialled = async (): Promise<() => Promise<void>> => {
       const lengths = await Promise.all(NAMES.map(async (server) => (await log(server)).length));
@@ -261,7 +261,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     const tls = { ca: impostor.cert + (await readFile(join(place, "plane", "ca.pem"), "utf8")) };
     const node = await connectClient(t, { ...(await plane.mint(name)), url: `tls://127.0.0.1:${port}` }, { tls });
     const publish = async (): Promise<void> => {
-      node.publish(nodeState(name), x);
+      node.publish(nodeStateSubject(name), x);
       await node.flush();
     };
     return { heard, publish, plane, areDialled };
@@ -277,12 +277,12 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     await publish();
     const fence = `${name}-fence`;
     let isPast = false;
-    plane.subscribe(nodeState(fence), () => {
+    plane.subscribe(nodeStateSubject(fence), () => {
       isPast = true;
     });
     const node = await connectClient(t, { ...(await plane.mint(fence)), url: serverOf("b").url }, { tls: {} });
     await eventually("a node on b is heard", () => {
-      node.publish(nodeState(fence), x);
+      node.publish(nodeStateSubject(fence), x);
       return isPast;
     });
     assert.deepEqual(heard, []);

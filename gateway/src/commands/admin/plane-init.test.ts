@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { runCommand } from "@tollgate/terminal/perform.ts";
+import { runCommand } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { parseConfig } from "../../config.ts";
 import { findNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";

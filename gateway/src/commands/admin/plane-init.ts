@@ -16,7 +16,7 @@ import {
   configurationFile,
 } from "../../plane/nats/server-configuration.ts";
 import { newPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
-import type { SystemUser } from "../../plane/nats/system.ts";
+import type { SystemUser } from "../../plane/nats/system-account.ts";
 import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
 
 const DEFAULT_URL = "nats://127.0.0.1:4222";

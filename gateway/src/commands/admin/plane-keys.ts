@@ -44,7 +44,7 @@ export const planeRetireKeys: Command = {
         "--yes is missing: this command disconnects every node and gateway whose credentials another key signed",
       );
     }
-    const { keepSigners } = await import("../../plane/nats/signers.ts");
+    const { setSigningKeys: keepSigners } = await import("../../plane/nats/signing-keys.ts");
     const { url, system, operatorSeed } = nats;
     const operator = keyFromSeed(operatorSeed, "operator");
     const kept = signingSeeds.map((seed) => keyFromSeed(seed, "account").publicKey);

@@ -11,7 +11,7 @@ import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
-import { openSecretReencryption } from "../../accounts/kept-secrets.ts";
+import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -23,11 +23,11 @@ import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { openPool } from "../../db/pool.ts";
 import { readProgram } from "../../db/program.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
-import { readStanding } from "../../db/standing.ts";
+import { readSchemaStatus } from "../../db/schema-status.ts";
 import { openHistory } from "../../history/history.ts";
 import { publishedKeys, receiptKeyOf, signReceipt, verifyReceipt } from "../../history/receipts.ts";
 import { openApiKeys } from "../../keys/api-keys.ts";
-import { fingerprintOf, keepsPeppers, seenUnder } from "../../keys/peppers.ts";
+import { countPepperUsage, fingerprintOf, hasPepperColumns } from "../../keys/peppers.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
@@ -36,7 +36,7 @@ import { readLines } from "../../ledger/spool-lines.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
 import { assertReachable } from "../failures.ts";
-import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
+import { type Backup, readBackup, SETTINGS_FILE, SPOOL_FOLDER } from "./backup-folder.ts";
 
 /** Ignores the environment's database, which is the live one. */
 export const restoreDrill: Command = {
@@ -162,7 +162,7 @@ function configOf(
   { database, place, env }: { database: string; place: string; env: BaseCommandContext["env"] },
 ): Config {
   if (backup === undefined) return parseConfig({ ...env, DATABASE_URL_FILE: "", DATABASE_URL: database });
-  const lines = backup.files.get(SETTINGS)?.toString().split("\n") ?? [];
+  const lines = backup.files.get(SETTINGS_FILE)?.toString().split("\n") ?? [];
   const settings = lines
     .filter((line) => line !== "")
     .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
@@ -209,7 +209,7 @@ function whole({ backup }: Drill): Result[] {
 
 async function schema({ pool }: Drill): Promise<Result> {
   const { migrations } = await readProgram({});
-  const { schema: number, pending } = await readStanding(pool, migrations);
+  const { schema: number, pending } = await readSchemaStatus(pool, migrations);
   const words = pending.length === 0 ? "up to date" : `${pending.length} migrations to run: tollgate migrate`;
   return result("the schema", number > 0, `${number}, ${words}`);
 }
@@ -235,12 +235,12 @@ async function books({ pool }: Drill, name: string): Promise<Result> {
 /** Settles spooled requests as the next gateway would. The backup's files stay unchanged. */
 async function spools({ pool, newId, clock, backup }: Drill, place: string): Promise<Result> {
   const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
-  const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock, log });
+  const spool = await openSpool({ directory: join(place, SPOOL_FOLDER), gatewayId, clock, log });
   const ledger = openLedger({ pool, clock, gatewayId, spool, log });
   const counts = { entered: 0, known: 0, givenUp: 0, damaged: 0 };
   try {
     for (const [name, bytes] of backup?.files ?? []) {
-      if (!name.startsWith(`${SPOOL}/`) || !basename(name).endsWith(".spool")) continue;
+      if (!name.startsWith(`${SPOOL_FOLDER}/`) || !basename(name).endsWith(".spool")) continue;
       const { settlements, damaged, foreign } = readLines(bytes.toString());
       counts.damaged += damaged + foreign;
       const { entered, known, givenUp } = await enterSettlements(ledger, settlements);
@@ -259,7 +259,7 @@ async function spools({ pool, newId, clock, backup }: Drill, place: string): Pro
 
 /** Compares the backup's pepper (the secret for hashing keys) with the check value in the database. */
 async function pepper({ pool, secrets }: Drill): Promise<Result> {
-  if (!(await keepsPeppers(pool)))
+  if (!(await hasPepperColumns(pool)))
     return result(
       "the pepper",
       true,
@@ -270,7 +270,7 @@ async function pepper({ pool, secrets }: Drill): Promise<Result> {
   let total = 0;
   for (const kind of ["api_key", "host_token"] as const) {
     for (const [at, one] of known.entries()) {
-      const seen = await seenUnder(pool, kind, one);
+      const seen = await countPepperUsage(pool, kind, one);
       fits += seen.total - seen.unseen;
       if (at === 0) total += seen.total;
     }

@@ -5,27 +5,27 @@
 
 import { propertyList } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { openSecretReencryption } from "../../accounts/kept-secrets.ts";
+import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import type { RotatingSecret } from "../../base/rotating-secret.ts";
 import { otherSecretsOf } from "../../base/rotating-secret.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import type { Config } from "../../config.ts";
 import { publishedKeys, receiptKeyOf } from "../../history/receipts.ts";
-import { fingerprintOf, keepsPeppers, type SeenUnder, seenUnder } from "../../keys/peppers.ts";
+import { countPepperUsage, fingerprintOf, hasPepperColumns, type PepperUsage } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { keyFromSeed } from "../../plane/credentials/nkeys.ts";
 import {
-  forgetReplaced,
-  type KeptSecret,
-  replaceKept,
+  removeReplacedSecret,
+  replaceStoredSecret,
   type ServerSecrets,
+  type StoredSecretName,
   serverSecrets,
 } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 /** The exit code while something still depends on an old secret. */
 const NOT_YET = 3;
-const KEPT: readonly KeptSecret[] = ["pepper", "plane", "receipts"];
+const KEPT: readonly StoredSecretName[] = ["pepper", "plane", "receipts"];
 const REPLACED = ["pepper", "plane"] as const;
 
 export const secretCommands: Record<string, AdminCommand> = {
@@ -51,21 +51,21 @@ export const secretCommands: Record<string, AdminCommand> = {
 };
 
 interface Left {
-  keys: SeenUnder;
-  hostTokens: SeenUnder;
+  keys: PepperUsage;
+  hostTokens: PepperUsage;
   secondFactors: number;
 }
 
 /** Counts what would stop working without the old pepper and the old session secret. */
 async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: RotatingSecret): Promise<Left> {
-  if (!(await keepsPeppers(pool)))
+  if (!(await hasPepperColumns(pool)))
     throw new CommandError("this database was migrated by an older version, which does not record peppers", {
       next: "tollgate migrate",
     });
   const { pepper } = secrets;
   return {
-    keys: await seenUnder(pool, "api_key", pepper),
-    hostTokens: await seenUnder(pool, "host_token", pepper),
+    keys: await countPepperUsage(pool, "api_key", pepper),
+    hostTokens: await countPepperUsage(pool, "host_token", pepper),
     secondFactors: await openSecretReencryption({
       pool,
       secret: session.current,
@@ -110,7 +110,7 @@ async function show(run: AdminRun): Promise<number> {
 const accountOf = (seed: string): string => keyFromSeed(seed, "account").publicKey;
 const stateOf = ({ old, next }: { old?: string | undefined; next?: string | undefined }): "old" | "next" | null =>
   old !== undefined ? "old" : next !== undefined ? "next" : null;
-const counted = ({ total, unseen, unseenInUse }: SeenUnder) => ({ total, unseen, unseen_in_use: unseenInUse });
+const counted = ({ total, unseen, unseenInUse }: PepperUsage) => ({ total, unseen, unseen_in_use: unseenInUse });
 
 function replacing(
   secret: { old: string | undefined; next: string | undefined },
@@ -134,7 +134,7 @@ function sentences(
   const { pepper, session, receipts } = told;
   const beside = { old: "in place of", next: "to be replaced by" };
   const isOld = pepper.replacing === "old";
-  const unseen = ({ total, unseen: count, unseenInUse }: SeenUnder): string =>
+  const unseen = ({ total, unseen: count, unseenInUse }: PepperUsage): string =>
     `${count} of ${total} not used since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
   const lines = propertyList(
     {
@@ -160,14 +160,14 @@ function sentences(
   return `${lines}${isReplacing ? verdict : ""}`;
 }
 
-const VARIABLES: Record<KeptSecret, (config: Config) => string | undefined> = {
+const VARIABLES: Record<StoredSecretName, (config: Config) => string | undefined> = {
   pepper: ({ keyPepper }) => (keyPepper === undefined ? undefined : "KEY_PEPPER"),
   plane: ({ plane: { seed } }) => (seed === undefined ? undefined : "PLANE_SEED"),
   receipts: ({ receiptSeed }) => (receiptSeed === undefined ? undefined : "RECEIPT_SEED"),
 };
 
-function keptSecret({ args, config }: AdminRun): KeptSecret {
-  const which = args[0] as KeptSecret;
+function keptSecret({ args, config }: AdminRun): StoredSecretName {
+  const which = args[0] as StoredSecretName;
   const variable = VARIABLES[which](config);
   if (variable !== undefined) {
     throw new CommandError(`${variable} is set, so this secret is not in the data directory`, {
@@ -182,7 +182,7 @@ async function rotate(run: AdminRun): Promise<number> {
   // Creates the secrets if the platform has never started.
   await serverSecrets(run.config);
   const act = { operator: SHELL_OPERATOR, action: "secret.rotate", subject: which };
-  await openAudit(run).record(act, () => replaceKept(run.config.dataDir, which));
+  await openAudit(run).record(act, () => replaceStoredSecret(run.config.dataDir, which));
   const next =
     which === "receipts"
       ? "restart the gateway; old receipts stay verifiable"
@@ -204,7 +204,7 @@ async function forget(run: AdminRun): Promise<number> {
     }
   }
   const act = { operator: SHELL_OPERATOR, action: "secret.forget", subject: which };
-  const isDone = await openAudit(run).record(act, () => forgetReplaced(run.config.dataDir, which));
+  const isDone = await openAudit(run).record(act, () => removeReplacedSecret(run.config.dataDir, which));
   if (!isDone)
     throw new CommandError(`there is no old ${which}`, { next: "tollgate admin secrets shows what is being replaced" });
   run.print(

@@ -6,18 +6,18 @@
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { type OwnSettingsContext, openOwnSettings } from "../../build/deployment.ts";
-import type { OwnSettings } from "../../db/deployment/compare.ts";
+import type { GatewaySettings } from "../../db/deployment/compare.ts";
 import {
   changeShared,
-  keepsSharedSettings,
+  hasSharedSettings,
   readShared,
   type StoredSetting,
   type StoredSettings,
 } from "../../db/deployment/record.ts";
 import {
   displayedValue,
+  type GatewaySetting,
   judgeSetting,
-  type OwnSetting,
   SHARED_NAMES,
   type SharedName,
   VARIABLES,
@@ -78,7 +78,7 @@ export const shownSetting = ({ name, value, previous, changedAt, isOurs }: Shown
 
 /** Empty until a gateway of this version or later has recorded its settings. */
 export async function sharedSettings(run: AdminRun): Promise<ShownSetting[]> {
-  if (!(await keepsSharedSettings(run.pool))) return [];
+  if (!(await hasSharedSettings(run.pool))) return [];
   const stored = await readShared(run.pool);
   const own = await withOwn({ ...run, newId: undefined }, ({ tell }) => tell(stored));
   return SHARED_NAMES.flatMap((name) => {
@@ -144,12 +144,12 @@ async function set(run: AdminRun): Promise<number> {
 }
 
 /** The value with which running gateways continue. Setting this value again undoes the change. */
-function previousOf(from: StoredSetting | undefined, own: OwnSetting): string | null {
+function previousOf(from: StoredSetting | undefined, own: GatewaySetting): string | null {
   if (from === undefined) return null;
   return own.is(from.value) ? from.previous : from.value;
 }
 
-const keepsKeys = ({ value, previous }: StoredSetting, own: OwnSetting): boolean =>
+const keepsKeys = ({ value, previous }: StoredSetting, own: GatewaySetting): boolean =>
   [value, previous].some((one) => one !== null && (own.is(one) || own.replaces?.(one) === true));
 
 /**
@@ -157,7 +157,7 @@ const keepsKeys = ({ value, previous }: StoredSetting, own: OwnSetting): boolean
  */
 const withoutLimits = ({ limits: _, ...others }: StoredSettings): StoredSettings => others;
 
-function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): OwnSetting {
+function ownIn(own: GatewaySettings, name: SharedName, { config }: AdminRun): GatewaySetting {
   const its = own[name];
   if (its !== undefined) return its;
   const next =
@@ -186,7 +186,7 @@ async function finish(run: AdminRun): Promise<number> {
 }
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
-  if (await keepsSharedSettings(pool)) return await readShared(pool);
+  if (await hasSharedSettings(pool)) return await readShared(pool);
   throw new CommandError("this database was migrated by an older version, which records no shared settings", {
     next: "tollgate migrate --finish",
   });

@@ -12,7 +12,7 @@ import { patientClock } from "../../base/testing.ts";
 import { parseConfig } from "../../config.ts";
 import { openTestDatabase } from "../../db/testing.ts";
 import { openLedger } from "../../ledger/ledger.ts";
-import { lineOf } from "../../ledger/spool-lines.ts";
+import { formatSettlementLine } from "../../ledger/spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "../../ledger/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
@@ -33,7 +33,7 @@ test("lists a lost gateway's spool, and enters its charges once after the holds 
   await ledger.expire();
   await pool.query("update hold set expires_at = now() - interval '1 minute'");
   assert.equal(await ledger.expire(), 2);
-  const lines = holds.map((hold) => lineOf(settlementOf(hold, host)));
+  const lines = holds.map((hold) => formatSettlementLine(settlementOf(hold, host)));
   await writeFile(join(directory, "elsewhere~1~left~1.spool"), lines.join(""));
 
   const command = async (name: "spool list" | "spool enter"): Promise<{ code: number; told: unknown }> => {

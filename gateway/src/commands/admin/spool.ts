@@ -10,7 +10,7 @@ import { createErrorLog } from "../../base/log.ts";
 import { exactMicro, type Pico } from "../../base/money.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
-import { enterSettlements, readSpools, type SpoolFile, waitingIn } from "../../ledger/spool-folder.ts";
+import { enterSettlements, findUnsettled, readSpools, type SpoolFile } from "../../ledger/spool-folder.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -54,7 +54,7 @@ const COLUMNS: Column<Shown>[] = [
 async function list(run: AdminRun): Promise<number> {
   const files: Shown[] = [];
   for (const { settlements, ...file } of await spoolsOf(run)) {
-    const { waiting, charge } = await waitingIn(run.pool, settlements);
+    const { waiting, charge } = await findUnsettled(run.pool, settlements);
     files.push({ ...file, settlements: settlements.length, waiting: waiting.length, charge });
   }
   if (run.json) {

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type CertificateFiles, readCertificate } from "../../base/certificate.ts";
 import { DAY_MS } from "../../base/time.ts";
-import type { CheckContext } from "./examined.ts";
+import type { CheckContext } from "./check-context.ts";
 
 /** Certificates are usually renewed 30 days before they expire, so fewer days left need a warning. */
 const ENDS_SOON_DAYS = 14;

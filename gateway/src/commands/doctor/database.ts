@@ -7,8 +7,8 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
 import { connectionName } from "../../db/connected.ts";
+import { historyFile } from "../../db/lineage/history-file.ts";
 import { HistoryReading, READ_HISTORY } from "../../db/lineage/lineage.ts";
-import { historyFile } from "../../db/lineage/remembered.ts";
 import { judgeHistory } from "../../db/lineage/rules.ts";
 import { planMigration } from "../../db/plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
@@ -16,7 +16,7 @@ import { checkPooler } from "../../db/pooler.ts";
 import { readProgram } from "../../db/program.ts";
 import { queryOne, row } from "../../db/rows.ts";
 import { checkSession, DatabaseMisconfigured } from "../../db/session.ts";
-import { type CheckContext, withRemedy } from "./examined.ts";
+import { type CheckContext, withRemedy } from "./check-context.ts";
 
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;

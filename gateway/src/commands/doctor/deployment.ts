@@ -4,13 +4,13 @@ import type pg from "pg";
 import { readIfExists } from "../../base/files.ts";
 import { openOwnSettings } from "../../build/deployment.ts";
 import type { Config } from "../../config.ts";
-import type { OwnSettings } from "../../db/deployment/compare.ts";
-import { keepsSharedSettings, readShared, type StoredSettings } from "../../db/deployment/record.ts";
+import type { GatewaySettings } from "../../db/deployment/compare.ts";
+import { hasSharedSettings, readShared, type StoredSettings } from "../../db/deployment/record.ts";
 import { differenceOf, judgeSetting, SHARED_NAMES, VARIABLES } from "../../db/deployment/rules.ts";
 import { secretsFileIn, serverSecrets } from "../../server-secrets.ts";
 
 export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGenerator<Check> {
-  const stored = (await keepsSharedSettings(pool)) ? await readShared(pool) : {};
+  const stored = (await hasSharedSettings(pool)) ? await readShared(pool) : {};
   if (Object.keys(stored).length === 0) {
     yield ok("deployment", "no gateway has recorded the shared settings yet");
     return;
@@ -41,7 +41,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
   yield* found.length > 0 ? found : [ok("deployment", "these settings are the same as those of the other gateways")];
 }
 
-async function ownOf(config: Config, stored: StoredSettings): Promise<OwnSettings> {
+async function ownOf(config: Config, stored: StoredSettings): Promise<GatewaySettings> {
   const { keyPepper = "", keyPepperOld: pepperOld, keyPepperNext: pepperNext, receiptSeed = "" } = config;
   const isKept = (await readIfExists(secretsFileIn(config.dataDir))) !== undefined;
   // Missing secrets are not created here, because the gateway creates them at its first start.

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Check } from "@tollgate/terminal/checks.ts";
-import { perform } from "@tollgate/terminal/perform.ts";
+import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
@@ -29,9 +29,9 @@ import { serverSecrets } from "../../server-secrets.ts";
 import { TOLLGATE } from "../tollgate.ts";
 import { certificateCheck } from "./certificates.ts";
 import { clockCheck, type State, standbyCheck, stateChecks } from "./database.ts";
-import { logFindings } from "./examine.ts";
 import { directoryCheck, filesCheck, spaceCheck } from "./machine.ts";
 import { judgeServer } from "./plane.ts";
+import { logFindings } from "./run-checks.ts";
 import { paymentChecks, policyCheck } from "./services.ts";
 
 const MIB = 1024 ** 2;
@@ -211,7 +211,7 @@ describe("tollgate doctor", () => {
 
   const doctor = async (others: Record<string, string> = {}): Promise<{ code: number; checks: Check[] }> => {
     const terminal = new FakeTerminal();
-    const code = await perform(TOLLGATE, ["doctor", "--json"], { terminal, env: { ...env, ...others } });
+    const code = await runCommandLine(TOLLGATE, ["doctor", "--json"], { terminal, env: { ...env, ...others } });
     assert.deepEqual(terminal.remarks, []);
     const { ok, checks } = JSON.parse(terminal.lines.join("\n")) as { ok: boolean; checks: Check[] };
     assert.equal(ok, code === 0);

@@ -5,7 +5,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { systemRandom } from "../../base/random.ts";
 import { type Config, ConfigError, parseConfig } from "../../config.ts";
-import type { Finding } from "./examined.ts";
+import type { Finding } from "./check-context.ts";
 
 export const doctor: Command = {
   help: "check the settings and everything that the gateway needs, and show how to repair it",
@@ -53,7 +53,7 @@ async function* findingsIn(env: BaseCommandContext["env"]): AsyncGenerator<Findi
       yield fail("settings", mistake, "docs/operators/settings.md lists every setting");
     return;
   }
-  const { examine } = await import("./examine.ts");
+  const { runChecks: examine } = await import("./run-checks.ts");
   const clock = systemClock;
   yield* examine({ config, clock, newId: newIds(clock, systemRandom()) });
 }

@@ -7,7 +7,7 @@ import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { type Check, fail, ok } from "@tollgate/terminal/checks.ts";
 import { z } from "zod";
 import { withPlane } from "../nats-plane.ts";
-import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./examined.ts";
+import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
 
 const ANSWER_MS_MAX = 3_000;
 const OLDEST = [2, 9];

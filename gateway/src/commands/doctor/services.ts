@@ -2,7 +2,7 @@
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { verifySmtp } from "../../accounts/mail.ts";
 import type { Config } from "../../config.ts";
-import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./examined.ts";
+import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
 
 export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext): AsyncGenerator<Finding> {
   if (url === undefined) {

@@ -3,7 +3,7 @@ import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { callConsole } from "./console-call.ts";
-import { keptSession } from "./kept-session.ts";
+import { readStoredSession } from "./stored-session.ts";
 
 const ROOT = "/console/api/";
 
@@ -30,7 +30,7 @@ async function run(
   { args: [method = "", path = ""], flags, json }: CommandInput,
   context: BaseCommandContext,
 ): Promise<number> {
-  const { gateway, token } = await keptSession(context);
+  const { gateway, token } = await readStoredSession(context);
   const body = flags.data === "-" ? await context.terminal.readInput() : flags.data;
   if (body !== undefined && !isJson(body)) throw new UsageError(["--data must be JSON"]);
   const response = await callConsole({

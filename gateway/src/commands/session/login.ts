@@ -6,7 +6,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { sleep, systemClock } from "../../base/clock.ts";
 import { callConsole } from "./console-call.ts";
-import { keepSession, sessionPath } from "./kept-session.ts";
+import { sessionPath, storeSession } from "./stored-session.ts";
 
 const LOCAL_GATEWAY = "http://127.0.0.1:8080";
 const NAME_CHARS_MAX = 100;
@@ -53,7 +53,7 @@ async function run({ flags, switches, json }: CommandInput, context: BaseCommand
   terminal.progress.step("waiting until the code is confirmed");
   const expires_at = await confirmed(gateway, started);
   terminal.progress.done();
-  await keepSession(context, { gateway, token: started.token, access, expires_at });
+  await storeSession(context, { gateway, token: started.token, access, expires_at });
   const asked = await callConsole({ gateway, method: "GET", path: "/console/api/me", token: started.token });
   const { email } = Me.parse(await asked.json()).identity;
   if (new URL(gateway).protocol === "http:" && !isLoopback(gateway))

@@ -1,7 +1,7 @@
 /** `tollgate logout`: ends this machine's session at the gateway and deletes it here. */
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { callConsole } from "./console-call.ts";
-import { forgetSession, keptSession } from "./kept-session.ts";
+import { deleteStoredSession, readStoredSession } from "./stored-session.ts";
 
 export const logout: Command = {
   help: "end the session for scripts of this machine",
@@ -11,9 +11,9 @@ export const logout: Command = {
 };
 
 async function run({ json }: CommandInput, context: BaseCommandContext): Promise<number> {
-  const { gateway, token } = await keptSession(context);
+  const { gateway, token } = await readStoredSession(context);
   await callConsole({ gateway, method: "POST", path: "/console/api/auth/sign-out", token });
-  await forgetSession(context);
+  await deleteStoredSession(context);
   context.terminal.print(json ? JSON.stringify({ gateway, ended: true }) : `logged out of ${gateway}`);
   return 0;
 }

@@ -5,14 +5,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { perform } from "@tollgate/terminal/perform.ts";
+import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { assertFailure } from "@tollgate/terminal/testing/tables.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { Browser } from "../../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
 import { signedIn } from "../../routes/testing/signed-in.ts";
-import { explain } from "../failures.ts";
+import { explainFailure } from "../failures.ts";
 import { TOLLGATE } from "../tollgate.ts";
 
 let platform: TestPlatform;
@@ -31,7 +31,7 @@ beforeEach(async (t) => {
 });
 
 async function tollgate(args: string[], terminal = new FakeTerminal()) {
-  const code = await perform(TOLLGATE, args, { terminal, env: { XDG_CONFIG_HOME: folder } }, explain);
+  const code = await runCommandLine(TOLLGATE, args, { terminal, env: { XDG_CONFIG_HOME: folder } }, explainFailure);
   return { code, terminal };
 }
 

@@ -3,21 +3,21 @@
  * records all of its own, and a later one a new pepper that replaces the recorded one.
  */
 import type pg from "pg";
-import { changeShared, confirmShared, readShared, recordFirst, type StoredSettings } from "./record.ts";
+import { changeShared, confirmShared, readShared, recordInitialSettings, type StoredSettings } from "./record.ts";
 import {
   type Difference,
   differenceOf,
+  type GatewaySetting,
   judgeSetting,
-  type OwnSetting,
   type RecordedSetting,
   SHARED_NAMES,
   type SharedName,
 } from "./rules.ts";
 
 /** The gateway's settings. A setting that is unknown at the moment, or that does not apply, is not compared. */
-export type OwnSettings = Partial<Record<SharedName, OwnSetting>>;
+export type GatewaySettings = Partial<Record<SharedName, GatewaySetting>>;
 
-export interface Compared {
+export interface SettingsComparison {
   differences: Difference[];
   /** Settings for which this gateway still has the previous value. */
   behind: SharedName[];
@@ -27,22 +27,22 @@ export interface Compared {
 
 interface CompareOptions {
   pool: pg.Pool;
-  own: (stored: StoredSettings) => Promise<OwnSettings>;
+  own: (stored: StoredSettings) => Promise<GatewaySettings>;
   /** True if the database is private to this gateway, so only the pepper is compared. */
   isOnly: boolean;
   /** Whether to record missing settings. True only when the gateway is certain that it belongs to this database. */
   records: boolean;
 }
 
-export async function compareShared({ pool, own: tell, isOnly, records }: CompareOptions): Promise<Compared> {
+export async function compareShared({ pool, own: tell, isOnly, records }: CompareOptions): Promise<SettingsComparison> {
   let stored = await readShared(pool);
   let own = await tell(stored);
-  const compared: Compared = { differences: [], behind: [], changes: [] };
+  const compared: SettingsComparison = { differences: [], behind: [], changes: [] };
   const missing = SHARED_NAMES.filter((name) => own[name] !== undefined && stored[name] === undefined);
   if (records && missing.length > 0) {
-    await recordFirst(
+    await recordInitialSettings(
       pool,
-      missing.map((name) => [name, (own[name] as OwnSetting).written()]),
+      missing.map((name) => [name, (own[name] as GatewaySetting).written()]),
     );
     stored = await readShared(pool);
     own = await tell(stored);
@@ -58,12 +58,12 @@ export async function compareShared({ pool, own: tell, isOnly, records }: Compar
 
 interface One extends Pick<CompareOptions, "pool" | "isOnly"> {
   setting: SharedName;
-  own: OwnSetting;
+  own: GatewaySetting;
   recorded: RecordedSetting;
 }
 
-async function settle(compared: Compared, { pool, isOnly, setting, own, recorded }: One): Promise<void> {
-  const change = async (to: RecordedSetting, as: Compared["changes"][number]["change"]): Promise<void> => {
+async function settle(compared: SettingsComparison, { pool, isOnly, setting, own, recorded }: One): Promise<void> {
+  const change = async (to: RecordedSetting, as: SettingsComparison["changes"][number]["change"]): Promise<void> => {
     await changeShared(pool, setting, { from: recorded, to });
     compared.changes.push({ setting, change: as });
   };

@@ -1,7 +1,7 @@
 /** Reads and writes the shared settings in the database. */
 import type pg from "pg";
 import { z } from "zod";
-import { announce, DEPLOYMENT_TOPIC } from "../broadcast.ts";
+import { DEPLOYMENT_TOPIC, sendBroadcast } from "../broadcast.ts";
 import { column, queryOne, queryRows, row } from "../rows.ts";
 import { type RecordedSetting, SHARED_NAMES, type SharedName } from "./rules.ts";
 
@@ -27,7 +27,7 @@ export interface StoredSetting extends RecordedSetting {
 export type StoredSettings = Partial<Record<SharedName, StoredSetting>>;
 
 /** Whether the table of shared settings exists. For commands, which may run on any schema version. */
-export async function keepsSharedSettings(db: pg.Pool): Promise<boolean> {
+export async function hasSharedSettings(db: pg.Pool): Promise<boolean> {
   return (await queryOne(db, There, `select to_regclass('shared_setting') is not null as "isThere"`)).isThere;
 }
 
@@ -47,7 +47,7 @@ export async function readShared(db: pg.Pool): Promise<StoredSettings> {
  * Records the first values. All gateways write rows in the same order, so if several start at once, one of them writes
  * all rows.
  */
-export async function recordFirst(db: pg.Pool, values: [SharedName, string][]): Promise<void> {
+export async function recordInitialSettings(db: pg.Pool, values: [SharedName, string][]): Promise<void> {
   await db.query(
     `insert into shared_setting (name, value) select * from unnest($1::text[], $2::text[]) as n (name, value) order by name
       on conflict do nothing`,
@@ -67,7 +67,7 @@ export async function changeShared(
        where shared_setting.value = $4 and shared_setting.previous is not distinct from $5`,
     [name, to.value, to.previous, from?.value ?? "", from?.previous ?? null],
   );
-  await announce(db, DEPLOYMENT_TOPIC, name);
+  await sendBroadcast(db, DEPLOYMENT_TOPIC, name);
 }
 
 /** Marks a value as in use. For all gateways together this is one small commit every few seconds. */
@@ -85,5 +85,5 @@ export async function confirmShared(db: pg.Pool, name: SharedName, value: string
  * are still hashed with the same pepper, so that setting stays.
  */
 export async function forgetShared(db: pg.Pool): Promise<void> {
-  if (await keepsSharedSettings(db)) await db.query("delete from shared_setting where name <> 'pepper'");
+  if (await hasSharedSettings(db)) await db.query("delete from shared_setting where name <> 'pepper'");
 }

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkValueOf, isCheckValueOf } from "./check-value.ts";
-import { differenceOf, judgeSetting, type OwnSetting, plainSetting } from "./rules.ts";
+import { differenceOf, type GatewaySetting, judgeSetting, plainSetting } from "./rules.ts";
 
 const PEPPERS = { first: "the first pepper, of 32 characters", second: "the second pepper, of 32 characters" };
 const [FIRST, SECOND] = [checkValueOf(PEPPERS.first), checkValueOf(PEPPERS.second)];
 
-const withPepper = (pepper: string, others: { old?: string; next?: string } = {}): OwnSetting => ({
+const withPepper = (pepper: string, others: { old?: string; next?: string } = {}): GatewaySetting => ({
   written: () => checkValueOf(pepper),
   is: (recorded) => isCheckValueOf(recorded, pepper),
   replaces: (recorded) => others.old !== undefined && isCheckValueOf(recorded, others.old),

@@ -14,7 +14,7 @@ export interface RecordedSetting {
 }
 
 /** A gateway's value of a setting. */
-export interface OwnSetting {
+export interface GatewaySetting {
   /** Returns the value as it is recorded when the database has none. */
   written: () => string;
   is: (recorded: string) => boolean;
@@ -34,14 +34,14 @@ export interface OwnSetting {
  */
 type Judgement = "fits" | "previous" | "introduces" | "finishes" | "differs";
 
-export function judgeSetting({ value, previous }: RecordedSetting, own: OwnSetting): Judgement {
+export function judgeSetting({ value, previous }: RecordedSetting, own: GatewaySetting): Judgement {
   if (own.is(value)) return previous !== null && own.isAlone === true ? "finishes" : "fits";
   if (previous !== null) return own.is(previous) ? "previous" : "differs";
   return own.replaces?.(value) === true ? "introduces" : "differs";
 }
 
 /** Creates a setting that is stored as plain text. */
-export const plainSetting = (value: string): OwnSetting => ({
+export const plainSetting = (value: string): GatewaySetting => ({
   written: () => value,
   is: (recorded) => recorded === value,
 });
@@ -77,7 +77,7 @@ export interface Difference {
   remedy: string;
 }
 
-export function differenceOf(setting: SharedName, recorded: RecordedSetting, own: OwnSetting): Difference {
+export function differenceOf(setting: SharedName, recorded: RecordedSetting, own: GatewaySetting): Difference {
   const variable = VARIABLES[setting];
   const remedy = `set ${variable} to the value of the other gateways; to change it for all of them: tollgate admin deployment set ${setting}`;
   if (setting !== "pepper") {

@@ -1,7 +1,7 @@
 /** Checks repeatedly whether a gateway's settings still match the deployment's, because an operator may change them while it serves. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Compared } from "./compare.ts";
+import type { SettingsComparison } from "./compare.ts";
 import type { Difference } from "./rules.ts";
 
 const LOOK_EVERY_MS = 5_000;
@@ -34,7 +34,7 @@ export interface SharedSettings {
 }
 
 interface WatchOptions {
-  compare: (options: { records: boolean }) => Promise<Compared>;
+  compare: (options: { records: boolean }) => Promise<SettingsComparison>;
   clock: Clock;
   log: Log;
 }
@@ -66,7 +66,7 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
     if (now === "") log.info("this gateway's settings match the deployment's shared settings again");
     else
       log.error(
-        factsOf(differences),
+        differenceLogFields(differences),
         "this gateway's settings differ from the deployment's shared settings; not ready until they match",
       );
   };
@@ -84,13 +84,13 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
 }
 
 /** The differences as log fields, without secrets. */
-export const factsOf = (differences: readonly Difference[]) => ({
+export const differenceLogFields = (differences: readonly Difference[]) => ({
   settings: differences.map(({ setting }) => setting),
   reason: differences.map(({ what }) => what).join("; "),
   next: differences.map(({ remedy }) => remedy).join("; "),
 });
 
-export function logChanges(log: Log, { changes }: Compared): void {
+export function logChanges(log: Log, { changes }: SettingsComparison): void {
   for (const [change, ones] of Map.groupBy(changes, (one) => one.change)) {
     const settings = ones.map(({ setting }) => setting);
     log.info(

@@ -7,8 +7,8 @@ import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { type Binaries, binary, installedBinaries, resolvePackage, usableBinaries } from "./binaries.ts";
-import { isRoot, temporaryPlace } from "./testing.ts";
-import { chooseRunAs, runToEnd } from "./user.ts";
+import { createScratchDirectory, isRoot } from "./testing.ts";
+import { chooseRunAs, runToCompletion } from "./user.ts";
 
 /** Copies the npm package without its library links, as npm installs it without install scripts. */
 async function withoutLinks(to: string): Promise<Binaries> {
@@ -20,9 +20,9 @@ async function withoutLinks(to: string): Promise<Binaries> {
 }
 
 test("creates missing links between PostgreSQL's libraries in place", async (t) => {
-  const place = await temporaryPlace(t);
+  const place = await createScratchDirectory(t);
   const installed = await withoutLinks(join(place.directory, "native"));
-  assert.notEqual((await runToEnd(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
+  assert.notEqual((await runToCompletion(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
   const runAs = await chooseRunAs();
   const usable = await usableBinaries(installed, { runAs, place: place.rootPlace, progress: assert.fail });
   assert.equal(usable.native, installed.native);
@@ -33,7 +33,7 @@ test(
   "copies programs that cannot be executed in place to another folder, once",
   isRoot ? {} : { skip: "needs root" },
   async (t) => {
-    const place = await temporaryPlace(t);
+    const place = await createScratchDirectory(t);
     const hidden = join(place.directory, "hidden");
     await mkdir(hidden, { mode: 0o700 });
     const installed = await withoutLinks(join(hidden, "native"));
@@ -42,7 +42,7 @@ test(
     const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
     const [usable] = await Promise.all([use(), use()]);
     assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
-    const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
+    const end = await runToCompletion(binary(usable, "postgres"), ["--version"], runAs);
     assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
     assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
     const before = said.length;

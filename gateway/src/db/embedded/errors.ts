@@ -49,7 +49,7 @@ export function firstLine(text: string): string {
 }
 
 /** Runs `work` on files of `path`. Its failure becomes an error of one line with the path and the reason. */
-export async function namingPath<T>(what: string, path: string, work: () => Promise<T>): Promise<T> {
+export async function withPathInError<T>(what: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -59,7 +59,7 @@ export async function namingPath<T>(what: string, path: string, work: () => Prom
 }
 
 /** Returns the result of `work`, or undefined if its file does not exist. */
-export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

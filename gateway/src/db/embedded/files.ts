@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
 import { type Home, shortHash } from "./home.ts";
 import { canWrite, ownUid, type RunAs } from "./user.ts";
 
@@ -23,7 +23,7 @@ export async function openSocketDir(home: Home): Promise<string> {
   const name = `tollgate-${shortHash(home.cluster)}`;
   for (const path of [inHome, join(tmpdir(), name), join("/tmp", name)]) {
     if (Buffer.byteLength(join(path, `.s.PGSQL.${PORT}`)) > SOCKET_PATH_BYTES_MAX) continue;
-    await namingPath("Socket directory", path, () => makePrivate(path, home.runAs));
+    await withPathInError("Socket directory", path, () => makePrivate(path, home.runAs));
     if (await canWrite(path, home.runAs)) return path;
   }
   throw new PrivatePostgresError(
@@ -52,8 +52,8 @@ async function makePrivate(path: string, runAs: RunAs): Promise<void> {
 
 /** Opens PostgreSQL's log. A large log is renamed first, and replaces the one old log that is kept. */
 export function openServerLog(home: Home): Promise<FileHandle> {
-  return namingPath("PostgreSQL's log", home.log, async () => {
-    const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
+  return withPathInError("PostgreSQL's log", home.log, async () => {
+    const size = (await undefinedIfMissing(lstat(home.log)))?.size ?? 0;
     if (size > LOG_BYTES_MAX) await rename(home.log, `${home.log}.1`);
     const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
     const log = await open(home.log, flags, 0o600);
@@ -64,16 +64,16 @@ export function openServerLog(home: Home): Promise<FileHandle> {
 
 /** Empties a large log. It is not renamed, because the running server would keep writing to the renamed file. */
 export async function trimServerLog(home: Home): Promise<void> {
-  const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
+  const size = (await undefinedIfMissing(lstat(home.log)))?.size ?? 0;
   if (size <= LOG_BYTES_MAX) return;
-  await namingPath("PostgreSQL's log", home.log, async () => {
+  await withPathInError("PostgreSQL's log", home.log, async () => {
     const log = await open(home.log, constants.O_WRONLY | constants.O_NOFOLLOW);
     await log.truncate(0).finally(() => log.close());
   });
 }
 
 export async function logTail(path: string, from = 0): Promise<string> {
-  const log = await orAbsent(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+  const log = await undefinedIfMissing(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
   if (!log) return "";
   try {
     const { size } = await log.stat();

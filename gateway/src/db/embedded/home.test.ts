@@ -4,9 +4,9 @@ import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat } from "node:f
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { PrivatePostgresError } from "./errors.ts";
-import { NOTE, openDataDir } from "./home.ts";
-import { isRoot, log, otherGateway, query, temporaryPlace } from "./testing.ts";
-import { runToEnd } from "./user.ts";
+import { LOCATION_NOTE, openDataDir } from "./home.ts";
+import { createScratchDirectory, isRoot, log, otherGateway, query } from "./testing.ts";
+import { runToCompletion } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
 /** Any user ID with a passwd entry. */
@@ -15,7 +15,7 @@ const NOBODY = { uid: 65534, gid: 65534 };
 async function canNobodyRunUs(): Promise<boolean> {
   const read = 'test -r "$1" && test -x "$2"';
   const args = ["-c", read, "sh", import.meta.filename, process.execPath];
-  return (await runToEnd("/bin/sh", args, { ...NOBODY, name: "nobody" })).code === 0;
+  return (await runToCompletion("/bin/sh", args, { ...NOBODY, name: "nobody" })).code === 0;
 }
 
 const asNobody = isRoot && (await canNobodyRunUs()) ? {} : { skip: "needs root and a checkout others can read" };
@@ -26,7 +26,7 @@ async function uidOfProcess(pid: number): Promise<number> {
 }
 
 /** A cluster of this process's user, shared by tests that need any cluster. */
-const place = await temporaryPlace({ after });
+const place = await createScratchDirectory({ after });
 afterEach(() => place.stopAll());
 
 test("root runs PostgreSQL as another user, and that user owns the cluster", onlyRoot, async () => {
@@ -40,7 +40,7 @@ test(
   "an ordinary user runs PostgreSQL as itself, and root later runs the cluster as that user",
   asNobody,
   async (t) => {
-    const fresh = await temporaryPlace(t);
+    const fresh = await createScratchDirectory(t);
     await mkdir(fresh.dataDir);
     await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
     const ordinary = otherGateway(t, fresh, NOBODY);
@@ -65,28 +65,28 @@ test("the error for another user's cluster names its owner", asNobody, async (t)
 });
 
 test("the error for a read-only data directory gives the path and the reason", asNobody, async (t) => {
-  const fresh = await temporaryPlace(t);
+  const fresh = await createScratchDirectory(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
   const ordinary = otherGateway(t, fresh, NOBODY);
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 
 test("the cluster is created elsewhere when PostgreSQL's user cannot reach the data directory", onlyRoot, async (t) => {
-  const fresh = await temporaryPlace(t);
+  const fresh = await createScratchDirectory(t);
   const hidden = join(fresh.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
   const dataDir = join(hidden, "data");
 
   const first = await fresh.start({ dataDir });
-  const home = (await readFile(join(dataDir, NOTE), "utf8")).split("\n")[0] ?? "";
+  const home = (await readFile(join(dataDir, LOCATION_NOTE), "utf8")).split("\n")[0] ?? "";
   assert.ok(home.startsWith(fresh.rootPlace));
-  assert.deepEqual(await readdir(dataDir), [NOTE]);
+  assert.deepEqual(await readdir(dataDir), [LOCATION_NOTE]);
   assert.equal((await stat(join(home, "cluster"))).mode & 0o777, 0o700);
   await query(first.connection, "create table kept (a int)");
   await first.stop();
 
   // Simulates a first start that was interrupted before it wrote the note with the cluster's location.
-  await rm(join(dataDir, NOTE));
+  await rm(join(dataDir, LOCATION_NOTE));
   const second = await fresh.start({ dataDir });
   assert.deepEqual(await query(second.connection, "select a from kept"), []);
   await second.stop();

@@ -20,10 +20,10 @@ import {
 } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Log } from "../../base/log.ts";
-import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { codeOf, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
 import { canWrite, chooseRunAs, ownUid, type RunAs, runAsOwner } from "./user.ts";
 
-export const NOTE = "postgres-location.txt";
+export const LOCATION_NOTE = "postgres-location.txt";
 
 export interface Home {
   directory: string;
@@ -43,8 +43,8 @@ interface Places {
 /** Creates the data directory and returns its real path. */
 export function openDataDir(dataDir: string, log: Log): Promise<string> {
   const path = resolve(dataDir);
-  return namingPath("Data directory", path, async () => {
-    if (await orAbsent(stat(path))) {
+  return withPathInError("Data directory", path, async () => {
+    if (await undefinedIfMissing(stat(path))) {
       await hideFromOthers(path, log);
     } else {
       await mkdir(dirname(path), { recursive: true });
@@ -81,7 +81,7 @@ export async function findHome(places: Places): Promise<Home | undefined> {
     const home = await homeOfCluster(noted);
     if (home) return home;
     throw new PrivatePostgresError(
-      `The file ${join(places.dataDir, NOTE)} names ${noted}, but the database cluster is not there: ` +
+      `The file ${join(places.dataDir, LOCATION_NOTE)} names ${noted}, but the database cluster is not there: ` +
         "restore the cluster, or remove the file to start with an empty database.",
     );
   }
@@ -97,11 +97,11 @@ export async function findHome(places: Places): Promise<Home | undefined> {
 export async function makeHome(places: Places): Promise<Home> {
   const runAs = await chooseRunAs();
   const inPlace = homeIn(places.dataDir);
-  const made = await namingPath("Data directory", places.dataDir, () => makePassable(inPlace));
+  const made = await withPathInError("Data directory", places.dataDir, () => makePassable(inPlace));
   if (!runAs || (await canWork(inPlace, runAs))) return homeOf(inPlace, runAs);
   if (made) await rmdir(inPlace);
   const elsewhere = homeAt(places);
-  await namingPath("Directory", elsewhere, async () => {
+  await withPathInError("Directory", elsewhere, async () => {
     await mkdir(dirname(places.rootPlace), { recursive: true });
     await makePassable(places.rootPlace);
     await makePassable(elsewhere);
@@ -122,12 +122,14 @@ The database of this data directory is in the folder named in the first line, be
 PostgreSQL runs as ${home.runAs?.name ?? "another user"}, who cannot reach this directory.
 Keep this file, and back up that folder too.
 `;
-  await namingPath("Data directory", dataDir, () => writeFile(join(dataDir, NOTE), text, { mode: 0o600 }));
+  await withPathInError("Data directory", dataDir, () =>
+    writeFile(join(dataDir, LOCATION_NOTE), text, { mode: 0o600 }),
+  );
 }
 
 async function readNote(dataDir: string): Promise<string | undefined> {
-  const path = join(dataDir, NOTE);
-  const text = await namingPath("File", path, () => orAbsent(readFile(path, "utf8")));
+  const path = join(dataDir, LOCATION_NOTE);
+  const text = await withPathInError("File", path, () => undefinedIfMissing(readFile(path, "utf8")));
   if (text === undefined) return undefined;
   const directory = text.split("\n", 1)[0]?.trim() ?? "";
   if (isAbsolute(directory)) return directory;
@@ -147,7 +149,7 @@ function homeOf(directory: string, runAs: RunAs): Home {
 
 async function homeOfCluster(directory: string): Promise<Home | undefined> {
   const cluster = join(directory, "cluster");
-  const owner = await namingPath("The database cluster", cluster, () => clusterOwner(cluster));
+  const owner = await withPathInError("The database cluster", cluster, () => clusterOwner(cluster));
   if (!owner) return undefined;
   const runAs = await runAsOwner(cluster, owner);
   // Refuses an unreachable cluster, because its user could reach it before and an empty one must not replace it.
@@ -164,7 +166,7 @@ async function homeOfCluster(directory: string): Promise<Home | undefined> {
  * Returns the owner of an existing cluster. An empty directory does not count, because initdb's result may replace it.
  */
 async function clusterOwner(cluster: string): Promise<{ uid: number; gid: number } | undefined> {
-  const found = await orAbsent(stat(cluster));
+  const found = await undefinedIfMissing(stat(cluster));
   if (!found) return undefined;
   try {
     if ((await readdir(cluster)).length === 0) return undefined;

@@ -7,10 +7,10 @@ import { LOCK, LOCK_CLASS } from "../advisory.ts";
 import type { PrivatePostgres } from "../embedded.ts";
 import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
-import { otherGateway, query, temporaryPlace } from "./testing.ts";
+import { createScratchDirectory, otherGateway, query } from "./testing.ts";
 
 /** All tests share this data directory. Each begins without a running server. */
-const place = await temporaryPlace({ after });
+const place = await createScratchDirectory({ after });
 afterEach(() => place.stopAll());
 
 async function holder({ connection }: Pick<PrivatePostgres, "connection">): Promise<number | undefined> {

@@ -11,7 +11,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { queryOne, row } from "../rows.ts";
 import { SUPERUSER } from "./cluster.ts";
-import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { codeOf, PrivatePostgresError, undefinedIfMissing } from "./errors.ts";
 
 const STOP_FAST_MS_MAX = 30_000;
 const STOP_NOW_MS_MAX = 15_000;
@@ -37,8 +37,8 @@ export type PostmasterState =
   | { kind: "stale"; text: string }
   | { kind: "live"; file: PidFile };
 
-export async function lookForPostmaster(cluster: string): Promise<PostmasterState> {
-  const text = await orAbsent(readFile(join(cluster, "postmaster.pid"), "utf8"));
+export async function findPostmaster(cluster: string): Promise<PostmasterState> {
+  const text = await undefinedIfMissing(readFile(join(cluster, "postmaster.pid"), "utf8"));
   if (text === undefined) return { kind: "none" };
   const file = parsePidFile(text);
   if (file === undefined) return { kind: "stale", text };
@@ -159,7 +159,7 @@ export async function removeStalePidFile(cluster: string, text: string, clock: C
   // An empty file remains after a crash, or belongs to a server that is about to write the first line.
   if (text === "") await sleep(clock, EMPTY_FILE_MS);
   const aside = `${path}.stale`;
-  if (!(await orAbsent(rename(path, aside).then(() => true)))) return;
+  if (!(await undefinedIfMissing(rename(path, aside).then(() => true)))) return;
   if ((await readFile(aside, "utf8")) === text) await rm(aside);
   else await rename(aside, path);
 }

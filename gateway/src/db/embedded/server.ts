@@ -7,16 +7,10 @@ import { statfs } from "node:fs/promises";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { type Binaries, binary } from "./binaries.ts";
-import { namingPath, PrivatePostgresError } from "./errors.ts";
+import { PrivatePostgresError, withPathInError } from "./errors.ts";
 import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./files.ts";
 import type { Home } from "./home.ts";
-import {
-  isUnavailable,
-  lookForPostmaster,
-  type PostmasterState,
-  removeStalePidFile,
-  withClient,
-} from "./postmaster.ts";
+import { findPostmaster, isUnavailable, type PostmasterState, removeStalePidFile, withClient } from "./postmaster.ts";
 import { spawnOptions } from "./user.ts";
 
 /** Less free disk space means a full disk: PostgreSQL needs 16 MiB for a segment of its write-ahead log. */
@@ -79,7 +73,7 @@ export async function startOrFindServer(home: Home, binaries: Binaries, tools: T
   const said = onceEach(tools.progress);
   let started: Started | undefined;
   for (;;) {
-    const sighting = await namingPath("The database cluster", home.cluster, () => lookForPostmaster(home.cluster));
+    const sighting = await withPathInError("The database cluster", home.cluster, () => findPostmaster(home.cluster));
     if (sighting.kind === "live") {
       const { pid, socketDir, port, status } = sighting.file;
       const at = { host: socketDir, port };

@@ -11,8 +11,8 @@ import pg from "pg";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "../embedded.ts";
-import { orAbsent } from "./errors.ts";
-import { adminConfig, lookForPostmaster, stopPostmaster } from "./postmaster.ts";
+import { undefinedIfMissing } from "./errors.ts";
+import { adminConfig, findPostmaster, stopPostmaster } from "./postmaster.ts";
 import type { GatewayEvent } from "./testing-gateway.ts";
 
 export const log = createLog("silent");
@@ -36,7 +36,7 @@ interface Scope {
 }
 
 /** Creates a temporary folder for a test or a file. At the end, servers that still run in it are stopped. */
-export async function temporaryPlace(t: Scope): Promise<Scratch> {
+export async function createScratchDirectory(t: Scope): Promise<Scratch> {
   const directory = await mkdtemp("/tmp/tollgate-embedded-");
   await chmod(directory, 0o711);
   const dataDir = join(directory, "data");
@@ -48,7 +48,9 @@ export async function temporaryPlace(t: Scope): Promise<Scratch> {
   };
   t.after(async () => {
     await stopAll();
-    const elsewhere = ((await orAbsent(readdir(rootPlace))) ?? []).map((home) => join(rootPlace, home, "cluster"));
+    const elsewhere = ((await undefinedIfMissing(readdir(rootPlace))) ?? []).map((home) =>
+      join(rootPlace, home, "cluster"),
+    );
     for (const candidate of [cluster, ...elsewhere]) await stopLeftover(candidate);
     await rm(directory, { recursive: true, force: true });
   });
@@ -61,7 +63,7 @@ export async function temporaryPlace(t: Scope): Promise<Scratch> {
 }
 
 async function stopLeftover(cluster: string): Promise<void> {
-  const sighting = await lookForPostmaster(cluster);
+  const sighting = await findPostmaster(cluster);
   if (sighting.kind === "live") await stopPostmaster({ pid: sighting.file.pid, cluster }, { log, clock: systemClock });
 }
 

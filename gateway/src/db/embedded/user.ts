@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { codeOf, PrivatePostgresError, undefinedIfMissing } from "./errors.ts";
 
 /** The user that a child process runs as. Undefined: the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;
@@ -22,11 +22,11 @@ const OUTPUT_BYTES_MAX = 1 << 20;
 
 export function ownUid(): number {
   const uid = process.getuid?.();
-  if (uid === undefined) throw new PrivatePostgresError(unsupported());
+  if (uid === undefined) throw new PrivatePostgresError(unsupportedPlatformMessage());
   return uid;
 }
 
-export function unsupported(): string {
+export function unsupportedPlatformMessage(): string {
   const platform = `${process.platform}-${process.arch}`;
   return `The private PostgreSQL does not run on ${platform}: set DATABASE_URL to a PostgreSQL server.`;
 }
@@ -38,7 +38,7 @@ interface PasswdEntry {
 }
 
 async function readPasswd(): Promise<PasswdEntry[]> {
-  const text = (await orAbsent(readFile("/etc/passwd", "utf8"))) ?? "";
+  const text = (await undefinedIfMissing(readFile("/etc/passwd", "utf8"))) ?? "";
   return text.split("\n").flatMap((line) => {
     const [name, , uid, gid] = line.split(":");
     if (!name || !/^\d+$/.test(uid ?? "") || !/^\d+$/.test(gid ?? "")) return [];
@@ -93,7 +93,7 @@ export async function runAsOwner(cluster: string, owner: { uid: number; gid: num
 
 /** Reports early if this process cannot change its user ID, as root in some containers. */
 async function mustBecome(runAs: { uid: number; gid: number; name: string }): Promise<void> {
-  const end = await runToEnd("/bin/sh", ["-c", ":"], runAs);
+  const end = await runToCompletion("/bin/sh", ["-c", ":"], runAs);
   if (end.code === 0) return;
   throw new PrivatePostgresError(
     `PostgreSQL cannot run as root, and this process cannot switch to the user ${runAs.name}: ` +
@@ -118,7 +118,7 @@ interface End {
 }
 
 /** Runs a short command until it ends. Never rejects: the result contains any error. */
-export function runToEnd(command: string, args: string[], runAs: RunAs, timeoutMs = 30_000): Promise<End> {
+export function runToCompletion(command: string, args: string[], runAs: RunAs, timeoutMs = 30_000): Promise<End> {
   return new Promise((resolve) => {
     const options = { ...spawnOptions(runAs), timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX };
     const done = (error: Error | null, stdout: string, stderr: string): void => {
@@ -141,5 +141,5 @@ function exitStatus(error: Error): number | undefined {
 /** Whether the user can enter `directory` and create files in it, as tested by a process of that user. */
 export async function canWrite(directory: string, runAs: RunAs): Promise<boolean> {
   const script = 'cd "$1" && test -r . && test -w .';
-  return (await runToEnd("/bin/sh", ["-c", script, "sh", directory], runAs)).code === 0;
+  return (await runToCompletion("/bin/sh", ["-c", script, "sh", directory], runAs)).code === 0;
 }

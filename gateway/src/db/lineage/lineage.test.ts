@@ -14,9 +14,9 @@ import { createLog } from "../../base/log.ts";
 import { seeded } from "../../base/testing.ts";
 import { queryOne } from "../rows.ts";
 import { openTestDatabase, type TestDatabase } from "../testing.ts";
-import { HistoryReading, Lineage, type Move, READ_HISTORY, WrongHistory } from "./lineage.ts";
+import { HISTORY_FILE, historyFile } from "./history-file.ts";
+import { type HistoryMove, HistoryReading, Lineage, READ_HISTORY, WrongHistory } from "./lineage.ts";
 import { acceptHistory } from "./losses.ts";
-import { HISTORY_FILE, historyFile } from "./remembered.ts";
 
 const EARLIER = "00000000-0000-7000-8000-000000000001";
 const newId = newIds(systemClock, seeded(1));
@@ -133,8 +133,8 @@ describe("following the database's history", () => {
     await open();
     await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
     const steps: string[] = [];
-    const follower = (rest: (move: Move) => Promise<void>) => ({
-      first: async (_: unknown, { positions }: Move) => void steps.push(`first ${positions}`),
+    const follower = (rest: (move: HistoryMove) => Promise<void>) => ({
+      first: async (_: unknown, { positions }: HistoryMove) => void steps.push(`first ${positions}`),
       rest,
     });
     const crashed = await open();

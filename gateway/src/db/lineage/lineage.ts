@@ -7,14 +7,14 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../../base/clock.ts";
-import { Away } from "../../base/dependency.ts";
+import { UnreachableError } from "../../base/dependency.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
-import type { HistoryStore, RememberedHistory } from "./remembered.ts";
-import { type FoundHistory, type History, judgeHistory, lostPositions } from "./rules.ts";
+import type { HistoryStore, StoredHistory } from "./history-file.ts";
+import { countLostPositions, type FoundHistory, type History, judgeHistory } from "./rules.ts";
 
 /** The migration that adds the history tables. */
 export const LINEAGE_SINCE = 43;
@@ -27,7 +27,7 @@ const MOVE_EVERY = "1 second";
 const REMEMBER_EVERY_MS = 10_000;
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
-export class WrongHistory extends Away {
+export class WrongHistory extends UnreachableError {
   override name = "WrongHistory";
   readonly what: string;
   readonly remedy =
@@ -73,7 +73,7 @@ const There = row({ isThere: z.boolean() });
 const Known = row({ position: z.number() });
 
 /** The gateway's move to the history that follows a failover. */
-export interface Move {
+export interface HistoryMove {
   epoch: string;
   /** How much history the failover lost: about one position per second. */
   positions: number;
@@ -81,9 +81,9 @@ export interface Move {
 
 interface Follower {
   /** Runs before the database is used again. Clears caches and re-enters changes that must not be missing. */
-  first: (client: Client, move: Move) => Promise<void>;
+  first: (client: Client, move: HistoryMove) => Promise<void>;
   /** Re-enters everything else in the background. Called again after a failure or restart, until it resolves. */
-  rest: (move: Move) => Promise<void>;
+  rest: (move: HistoryMove) => Promise<void>;
 }
 
 interface LineageOptions {
@@ -98,10 +98,10 @@ export class Lineage {
   readonly #sparing: ReturnType<typeof rateLimitedLog>;
   /** Whether the database has the history tables. */
   isOn = false;
-  #seen: RememberedHistory | undefined;
+  #seen: StoredHistory | undefined;
   #heardTimeline = 0;
   #rememberedAt = 0;
-  #move: Move | undefined;
+  #move: HistoryMove | undefined;
   #follower: Follower | undefined;
   /** Called when a connection reports a timeline to which the heartbeat has not moved yet. */
   onNewer: () => void = () => {};
@@ -132,7 +132,7 @@ export class Lineage {
     const { found, judged } = this.#judged(await look(client), this.#seen);
     await this.#accept(client, found, judged);
     // An earlier process may have ended before it had re-entered everything.
-    const seen = this.#seen as RememberedHistory;
+    const seen = this.#seen as StoredHistory;
     if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
   }
 
@@ -164,7 +164,7 @@ export class Lineage {
     if (judged === "same") return;
     if (found.system === this.#seen?.system) this.#heardTimeline = Math.max(this.#heardTimeline, found.timeline);
     this.onNewer();
-    throw new Away("database", "it failed over, and the heartbeat has not followed yet");
+    throw new UnreachableError("database", "it failed over, and the heartbeat has not followed yet");
   }
 
   /** Checks the heartbeat's connection, the only one that may move to a new history. */
@@ -194,10 +194,7 @@ export class Lineage {
    * Compares a reading with a history. `before`: the history known when the query was sent, because a slow response may
    * be older than the current one.
    */
-  #judged(
-    looked: HistoryReading,
-    before: RememberedHistory | undefined,
-  ): { found: Complete; judged: "same" | "moved" } {
+  #judged(looked: HistoryReading, before: StoredHistory | undefined): { found: Complete; judged: "same" | "moved" } {
     const found = complete(looked);
     const isNewest = this.#seen === undefined || this.#seen.epoch === before?.epoch;
     const seen = isNewest ? before : this.#seen;
@@ -220,7 +217,7 @@ export class Lineage {
     const { epoch, position } = isBegun ? found : complete(await look(client));
     const { memory, clock } = this.#options;
     const seen = this.#seen;
-    const next: RememberedHistory = { system, timeline, epoch, position, entered: seen?.entered ?? epoch };
+    const next: StoredHistory = { system, timeline, epoch, position, entered: seen?.entered ?? epoch };
     if (seen === undefined) {
       this.#seen = next;
     } else if (judged === "moved") {
@@ -233,7 +230,7 @@ export class Lineage {
     }
   }
 
-  async #moveOn(client: Client, seen: History, next: RememberedHistory): Promise<void> {
+  async #moveOn(client: Client, seen: History, next: StoredHistory): Promise<void> {
     const { timeline, epoch } = next;
     const move = { epoch, positions: await this.#lost(client, seen) };
     await this.#follower?.first(client, move);
@@ -256,10 +253,10 @@ export class Lineage {
       "select position::float8 as position from ledger_history where epoch = $1",
       [seen.epoch],
     );
-    return lostPositions(seen, known?.position ?? null);
+    return countLostPositions(seen, known?.position ?? null);
   }
 
-  #enterRest(move: Move): void {
+  #enterRest(move: HistoryMove): void {
     const { log, clock, memory } = this.#options;
     const again = (): void => void clock.after(1_000, () => this.#enterRest(move));
     if (this.#move !== move) return;
@@ -267,7 +264,7 @@ export class Lineage {
       async () => {
         if (this.#move !== move) return;
         this.#move = undefined;
-        this.#seen = { ...(this.#seen as RememberedHistory), entered: move.epoch };
+        this.#seen = { ...(this.#seen as StoredHistory), entered: move.epoch };
         await memory
           .write(this.#seen)
           .catch((error) => log.error({ err: error }, "could not save the identity of the database to disk"));
@@ -292,6 +289,6 @@ async function hasTables(client: Client): Promise<boolean> {
 const look = (client: Client): Promise<HistoryReading> => queryOne(client, HistoryReading, READ_HISTORY);
 
 function complete({ timeline, epoch, position, reason, ...rest }: HistoryReading): Complete {
-  if (timeline === null) throw new Away("database", "it is a standby");
+  if (timeline === null) throw new UnreachableError("database", "it is a standby");
   return { ...rest, timeline, epoch: epoch ?? "", position: position ?? 0, accepted: reason === "accepted" };
 }

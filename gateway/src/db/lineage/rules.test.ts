@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type FoundHistory, type History, judgeHistory, lostPositions } from "./rules.ts";
+import { countLostPositions, type FoundHistory, type History, judgeHistory } from "./rules.ts";
 
 const EARLIER = "019a0000-0000-7000-8000-000000000001";
 const EPOCH = "019a0000-0000-7000-8000-000000000002";
@@ -49,9 +49,9 @@ describe("judging a connection by the database history that it reports", () => {
 });
 
 test("computes by how many positions a history is behind", () => {
-  assert.equal(lostPositions(seen, 100), 0);
-  assert.equal(lostPositions(seen, 120), 0);
-  assert.equal(lostPositions(seen, 94), 6);
-  assert.equal(lostPositions(seen, null), 100);
-  assert.equal(lostPositions({ ...seen, position: 0 }, null), 1, "the epoch itself was lost");
+  assert.equal(countLostPositions(seen, 100), 0);
+  assert.equal(countLostPositions(seen, 120), 0);
+  assert.equal(countLostPositions(seen, 94), 6);
+  assert.equal(countLostPositions(seen, null), 100);
+  assert.equal(countLostPositions({ ...seen, position: 0 }, null), 1, "the epoch itself was lost");
 });

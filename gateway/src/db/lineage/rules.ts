@@ -53,5 +53,5 @@ export function judgeHistory(seen: History | undefined, found: FoundHistory, hea
  * How many positions the database is behind, at about one position per second. `known`: the position of the last seen
  * epoch in this database.
  */
-export const lostPositions = (seen: History, known: number | null): number =>
+export const countLostPositions = (seen: History, known: number | null): number =>
   known === null ? Math.max(1, seen.position) : Math.max(0, seen.position - known);

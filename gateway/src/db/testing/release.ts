@@ -51,12 +51,12 @@ export async function describeRelease(pool: pg.Pool, named: Pick<Release, "versi
     ...named,
     schema: migrations.length,
     migrations: Object.fromEntries(migrations.map(({ name, sha256 }) => [name, sha256])),
-    functions: await formsOf(pool),
+    functions: await listFunctionForms(pool),
   };
 }
 
 /** Lists all functions of the gateway in the database. */
-export function formsOf(pool: pg.Pool): Promise<FunctionForm[]> {
+export function listFunctionForms(pool: pg.Pool): Promise<FunctionForm[]> {
   return queryRows(
     pool,
     FunctionForm,
@@ -71,7 +71,7 @@ export function formsOf(pool: pg.Pool): Promise<FunctionForm[]> {
 }
 
 /** Why calls of the old function would fail with the new one. Undefined if they would still work. */
-export function whyBroken(old: FunctionForm, now: FunctionForm | undefined): string | undefined {
+export function findIncompatibility(old: FunctionForm, now: FunctionForm | undefined): string | undefined {
   if (now === undefined) return "is gone";
   if (now.result !== old.result) return `gives ${now.result} and not ${old.result}`;
   const [given, taken] = [inputs(old), inputs(now)];

@@ -1,7 +1,7 @@
 /** Test helper: the complete schema of a database, as lines of text to compare. */
 import type pg from "pg";
 
-export async function texts(pool: pg.Pool, sql: string): Promise<string[]> {
+export async function queryTexts(pool: pg.Pool, sql: string): Promise<string[]> {
   const { rows } = await pool.query({ text: sql, rowMode: "array" });
   return rows.map(([text]) => String(text));
 }
@@ -45,12 +45,12 @@ export async function schemaOf(pool: pg.Pool): Promise<Record<string, string[]>>
     comments: `select format('%s %s', classoid::regclass, description) from pg_description d
        join pg_class c on c.oid = d.objoid and c.relnamespace = ${OURS} order by 1`,
   };
-  const entries = Object.entries(lists).map(async ([kind, sql]) => [kind, await texts(pool, sql)] as const);
+  const entries = Object.entries(lists).map(async ([kind, sql]) => [kind, await queryTexts(pool, sql)] as const);
   return Object.fromEntries(await Promise.all(entries));
 }
 
 /** Returns the lines that only one of two schemas has, and one line per kind of object whose order differs. */
-export function differences(one: Record<string, string[]>, other: Record<string, string[]>): string[] {
+export function schemaDifferences(one: Record<string, string[]>, other: Record<string, string[]>): string[] {
   return Object.keys({ ...one, ...other }).flatMap((kind) => {
     const [mine = [], theirs = []] = [one[kind], other[kind]];
     const only = [

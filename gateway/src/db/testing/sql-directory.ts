@@ -33,7 +33,7 @@ export async function makeSqlDirectory(t: Cleaner, contents: SqlDirectory = {}):
 /**
  * Creates an SQL directory with the migrations up to this number. Before 0018, the migrations include the functions.
  */
-export async function sqlUpTo(t: Cleaner, last: string): Promise<string> {
+export async function makeSqlDirectoryUpTo(t: Cleaner, last: string): Promise<string> {
   const directory = await makeSqlDirectory(t);
   for (const name of await readdir(join(SQL, "migrations"))) {
     if (name.slice(0, 4) <= last) await copyFile(join(SQL, "migrations", name), join(directory, "migrations", name));

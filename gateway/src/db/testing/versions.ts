@@ -9,7 +9,7 @@ import type { RunAs } from "../embedded/user.ts";
 const FOLDER = "/usr/lib/postgresql";
 
 /** Why that major version cannot run here. Undefined if it can. */
-export async function whyNoPostgres(major: number): Promise<string | undefined> {
+export async function whyPostgresUnavailable(major: number): Promise<string | undefined> {
   if (major === (await installedBinaries()).major) return undefined;
   try {
     accessSync(`${FOLDER}/${major}/bin/postgres`, constants.X_OK);
@@ -28,7 +28,7 @@ export async function binariesOf(
   if (major === undefined || major === installed.major) {
     return await usableBinaries(installed, { runAs, place, progress: () => undefined });
   }
-  const why = await whyNoPostgres(major);
+  const why = await whyPostgresUnavailable(major);
   if (why !== undefined) throw new Error(why);
   return { native: `${FOLDER}/${major}`, version: String(major), major };
 }

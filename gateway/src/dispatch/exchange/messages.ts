@@ -33,7 +33,7 @@ export type PeerMessage = z.infer<typeof PeerMessage>;
 export const writeMessage = ({ from, ...parts }: PeerMessage): Uint8Array =>
   Buffer.from(JSON.stringify({ from, ...parts }));
 
-export const openingOf = (from: string): string => `{"from":${JSON.stringify(from)},`;
+export const messagePrefix = (from: string): string => `{"from":${JSON.stringify(from)},`;
 
 /** Parses a message; undefined if it is invalid. */
 export function readMessage(payload: Uint8Array): PeerMessage | undefined {

@@ -10,8 +10,8 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
-import { RecentMaximum } from "./largest-lately.ts";
-import { openingOf, type PeerMessage, type ReportedItems, readMessage, writeMessage } from "./messages.ts";
+import { messagePrefix, type PeerMessage, type ReportedItems, readMessage, writeMessage } from "./messages.ts";
+import { RecentMaximum } from "./recent-maximum.ts";
 import type { Report, Topic } from "./topic.ts";
 
 const ALIVE_EVERY_MS = 2_000;
@@ -80,7 +80,7 @@ class OpenPeers implements Peers {
     this.#options = options;
     const { plane, roster, clock, log, gatewayId } = options;
     this.#log = rateLimitedLog(log, clock);
-    this.#ownOpening = Buffer.from(openingOf(gatewayId));
+    this.#ownOpening = Buffer.from(messagePrefix(gatewayId));
     const receive = (_subject: string, payload: Uint8Array): void => this.#receive(payload);
     this.#stop = [
       plane.subscribe(PEERS_SUBJECT, receive),

@@ -4,7 +4,7 @@ import { PageFields, SpanFields } from "@tollgate/api/lists.ts";
 import fc from "fast-check";
 import { z } from "zod";
 import { openCursors } from "./cursors.ts";
-import { page } from "./pages.ts";
+import { listPage } from "./pages.ts";
 
 const cursors = openCursors({ current: "a secret of the platform" });
 const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";
@@ -51,7 +51,7 @@ describe("cursors", () => {
 describe("pages", () => {
   const rows = Array.from({ length: 7 }, (_, i) => ({ id: String(9 - i) }));
   const read = (cursor: string | undefined, limit: number) =>
-    page({
+    listPage({
       cursors,
       list: "l",
       query: { cursor, limit },

@@ -4,7 +4,7 @@ import type { Cursors } from "./cursors.ts";
 /**
  * One page of a list whose rows have sortable IDs. `read` returns one row more than the page if there is another page.
  */
-export async function page<Row, Shown>(parts: {
+export async function listPage<Row, Shown>(parts: {
   cursors: Cursors;
   /** The list's name; a cursor is valid for one list only. */
   list: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Distribution } from "../../base/figures.ts";
+import { Distribution } from "../../base/counters.ts";
 import { pico } from "../../base/money.ts";
 import { openMetrics } from "./metrics.ts";
 

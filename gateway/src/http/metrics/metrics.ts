@@ -3,8 +3,8 @@ import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
-import { type Figures, openPage, type Page, type Reading } from "./page.ts";
-import { micro, openTraffic, type Traffic } from "./traffic.ts";
+import { type MetricFigures, type MetricReading, type MetricsPage, openMetricsPage } from "./page.ts";
+import { openTraffic, type Traffic, toMicro } from "./traffic.ts";
 
 interface CheckFigures {
   drawn: number;
@@ -71,17 +71,17 @@ export interface Metrics extends Traffic {
   /** Adds the metrics that read these parts, once the parts exist. Traffic is counted from the start. */
   tellOf: (facts: MetricFacts) => void;
   page: () => Promise<{ contentType: string; text: string }>;
-  figures: () => Promise<Figures>;
+  figures: () => Promise<MetricFigures>;
 }
 
 export function openMetrics(): Metrics {
-  const page = openPage();
+  const page = openMetricsPage();
   return { ...openTraffic(page), tellOf: (facts) => tellOf(page, facts), page: page.text, figures: page.figures };
 }
 
 export const SETTING_DIFFERS = "tollgate_setting_differs";
 
-function tellOf(page: Page, facts: MetricFacts): void {
+function tellOf(page: MetricsPage, facts: MetricFacts): void {
   page.gauge("tollgate_build_info", "Always 1; the labels identify the gateway.", () => [[1, facts.about]]);
   page.gauge(
     "tollgate_ready",
@@ -106,7 +106,7 @@ function tellOf(page: Page, facts: MetricFacts): void {
 }
 
 /** Metrics of the event loop, under prom-client's default names, which dashboards and alerts use. */
-function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
+function tellOfEventLoop(page: MetricsPage, { loopDelays }: MetricFacts): void {
   let delays: LoopDelays;
   page.gauge(
     "nodejs_eventloop_lag_seconds",
@@ -132,8 +132,8 @@ function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
   }
 }
 
-function tellOfLimits(page: Page, { files, connectionsRefused }: MetricFacts): void {
-  const ofFiles = (pick: "open" | "max") => (): Reading[] => {
+function tellOfLimits(page: MetricsPage, { files, connectionsRefused }: MetricFacts): void {
+  const ofFiles = (pick: "open" | "max") => (): MetricReading[] => {
     const found = files();
     return found === undefined ? [] : [[found[pick]]];
   };
@@ -146,9 +146,9 @@ function tellOfLimits(page: Page, { files, connectionsRefused }: MetricFacts): v
   );
 }
 
-function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor }: MetricFacts): void {
+function tellOfFleet(page: MetricsPage, { nodes, holds, models, capacityOf, waitingFor }: MetricFacts): void {
   const ofModels = (read: (model: string) => number) =>
-    function* (): Generator<Reading> {
+    function* (): Generator<MetricReading> {
       for (const model of models()) yield [read(model), { model }];
     };
   page.gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", () => [[nodes()]], "max");
@@ -168,9 +168,9 @@ function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor 
   page.gauge("tollgate_requests_queued", "Requests that wait for a node of the model.", ofModels(waitingFor));
 }
 
-function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: MetricFacts): void {
+function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClock }: MetricFacts): void {
   const ofEach = (pick: (one: Dependency) => number | null) =>
-    function* (): Generator<Reading> {
+    function* (): Generator<MetricReading> {
       for (const one of dependencies()) {
         const value = pick(one);
         if (value !== null) yield [value, { dependency: one.name }];
@@ -222,7 +222,7 @@ function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: M
   page.gauge("tollgate_pool_waiting", "Queries that wait for a database connection.", () => [[pool().waiting]]);
 }
 
-function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
+function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
   // A counter of the ledger itself, read at each scrape.
   const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
     page.counter(name, help, () => [[read(ledger().tallies)]]);
@@ -252,7 +252,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   sum(
     "tollgate_settlements_short_microdollars_total",
     "Charges that late settlements could not collect for lack of credit.",
-    (of) => micro(of.short),
+    (of) => toMicro(of.short),
   );
   sum("tollgate_holds_expired_total", "Holds that expired with their lease.", (of) => of.expired);
   page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the ledger yet.", () => [
@@ -270,7 +270,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
 
   // Without a check there is no reading, because a zero would raise an alert.
-  const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): Reading[] => {
+  const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): MetricReading[] => {
     const last = verdict();
     return last === undefined ? [] : [[value(last)]];
   };
@@ -288,7 +288,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   );
 }
 
-function tellOfChecks(page: Page, { checks }: MetricFacts): void {
+function tellOfChecks(page: MetricsPage, { checks }: MetricFacts): void {
   const sum = (name: string, help: string, read: (of: CheckFigures) => number): void =>
     page.counter(name, help, () => [[read(checks())]]);
   sum("tollgate_spot_checks_drawn_total", "Answers drawn for a spot check.", ({ drawn }) => drawn);
@@ -305,12 +305,12 @@ function tellOfChecks(page: Page, { checks }: MetricFacts): void {
     ({ tokens }) => tokens,
   );
   sum("tollgate_spot_checks_paid_microdollars_total", "Amount paid to verifiers for spot checks.", ({ pico: paid }) =>
-    micro(pico(paid)),
+    toMicro(pico(paid)),
   );
 }
 
-function tellOfHistory(page: Page, { months, rollupBacklog, now }: MetricFacts): void {
-  const ofMonths = (pick: "kept" | "due") => (): Reading[] => {
+function tellOfHistory(page: MetricsPage, { months, rollupBacklog, now }: MetricFacts): void {
+  const ofMonths = (pick: "kept" | "due") => (): MetricReading[] => {
     const found = months();
     return found === undefined ? [] : [[found[pick]]];
   };
@@ -342,7 +342,7 @@ function tellOfHistory(page: Page, { months, rollupBacklog, now }: MetricFacts):
   );
 }
 
-function tellOfLosses(page: Page, { losses }: MetricFacts): void {
+function tellOfLosses(page: MetricsPage, { losses }: MetricFacts): void {
   const sum = (name: string, help: string, read: (of: LossFigures) => number): void =>
     page.counter(name, help, () => {
       const found = losses();

@@ -1,11 +1,11 @@
 /** Registers metrics whose values are kept as plain numbers elsewhere and are read only when Prometheus scrapes. */
 import prometheus from "prom-client";
-import type { Distribution } from "../../base/figures.ts";
+import type { Distribution } from "../../base/counters.ts";
 
 type Labels = Record<string, string>;
 
 /** A metric's value with its labels. A label that is undefined is omitted. */
-export type Reading = [value: number, labels?: Labels];
+export type MetricReading = [value: number, labels?: Labels];
 
 /** The longest delay that a timer supports: 24 days. */
 const NEVER_MS = 2 ** 31 - 1;
@@ -23,19 +23,21 @@ interface Sample {
 export type GaugeCombination = "sum" | "max" | "min" | "each" | "none";
 
 /** A process's metrics in a form that another process can add to its own (`workers.ts`). */
-export type Figures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & { aggregator: string })[];
+export type MetricFigures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & {
+  aggregator: string;
+})[];
 
-export interface Page {
+export interface MetricsPage {
   /** A gauge. Workers' values are added up by default; `together` chooses another combination. */
-  gauge(name: string, help: string, read: () => Iterable<Reading>, together?: GaugeCombination): void;
+  gauge(name: string, help: string, read: () => Iterable<MetricReading>, together?: GaugeCombination): void;
   /** A counter. Workers' values are added up. */
-  counter(name: string, help: string, read: () => Iterable<Reading>): void;
+  counter(name: string, help: string, read: () => Iterable<MetricReading>): void;
   histogram(name: string, help: string, read: () => Iterable<readonly [Distribution, Labels?]>): void;
   text(): Promise<{ contentType: string; text: string }>;
-  figures(): Promise<Figures>;
+  figures(): Promise<MetricFigures>;
 }
 
-export function openPage(): Page {
+export function openMetricsPage(): MetricsPage {
   const registry = new prometheus.Registry();
   // Registers process metrics. prom-client's event-loop monitor is disabled, because it would wake an idle gateway 100
   // times a second; base/loop-delay.ts measures instead.
@@ -55,7 +57,7 @@ export function openPage(): Page {
     registry.registerMetric(source as unknown as prometheus.Metric);
   };
   const plain =
-    (type: "gauge" | "counter"): Page["gauge"] =>
+    (type: "gauge" | "counter"): MetricsPage["gauge"] =>
     (name, help, read, together) =>
       add({ type, name, help }, () => [...read()].map(([value, labels = {}]) => ({ value, labels })), together);
 
@@ -67,7 +69,7 @@ export function openPage(): Page {
         [...read()].flatMap(([one, labels = {}]) => samplesOf(name, one, labels)),
       ),
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
-    figures: async () => (await registry.getMetricsAsJSON()) as unknown as Figures,
+    figures: async () => (await registry.getMetricsAsJSON()) as unknown as MetricFigures,
   };
 }
 

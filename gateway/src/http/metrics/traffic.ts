@@ -3,13 +3,13 @@
  * values: models come from the catalogue, routes and codes from declarations.
  */
 import { faults } from "@tollgate/api/faults.ts";
-import { Counts, Distribution, PerLabel } from "../../base/figures.ts";
+import { Counts, Distribution, ValuePerLabel } from "../../base/counters.ts";
 import type { Pico } from "../../base/money.ts";
 import { type RequestOutcome, WITHHELD_REASONS } from "../../base/states.ts";
-import type { EndedRequest, Watch } from "../../inference/gateway.ts";
+import type { EndedRequest, RequestObserver } from "../../inference/gateway.ts";
 import type { UnavailableCause } from "../../limits/limits.ts";
-import type { HttpWatch } from "../call.ts";
-import type { Page, Reading } from "./page.ts";
+import type { HttpObserver } from "../call.ts";
+import type { MetricReading, MetricsPage } from "./page.ts";
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const PICO_PER_MICRO = 1e6;
@@ -47,8 +47,8 @@ const newModel = (): ModelFigures => ({
 });
 
 export interface Traffic {
-  watch: Watch;
-  http: HttpWatch;
+  watch: RequestObserver;
+  http: HttpObserver;
   limitsUnavailable: (cause: UnavailableCause) => void;
 }
 
@@ -59,25 +59,25 @@ function countsOf(words: readonly string[]): Counts {
   return counts;
 }
 
-export function openTraffic(page: Page): Traffic {
-  const requests = new PerLabel(() => countsOf(OUTCOMES));
+export function openTraffic(page: MetricsPage): Traffic {
+  const requests = new ValuePerLabel(() => countsOf(OUTCOMES));
   const unread = new Counts();
-  const models = new PerLabel(newModel);
-  const answers = new PerLabel(() => new Counts());
+  const models = new ValuePerLabel(newModel);
+  const answers = new ValuePerLabel(() => new Counts());
   const refusals = countsOf(Object.entries(faults).map(([code, { status }]) => `${code}${GAP}${status}`));
   const unanswered = countsOf(CAUSES);
   const withheld = countsOf(WITHHELD_REASONS);
 
   /** Readings from counts whose key joins several labels. */
   const labelled = (counts: Counts, names: string[]) =>
-    function* (): Generator<Reading> {
+    function* (): Generator<MetricReading> {
       for (const [words, count] of counts.entries()) {
         const values = words.split(GAP);
         yield [count, Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]))];
       }
     };
   const ofModels = (pick: (of: ModelFigures) => number) =>
-    function* (): Generator<Reading> {
+    function* (): Generator<MetricReading> {
       for (const [model, figures] of models.entries()) yield [pick(figures), { model }];
     };
   const spread = (pick: "queueS" | "firstTokenS" | "wholeS") =>
@@ -135,7 +135,7 @@ export function openTraffic(page: Page): Traffic {
         const figures = models.of(model);
         figures.promptTokens += request.promptTokens;
         figures.completionTokens += request.completionTokens;
-        figures.chargedMicro += micro(request.charge);
+        figures.chargedMicro += toMicro(request.charge);
         if (queueMs !== null) figures.queueS.add(queueMs / 1000);
         if (ttftMs !== null) figures.firstTokenS.add(ttftMs / 1000);
         figures.wholeS.add(request.durationMs / 1000);
@@ -154,4 +154,4 @@ export function openTraffic(page: Page): Traffic {
   };
 }
 
-export const micro = (amount: Pico): number => Number(amount) / PICO_PER_MICRO;
+export const toMicro = (amount: Pico): number => Number(amount) / PICO_PER_MICRO;

@@ -3,34 +3,34 @@
  * falling counter as a restart.
  */
 import prometheus from "prom-client";
-import type { Figures, GaugeCombination } from "./page.ts";
+import type { GaugeCombination, MetricFigures } from "./page.ts";
 
 interface WorkerFigures {
   worker: number;
-  figures: Figures;
+  figures: MetricFigures;
 }
 
 /** Adds the counters of an ended worker to those of workers that ended before, without its gauges. */
-export async function countsOf(gone: Figures, before: Figures): Promise<Figures> {
+export async function addEndedCounters(gone: MetricFigures, before: MetricFigures): Promise<MetricFigures> {
   const counts = gone.filter(({ type }) => ["counter", "histogram"].includes(String(type)));
-  return (await added([before, counts]).getMetricsAsJSON()) as unknown as Figures;
+  return (await added([before, counts]).getMetricsAsJSON()) as unknown as MetricFigures;
 }
 
 /**
  * The metrics page of all workers. `own` are the figures of the primary process, and `gone` is the result of
  * `countsOf`.
  */
-export async function pageOf(
+export async function combinedMetricsPage(
   workers: readonly WorkerFigures[],
-  { own, gone }: { own: Figures; gone: Figures },
+  { own, gone }: { own: MetricFigures; gone: MetricFigures },
 ): Promise<{ contentType: string; text: string }> {
   const registry = added([...workers.map(ofWorker), gone, own]);
   return { contentType: registry.contentType, text: await registry.metrics() };
 }
 
-const added = (all: Figures[]): prometheus.Registry => prometheus.AggregatorRegistry.aggregate(all);
+const added = (all: MetricFigures[]): prometheus.Registry => prometheus.AggregatorRegistry.aggregate(all);
 
-function ofWorker({ worker, figures }: WorkerFigures): Figures {
+function ofWorker({ worker, figures }: WorkerFigures): MetricFigures {
   const label = { worker: String(worker) };
   return figures.flatMap((metric) => {
     const together = metric.aggregator as GaugeCombination;

@@ -3,7 +3,7 @@
  * cache.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
-import { blockEnd, KNOWN_UNITS_MIN, KnownCounts } from "../known-counts.ts";
+import { blockEnd, CachedCounts, KNOWN_UNITS_MIN } from "../cached-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { STEP_UNITS, TextStream } from "./text-stream.ts";
@@ -15,7 +15,7 @@ export class BpeCounter {
   readonly tables: BpeTables;
   readonly #pieces: PieceCounter;
   readonly #added: AddedTokens;
-  readonly known = new KnownCounts();
+  readonly known = new CachedCounts();
   /** For complete texts, one after another. */
   readonly #whole: TextStream;
 

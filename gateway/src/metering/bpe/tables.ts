@@ -4,7 +4,7 @@
  */
 import { type Asset, type BpeHeader, readPlanes, share, sharedInt32 } from "../asset.ts";
 import { readClasses } from "../classes.ts";
-import { bitsFor, buildWords, type Words } from "./words.ts";
+import { bitsFor, buildWords, type WordTable } from "./words.ts";
 
 /** The rank of two symbols that do not merge. */
 export const NONE = 0x7fffffff;
@@ -31,7 +31,7 @@ export interface BpeTables {
    * were derived from its vocabulary and include some.
    */
   eager: Uint8Array;
-  words: Words;
+  words: WordTable;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { type Asset, readPlanes16, sharedInt32, sharedUint16 } from "../asset.ts";
 import { hashUnits, isSame } from "../piece-cache.ts";
 
-export interface Words {
+export interface WordTable {
   /**
    * A hash table with open addressing. The two numbers of a slot are the word itself, or zeros if the slot is empty.
    */
@@ -44,7 +44,12 @@ export function isShort(units: Uint16Array, from: number, to: number): boolean {
 }
 
 /** Whether a short text (`isShort`) is a word. */
-export function isShortWord({ shortSlots, shortShift }: Words, units: Uint16Array, from: number, to: number): boolean {
+export function isShortWord(
+  { shortSlots, shortShift }: WordTable,
+  units: Uint16Array,
+  from: number,
+  to: number,
+): boolean {
   const low = lowOf(units, from, to - from);
   const high = highOf(units, from, to - from);
   const mask = shortSlots.length - 1;
@@ -78,7 +83,7 @@ const shortSlot = (low: number, high: number, shift: number): number =>
   (Math.imul(Math.imul(low, 0x9e3779b1) ^ high, 0x85ebca6b) >>> shift) << 1;
 
 /** Whether a text that is not short (`isShort`) is a word. */
-export function isLongWord(words: Words, hash: number, units: Uint16Array, from: number, to: number): boolean {
+export function isLongWord(words: WordTable, hash: number, units: Uint16Array, from: number, to: number): boolean {
   const { longSlots, longShift, longStarts, longUnits } = words;
   const mask = longSlots.length - 1;
   for (let slot = hash >>> longShift; ; slot = (slot + 1) & mask) {
@@ -95,7 +100,7 @@ export function isLongWord(words: Words, hash: number, units: Uint16Array, from:
 /** The size, as a power of two, of a hash table that is about half full. */
 export const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
 
-export function buildWords(section: Asset["section"]): Words {
+export function buildWords(section: Asset["section"]): WordTable {
   const lengths = section("wordLengths");
   const units = readPlanes16(section("wordUnits"));
   let short = 0;
@@ -116,7 +121,7 @@ export function buildWords(section: Asset["section"]): Words {
   return words;
 }
 
-function roomFor(short: number, long: number, longUnits: number): Words {
+function roomFor(short: number, long: number, longUnits: number): WordTable {
   const shortBits = bitsFor(short);
   const longBits = bitsFor(long);
   return {
@@ -129,7 +134,7 @@ function roomFor(short: number, long: number, longUnits: number): Words {
   };
 }
 
-function addShort({ shortSlots, shortShift }: Words, units: Uint16Array, from: number, to: number): void {
+function addShort({ shortSlots, shortShift }: WordTable, units: Uint16Array, from: number, to: number): void {
   const low = lowOf(units, from, to - from);
   const high = highOf(units, from, to - from);
   let slot = shortSlot(low, high, shortShift);
@@ -138,7 +143,7 @@ function addShort({ shortSlots, shortShift }: Words, units: Uint16Array, from: n
   shortSlots[slot + 1] = high;
 }
 
-function addLong({ longSlots, longShift, longStarts, longUnits }: Words, index: number, units: Uint16Array): void {
+function addLong({ longSlots, longShift, longStarts, longUnits }: WordTable, index: number, units: Uint16Array): void {
   const start = longStarts[index] as number;
   longUnits.set(units, start);
   longStarts[index + 1] = start + units.length;

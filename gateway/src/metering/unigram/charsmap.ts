@@ -5,16 +5,16 @@
  */
 import { share, sharedInt32 } from "../asset.ts";
 
-export interface Charsmap {
+export interface NormalizationMap {
   trie: Int32Array;
   replacements: Uint8Array;
   /** For each character of Unicode's basic plane, the offset of its replacement, or -1 if it stays unchanged. */
   single: Int32Array;
 }
 
-export const KEPT = -1;
+export const UNCHANGED = -1;
 
-export function readCharsmap(section: Uint8Array): Charsmap {
+export function readCharsmap(section: Uint8Array): NormalizationMap {
   const view = new DataView(section.buffer, section.byteOffset, section.byteLength);
   const trieBytes = view.getUint32(0, true);
   const trie = sharedInt32(trieBytes / 4);
@@ -50,12 +50,12 @@ export function findReplacement(trie: Int32Array, bytes: Uint8Array, length: num
     const byte = bytes[i] as number;
     node ^= byte;
     const unit = trie[node] as number;
-    if ((unit & 0x800000ff) !== byte) return KEPT;
+    if ((unit & 0x800000ff) !== byte) return UNCHANGED;
     node ^= offsetOf(unit);
     const hasValue = ((unit >>> 8) & 1) === 1;
     if (hasValue) return (trie[node] as number) & 0x7fffffff;
   }
-  return KEPT;
+  return UNCHANGED;
 }
 
 const offsetOf = (unit: number): number => (unit >>> 10) << ((unit & 0x200) >>> 6);

@@ -5,7 +5,7 @@
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
 import { CLASSES_END, CONTROL, EXTENDS, isHighSurrogate, isLowSurrogate, PREPENDS } from "../classes.ts";
-import { encodeCodePoint, findReplacement, KEPT } from "./charsmap.ts";
+import { encodeCodePoint, findReplacement, UNCHANGED } from "./charsmap.ts";
 import type { UnigramTables } from "./tables.ts";
 import { WordSplit } from "./word-split.ts";
 
@@ -74,7 +74,7 @@ export class UnigramCounter {
     }
     if (byteLength < CLUSTER_BYTES_END) {
       const replacement = findReplacement(charsmap.trie, this.#bytes, byteLength);
-      if (replacement !== KEPT) {
+      if (replacement !== UNCHANGED) {
         this.#putReplacement(replacement);
         return end;
       }
@@ -96,12 +96,12 @@ export class UnigramCounter {
     const { charsmap } = this.#tables;
     if (codePoint <= 0xffff) {
       const replacement = charsmap.single[codePoint] as number;
-      if (replacement === KEPT) this.#split.put(codePoint);
+      if (replacement === UNCHANGED) this.#split.put(codePoint);
       else this.#putReplacement(replacement);
       return;
     }
     const replacement = findReplacement(charsmap.trie, this.#bytes, encodeCodePoint(codePoint, this.#bytes, 0));
-    if (replacement === KEPT) this.#putKept(codePoint);
+    if (replacement === UNCHANGED) this.#putKept(codePoint);
     else this.#putReplacement(replacement);
   }
 

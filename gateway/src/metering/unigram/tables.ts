@@ -1,7 +1,7 @@
 /** The tables of one unigram vocabulary, built from its data file. They contain only numbers, in shared memory. */
 import { type Asset, readPlanes, readPlanes16, sharedInt32, type UnigramHeader } from "../asset.ts";
 import { readClasses } from "../classes.ts";
-import { type Charsmap, readCharsmap } from "./charsmap.ts";
+import { type NormalizationMap, readCharsmap } from "./charsmap.ts";
 
 /** SentencePiece's start-of-word mark. */
 export const WORD_START = 0x2581;
@@ -12,7 +12,7 @@ export interface UnigramTables {
   kind: "unigram";
   addedTokens: string[];
   classes: Uint8Array;
-  charsmap: Charsmap;
+  charsmap: NormalizationMap;
   pieceUnitsMax: number;
   unknownScore: number;
   /** The trie node of the unknown piece's own text, in case that occurs in a text. */

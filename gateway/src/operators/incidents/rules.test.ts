@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Cause, PlatformVerdict } from "../verdict.ts";
-import { nextStep, type Tracked, type Trouble, troublesOf } from "./rules.ts";
+import { combineVerdicts, nextStep, type Problem, type Tracked } from "./rules.ts";
 
 const NOW = 1_790_000_000_000;
 const serving: PlatformVerdict = { state: "serving", causes: [] };
@@ -29,7 +29,7 @@ describe("observations of several gateways", () => {
   ];
   for (const [title, verdicts, platform, models] of TABLE) {
     test(title, () => {
-      const found = troublesOf(verdicts, NOW);
+      const found = combineVerdicts(verdicts, NOW);
       assert.equal(found.platform && `${found.platform.state} ${found.platform.cause}`, platform);
       const each = found.models && [...found.models].map(([model, { state, cause }]) => `${model} ${state} ${cause}`);
       assert.deepEqual(each, models);
@@ -37,8 +37,8 @@ describe("observations of several gateways", () => {
   }
 
   test("date the start of a problem from the first gateway that saw it", () => {
-    assert.equal(troublesOf([away, serving], NOW).platform?.sinceMs, NOW - 5_000);
-    assert.equal(troublesOf([missing("a")], NOW).models?.get("a")?.sinceMs, NOW);
+    assert.equal(combineVerdicts([away, serving], NOW).platform?.sinceMs, NOW - 5_000);
+    assert.equal(combineVerdicts([missing("a")], NOW).models?.get("a")?.sinceMs, NOW);
   });
 });
 
@@ -50,7 +50,7 @@ describe("observations over time, every ten seconds", () => {
   function incidentsOf(course: string): string[] {
     const told: string[] = [];
     let known: Tracked | undefined;
-    const seenAt = (char: string, nowMs: number): Trouble | undefined =>
+    const seenAt = (char: string, nowMs: number): Problem | undefined =>
       char === "." ? undefined : { state: char === "d" ? "down" : "degraded", cause: "plane", sinceMs: nowMs };
     for (const [i, char] of [...course].entries()) {
       const step = nextStep(known, seenAt(char, i * 10_000), i * 10_000);

@@ -9,9 +9,9 @@ import type { Cause, PlatformVerdict } from "../verdict.ts";
 /** A problem becomes an incident after this time. */
 export const OPEN_AFTER_MS = 60_000;
 /** An incident ends after this time without the problem. If the problem returns earlier, the incident continues. */
-export const CALM_MS = 120_000;
+export const ENDS_AFTER_CALM_MS = 120_000;
 
-export interface Trouble {
+export interface Problem {
   state: IncidentState;
   cause: IncidentCause;
   /** The start of the problem, in Unix milliseconds. */
@@ -20,15 +20,15 @@ export interface Trouble {
 
 /** The current problems of the platform and of single models. `models` is undefined if unknown. */
 interface Troubles {
-  platform: Trouble | undefined;
-  models: Map<string, Trouble> | undefined;
+  platform: Problem | undefined;
+  models: Map<string, Problem> | undefined;
 }
 
 /**
  * Combines several gateways' observations. A problem that only some gateways have is a degradation. A model is missing
  * only if no gateway can serve it.
  */
-export function troublesOf(verdicts: PlatformVerdict[], nowMs: number): Troubles {
+export function combineVerdicts(verdicts: PlatformVerdict[], nowMs: number): Troubles {
   const down = verdicts.filter(({ state }) => state === "down");
   const [worst] = down.flatMap(({ causes }) => causes);
   const platform = worst && {
@@ -40,7 +40,7 @@ export function troublesOf(verdicts: PlatformVerdict[], nowMs: number): Troubles
   return { platform, models: others.length === 0 ? undefined : modelTroubles(others, nowMs) };
 }
 
-function modelTroubles(verdicts: PlatformVerdict[], nowMs: number): Map<string, Trouble> {
+function modelTroubles(verdicts: PlatformVerdict[], nowMs: number): Map<string, Problem> {
   const [first = [], ...others] = verdicts.map(({ causes }) =>
     causes.flatMap((cause) =>
       cause.code === "unreachable" ? [] : cause.models.map((model) => ({ model, trouble: troubleOf(cause, nowMs) })),
@@ -50,7 +50,7 @@ function modelTroubles(verdicts: PlatformVerdict[], nowMs: number): Map<string, 
   return new Map(shared.map(({ model, trouble }) => [model, trouble]));
 }
 
-const troubleOf = (cause: Cause, nowMs: number): Trouble => ({
+const troubleOf = (cause: Cause, nowMs: number): Problem => ({
   state: cause.code === "errors" ? "degraded" : "down",
   cause: causeOf(cause),
   sinceMs: Math.min(nowMs, cause.since ?? nowMs),
@@ -71,13 +71,13 @@ export interface Tracked {
 type Step = { kind: "none" } | { kind: "forget" } | { kind: "end"; atMs: number } | ({ kind: "track" } & Tracked);
 
 /** The next step for a followed problem, given the current observation. */
-export function nextStep(known: Tracked | undefined, seen: Trouble | undefined, nowMs: number): Step {
+export function nextStep(known: Tracked | undefined, seen: Problem | undefined, nowMs: number): Step {
   if (seen !== undefined) return { kind: "track", ...tracked(known, seen, nowMs) };
-  if (known === undefined || nowMs - known.lastMs < CALM_MS) return { kind: "none" };
+  if (known === undefined || nowMs - known.lastMs < ENDS_AFTER_CALM_MS) return { kind: "none" };
   return known.isOpen ? { kind: "end", atMs: known.lastMs } : { kind: "forget" };
 }
 
-function tracked(known: Tracked | undefined, seen: Trouble, nowMs: number): Tracked {
+function tracked(known: Tracked | undefined, seen: Problem, nowMs: number): Tracked {
   const beganMs = Math.min(known?.beganMs ?? seen.sinceMs, seen.sinceMs);
   const lastMs = Math.max(nowMs, known?.lastMs ?? nowMs);
   const isOpen = known?.isOpen === true || lastMs - beganMs >= OPEN_AFTER_MS;

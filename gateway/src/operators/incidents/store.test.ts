@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
 import type { Outage } from "../../base/dependency.ts";
-import { Away } from "../../base/dependency.ts";
+import { UnreachableError } from "../../base/dependency.ts";
 import { newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -144,7 +144,7 @@ describe("incidents", () => {
       gateway: "g",
       verdicts: {
         async read() {
-          if (isAway) throw new Away("database", "test");
+          if (isAway) throw new UnreachableError("database", "test");
           return { ...serving, capacity: [], served: new Set(["a"]) };
         },
       },

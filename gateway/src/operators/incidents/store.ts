@@ -10,7 +10,15 @@ import { DAY_MS } from "../../base/time.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { PlatformVerdict } from "../verdict.ts";
-import { CALM_MS, nextStep, OPEN_AFTER_MS, type Tracked, type Trouble, troublesOf, worse } from "./rules.ts";
+import {
+  combineVerdicts,
+  ENDS_AFTER_CALM_MS,
+  nextStep,
+  OPEN_AFTER_MS,
+  type Problem,
+  type Tracked,
+  worse,
+} from "./rules.ts";
 
 /** The number of the migration that creates the tables. */
 export const INCIDENTS_SCHEMA = 49;
@@ -131,7 +139,7 @@ async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promis
     new Date(nowMs - VIEW_MS_MAX),
     new Date(nowMs + VIEW_MS_MAX),
   ]);
-  const { platform, models } = troublesOf(
+  const { platform, models } = combineVerdicts(
     views.map(({ verdict }) => verdict as unknown as PlatformVerdict),
     nowMs,
   );
@@ -151,7 +159,7 @@ const lockTurn = (client: pg.PoolClient) =>
 interface Moment {
   model: string | null;
   known: Seen | undefined;
-  seen: Trouble | undefined;
+  seen: Problem | undefined;
 }
 
 async function step(client: pg.PoolClient, newId: NewId, { model, known, seen }: Moment, nowMs: number): Promise<void> {
@@ -213,12 +221,12 @@ const touched = (client: pg.PoolClient, fromMs: number, toMs: number): Promise<S
     Seen,
     `select ${COLUMNS} from status_incident
       where model is null and began_at <= $2 and (ended_at is null or ended_at >= $1) order by began_at desc limit 1`,
-    [new Date(fromMs - CALM_MS), new Date(toMs)],
+    [new Date(fromMs - ENDS_AFTER_CALM_MS), new Date(toMs)],
   );
 
 interface Span {
   known: Seen | undefined;
-  seen: Trouble;
+  seen: Problem;
 }
 
 /** Records a problem that lasted for a time that is already over. */

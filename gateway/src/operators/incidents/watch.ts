@@ -2,7 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Outage } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
-import { isAway } from "../../db/errors.ts";
+import { isDatabaseUnreachable } from "../../db/errors.ts";
 import type { Verdicts } from "../platform-verdict.ts";
 import type { PlatformVerdict } from "../verdict.ts";
 import { OPEN_AFTER_MS } from "./rules.ts";
@@ -42,8 +42,8 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
     const nowMs = clock.now();
     running ??= see()
       .catch((error) => {
-        if (isAway(error)) awayMs ??= nowMs;
-        log[isAway(error) ? "debug" : "warn"]({ err: error }, "recording incidents failed");
+        if (isDatabaseUnreachable(error)) awayMs ??= nowMs;
+        log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "recording incidents failed");
       })
       .finally(() => {
         running = undefined;
@@ -54,7 +54,9 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
     clock.every(FORGET_EVERY_MS, () => {
       incidents
         .forget(clock.now())
-        .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not delete old incidents"));
+        .catch((error) =>
+          log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not delete old incidents"),
+        );
     }),
   ];
   return async () => {

@@ -35,7 +35,7 @@ interface InquiryOptions {
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
 
-export async function inquire({ plane, gatewayId, clock }: InquiryOptions, mark: string): Promise<Finding> {
+export async function askRunningGateways({ plane, gatewayId, clock }: InquiryOptions, mark: string): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<Finding>();
   let isHeard = false;
   let stopWaiting = clock.after(SILENT_MS, () => resolve("nobody"));
@@ -47,7 +47,7 @@ export async function inquire({ plane, gatewayId, clock }: InquiryOptions, mark:
     stopWaiting = clock.after(LOOK_MS_MAX, () => resolve("unknown"));
   };
   const unsubscribe = plane.subscribe(toAsker(gatewayId), (_subject, payload) => {
-    const answer = read(Answer, payload);
+    const answer = parsePayload(Answer, payload);
     if (answer?.mark === mark) hear(answer);
   });
   const ask = (): void => plane.publish(DEPLOYMENTS_SUBJECT, write({ from: gatewayId, mark }));
@@ -74,7 +74,7 @@ export function answerInquiries(options: AnsweringOptions): () => void {
   const { plane, gatewayId, log } = options;
   const looking = new Set<string>();
   return plane.subscribe(DEPLOYMENTS_SUBJECT, (_subject, payload) => {
-    const question = read(Question, payload);
+    const question = parsePayload(Question, payload);
     if (question === undefined || question.from === gatewayId) return;
     const { from, mark } = question;
     const answer = (found: Answer["found"]): void =>
@@ -108,7 +108,7 @@ async function look({ hasMark, clock }: AnsweringOptions, mark: string): Promise
 const write = (message: object): Uint8Array => Buffer.from(JSON.stringify(message));
 
 /** Returns undefined for a message that cannot be parsed, for example of a later version. */
-export function read<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
+export function parsePayload<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
   try {
     return schema.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
   } catch {

@@ -6,7 +6,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plane } from "../plane.ts";
-import { answerInquiries, inquire } from "./inquiry.ts";
+import { answerInquiries, askRunningGateways } from "./inquiry.ts";
 import type { DeploymentRecord } from "./record.ts";
 
 const LOOK_AGAIN_MS = 1_000;
@@ -87,7 +87,7 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
         "take over its plane (tollgate admin deployment adopt)",
     );
   }
-  const found = await inquire(options, await record.mark());
+  const found = await askRunningGateways(options, await record.mark());
   if (found === "other") {
     throw new WrongPlane(
       `this database is a copy of deployment ${deployment}, and the gateways on the NATS plane use the other copy`,

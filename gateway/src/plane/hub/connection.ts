@@ -15,7 +15,7 @@ import { networkOf } from "./connection-limits.ts";
 import type { HubLimits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
 import { type Operations, Parser, ProtocolViolation } from "./parser.ts";
-import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./permissions.ts";
+import { publishRefusal, type SubscribeRequest, subscribeRefusal } from "./permissions.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import type { Router } from "./router.ts";
 
@@ -167,7 +167,7 @@ export class Connection implements Operations {
     this.#ok();
   }
 
-  subscribe(ask: SubscribeAsk): void {
+  subscribe(ask: SubscribeRequest): void {
     const claims = this.#granted();
     const max = Math.min(this.#hub.limits.subscriptionsMax, claims.subscriptionsMax);
     const known = this.#subscriptions.has(ask.sid);
@@ -262,7 +262,7 @@ export class Connection implements Operations {
     this.#say("PING");
   }
 
-  #addSubscription({ pattern, sid }: SubscribeAsk): void {
+  #addSubscription({ pattern, sid }: SubscribeRequest): void {
     const leave = this.#hub.router.add(pattern, (subject, payload, rest) => {
       subscription.delivered++;
       if (subscription.delivered >= subscription.deliveredMax) this.#removeSubscription(sid);

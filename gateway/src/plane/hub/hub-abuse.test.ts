@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
-import { ALL_NODE_STATES, nodeState, toNode } from "@tollgate/protocol/subjects.ts";
+import { ALL_NODE_STATES, nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
+import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
 
 const clock = manualClock();
 const x = Buffer.from("x");
@@ -128,7 +128,7 @@ describe("a client that has authenticated", () => {
     for (const [said, answer] of table) {
       const peer = rawPeer(t, hub);
       await peer.authenticate(await hub.mint("n1"));
-      const gone = nextGone(hub);
+      const gone = nextDisconnectedNode(hub);
       peer.say(said);
       peer.say("PUB tg.s.n1 1\r\nx\r\n");
       await peer.hears(`-ERR '${answer}'\r\n`);
@@ -164,7 +164,7 @@ describe("a client that has authenticated", () => {
     assert.equal(peer.heard.split("-ERR 'maximum subscriptions exceeded'").length - 1, 2 * (1000 - 16));
     peer.say("UNSUB 3\r\nSUB tg.n.n1 new\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
-    hub.publish(toNode("n1"), x);
+    hub.publish(nodeSubject("n1"), x);
     await peer.hears("MSG tg.n.n1 new 1\r\nx\r\n");
     assert.equal(peer.heard.split("MSG tg.n.n1").length - 1, 16);
   });
@@ -179,18 +179,18 @@ describe("a client that has authenticated", () => {
     peer.socket.pause();
     const client = await connectClient(t, await hub.mint("n2"));
     let received = 0;
-    client.subscribe(toNode("n2"), {
+    client.subscribe(nodeSubject("n2"), {
       callback: () => {
         received++;
       },
     });
     await client.flush();
 
-    const gone = nextGone(hub);
+    const gone = nextDisconnectedNode(hub);
     const piece = Buffer.alloc(256 * 1024);
     for (let i = 0; i < 200; i++) {
-      hub.publish(toNode("n1"), piece);
-      hub.publish(toNode("n2"), x);
+      hub.publish(nodeSubject("n1"), piece);
+      hub.publish(nodeSubject("n2"), x);
     }
     assert.equal(await gone, "n1");
     await client.flush();
@@ -208,7 +208,7 @@ describe("a client that has authenticated", () => {
       const peer = rawPeer(t, hub);
       await peer.authenticate(await hub.mint("n1"));
       peer.socket.pause();
-      const gone = nextGone(hub);
+      const gone = nextDisconnectedNode(hub);
       const asks = Buffer.from(ask.repeat(50_000));
       let asking = true;
       const askOn = (): void => {
@@ -227,7 +227,7 @@ describe("a client that has authenticated", () => {
     const client = await connectClient(t, await hub.mint("n2"));
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
     await peer.authenticate(await hub.mint("n1"));
-    const gone = nextGone(hub);
+    const gone = nextDisconnectedNode(hub);
     for (let round = 0; round < 2; round++) {
       const from = peer.heard.length;
       time.advance(20_000);
@@ -253,8 +253,8 @@ describe("a client that has authenticated", () => {
     peer.say("SUB tg.n.n1 1\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
     peer.socket.pause();
-    for (let i = 0; i < 100; i++) hub.publish(toNode("n1"), Buffer.alloc(256 * 1024));
-    const gone = nextGone(hub);
+    for (let i = 0; i < 100; i++) hub.publish(nodeSubject("n1"), Buffer.alloc(256 * 1024));
+    const gone = nextDisconnectedNode(hub);
     peer.socket.end();
     assert.equal(await gone, "n1");
     time.advance(1_000);
@@ -282,7 +282,7 @@ describe("a client that has authenticated", () => {
     });
     peer.say("PUB tg.s.n1 1\r\nx\r\n".repeat(total));
     await started;
-    client.publish(nodeState("n2"), x);
+    client.publish(nodeStateSubject("n2"), x);
     await client.flush();
     assert.equal(counts.get("tg.s.n2"), 1);
     assert.ok((counts.get("tg.s.n1") ?? 0) < total, "the flood waits");
@@ -302,7 +302,7 @@ describe("a client that has authenticated", () => {
     for (const peer of peers) await peer.authenticate(credentials);
     const client = await connectClient(t, await hub.mint("n2"));
     let heard = 0;
-    hub.subscribe(nodeState("n1"), () => {
+    hub.subscribe(nodeStateSubject("n1"), () => {
       heard++;
     });
     const piece = Buffer.alloc(4096, "x").toString();
@@ -352,7 +352,7 @@ describe("a client that has authenticated", () => {
     const credentials = await hub.mint("n1");
     const comes = async (): Promise<boolean> => {
       const peer = rawPeer(t, hub);
-      const gone = nextGone(hub);
+      const gone = nextDisconnectedNode(hub);
       peer.say(`${await peer.connectLine(credentials)}PING\r\n`);
       await Promise.race([peer.hears("PONG"), peer.closed.then(() => {})]).catch(() => {});
       const came = peer.heard.includes("PONG");
@@ -373,7 +373,7 @@ describe("a client that has authenticated", () => {
     const hub = await openTestHub(t, { clock: manualClock(), limits });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
-    const started = new Promise<string>((resolve) => hub.subscribe(nodeState("n1"), resolve));
+    const started = new Promise<string>((resolve) => hub.subscribe(nodeStateSubject("n1"), resolve));
     peer.say("PUB tg.s.n1 1\r\nx\r\n".repeat(20_000));
     await started;
     await hub.revoke("n1");
@@ -392,15 +392,15 @@ describe("a client that has authenticated", () => {
     const bystander = await connectClient(t, await hub.mint("n2"));
     const heard: string[] = [];
     hub.subscribe(ALL_NODE_STATES, (subject) => {
-      if (subject === nodeState("n1")) throw new Error("a bug");
+      if (subject === nodeStateSubject("n1")) throw new Error("a bug");
       heard.push(subject);
     });
-    const gone = nextGone(hub);
-    client.publish(nodeState("n1"), x);
+    const gone = nextDisconnectedNode(hub);
+    client.publish(nodeStateSubject("n1"), x);
     assert.equal(await gone, "n1");
     assert.match(String(await client.closed()), /Internal Error/);
-    bystander.publish(nodeState("n2"), x);
+    bystander.publish(nodeStateSubject("n2"), x);
     await bystander.flush();
-    assert.deepEqual(heard, [nodeState("n2")]);
+    assert.deepEqual(heard, [nodeStateSubject("n2")]);
   });
 });

@@ -3,12 +3,12 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { nodeState } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
 import { createKey, InvalidKeyError } from "../credentials/nkeys.ts";
-import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
+import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
 
 const clock = manualClock();
 const REFUSED = /Authorization Violation/;
@@ -72,7 +72,7 @@ describe("node credentials", () => {
     const hub = await openTestHub(t, { clock: time, credentialTtlMs: 60_000 });
     const credentials = await hub.mint("n1");
     const client = await connectClient(t, credentials);
-    const gone = nextGone(hub);
+    const gone = nextDisconnectedNode(hub);
     time.advance(59_999);
     await client.flush();
     time.advance(1);
@@ -118,8 +118,8 @@ describe("revocation", () => {
     const bystander = await connectClient(t, await hub.mint("n2"));
     const heard: string[] = [];
     hub.subscribe(">", (subject) => heard.push(subject));
-    const gone = nextGone(hub);
-    for (const client of clients) client.publish(nodeState("n1"), x);
+    const gone = nextDisconnectedNode(hub);
+    for (const client of clients) client.publish(nodeStateSubject("n1"), x);
     await hub.revoke("n1");
     assert.equal(await gone, "n1");
     for (const client of clients) assert.match(String(await client.closed()), /Authentication Revoked/);
@@ -141,7 +141,7 @@ describe("revocation", () => {
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     let heard = 0;
-    hub.subscribe(nodeState("n1"), () => {
+    hub.subscribe(nodeStateSubject("n1"), () => {
       heard++;
       hub.revoke("n1");
     });

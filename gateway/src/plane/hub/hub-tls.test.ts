@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
-import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
+import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
 import { selfSignedCertificate } from "./testing-certificate.ts";
 
 const clock = manualClock();
@@ -17,17 +17,19 @@ describe("TLS", () => {
     assert.equal(credentials.url, `tls://127.0.0.1:${hub.port}`);
     const client = await connectClient(t, credentials, { tls: { ca: tls.cert } });
     const payload = randomBytes(300_000);
-    const heard = new Promise<Uint8Array>((resolve) => hub.subscribe(nodeState("n1"), (_, bytes) => resolve(bytes)));
-    client.publish(nodeState("n1"), payload);
+    const heard = new Promise<Uint8Array>((resolve) =>
+      hub.subscribe(nodeStateSubject("n1"), (_, bytes) => resolve(bytes)),
+    );
+    client.publish(nodeStateSubject("n1"), payload);
     assert.ok(payload.equals(await heard));
-    const jobs = client.subscribe(toNode("n1"));
+    const jobs = client.subscribe(nodeSubject("n1"));
     await client.flush();
-    hub.publish(toNode("n1"), payload);
+    hub.publish(nodeSubject("n1"), payload);
     for await (const job of jobs) {
       assert.ok(payload.equals(job.data));
       break;
     }
-    const gone = nextGone(hub);
+    const gone = nextDisconnectedNode(hub);
     await hub.revoke("n1");
     assert.equal(await gone, "n1");
     assert.match(String(await client.closed()), /Authentication Revoked/);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
-import { ALL_NODE_STATES, nodeState, toNode } from "@tollgate/protocol/subjects.ts";
+import { ALL_NODE_STATES, nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { manualClock } from "../../base/testing.ts";
 import { connectClient, openTestHub, rawPeer, wideCredentials } from "./testing.ts";
 
@@ -20,9 +20,9 @@ describe("the hub's NATS protocol", () => {
     hub.subscribe(ALL_NODE_STATES, (_, payload) => heard.push(text(payload)));
     const header = headers();
     header.set("trace", "1");
-    client.publish(nodeState("n1"), "with header", { headers: header });
-    client.publish(nodeState("n1"), "with reply", { reply: "x.y" });
-    client.publish(nodeState("n1"), "with both", { headers: header, reply: "x.y" });
+    client.publish(nodeStateSubject("n1"), "with header", { headers: header });
+    client.publish(nodeStateSubject("n1"), "with reply", { reply: "x.y" });
+    client.publish(nodeStateSubject("n1"), "with both", { headers: header, reply: "x.y" });
     await client.flush();
     assert.deepEqual(heard, ["with header", "with reply", "with both"]);
   });
@@ -57,7 +57,7 @@ describe("the hub's NATS protocol", () => {
     peer.say("SUB tg.n.n1 a\r\nUNSUB a 2\r\nSUB tg.n.n1 b\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
     const from = peer.heard.length;
-    for (const text of ["1", "2", "3"]) hub.publish(toNode("n1"), Buffer.from(text));
+    for (const text of ["1", "2", "3"]) hub.publish(nodeSubject("n1"), Buffer.from(text));
     await peer.hears("b 1\r\n3", from);
     const sids = [...peer.heard.slice(from).matchAll(/MSG tg\.n\.n1 (\w) 1\r\n(\d)/g)].map(
       ([, sid, text]) => `${sid}${text}`,
@@ -79,7 +79,7 @@ describe("the hub's NATS protocol", () => {
   test("refuses queue groups, because it would deliver each message to every member", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
-    client.subscribe(toNode("n1"), { queue: "workers", callback: () => {} });
+    client.subscribe(nodeSubject("n1"), { queue: "workers", callback: () => {} });
     for await (const status of client.status()) {
       if (status.type !== "error") continue;
       assert.match(status.error.message, /Queue Subscriptions Not Supported/);

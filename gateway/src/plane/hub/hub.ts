@@ -15,7 +15,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import { joined, type NodeCredentials, type Plane } from "../plane.ts";
+import { joinPayload, type NodeCredentials, type Plane } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
 import type { Verifier } from "./authenticate.ts";
@@ -142,7 +142,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
-    return this.router.add(pattern, (subject, payload, rest) => receive(subject, joined(payload, rest)));
+    return this.router.add(pattern, (subject, payload, rest) => receive(subject, joinPayload(payload, rest)));
   }
 
   onNodeGone(gone: (nodeId: string, by: "node") => void): void {

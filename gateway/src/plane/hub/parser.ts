@@ -5,14 +5,14 @@
  * anything else.
  */
 import type { HubLimits } from "./limits.ts";
-import type { SubscribeAsk } from "./permissions.ts";
+import type { SubscribeRequest } from "./permissions.ts";
 
 export interface Operations {
   /** The JSON text after CONNECT, unparsed. */
   connect(options: string): void;
   /** Headers and reply subjects are left out, because the plane uses neither. */
   publish(subject: string, payload: Uint8Array): void;
-  subscribe(ask: SubscribeAsk): void;
+  subscribe(ask: SubscribeRequest): void;
   /** `max`: unsubscribes after this total number of messages. */
   unsubscribe(sid: string, max: number | undefined): void;
   ping(): void;

@@ -5,7 +5,7 @@
 import type { Claims } from "../credentials/user-jwt.ts";
 import { covers, isPattern, isSubject } from "../subjects-match.ts";
 
-export interface SubscribeAsk {
+export interface SubscribeRequest {
   pattern: string;
   queue: string | undefined;
   sid: string;
@@ -19,7 +19,10 @@ export function publishRefusal({ permissions }: Claims, subject: string): string
   return `Permissions Violation for Publish to "${subject}"`;
 }
 
-export function subscribeRefusal({ permissions }: Claims, { pattern, queue, sid }: SubscribeAsk): string | undefined {
+export function subscribeRefusal(
+  { permissions }: Claims,
+  { pattern, queue, sid }: SubscribeRequest,
+): string | undefined {
   if (!isPattern(pattern)) return "Invalid Subject";
   if (!isCovered(permissions.subscribe, pattern)) {
     const asQueue = queue === undefined ? "" : ` using queue "${queue}"`;

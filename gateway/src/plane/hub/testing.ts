@@ -53,7 +53,7 @@ export function wideCredentials(hub: Hub, clock: Clock): NodeCredentials {
 }
 
 /** Resolves with the next node that the hub reports as disconnected. */
-export function nextGone(hub: Hub): Promise<string> {
+export function nextDisconnectedNode(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 

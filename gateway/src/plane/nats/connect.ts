@@ -20,7 +20,7 @@ export interface Login {
 }
 
 /** The server is set up wrongly, so a retry cannot help. */
-export class NatsUnusable extends Error {
+export class NatsSetupError extends Error {
   override name = "NatsUnusable";
 }
 
@@ -29,7 +29,7 @@ export async function connectNats(login: Login): Promise<NatsConnection> {
   const bytesMax = connection.info?.max_payload ?? 0;
   if (bytesMax >= FRAME_BYTES_MAX) return connection;
   await connection.close();
-  throw new NatsUnusable(
+  throw new NatsSetupError(
     `NATS at ${login.url} accepts messages of at most ${bytesMax} bytes. Set its max_payload to 1MB`,
   );
 }
@@ -57,7 +57,7 @@ async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_
     });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    throw new NatsUnusable(`NATS at ${url} refuses this gateway's keys (${error.message})`, { cause: error });
+    throw new NatsSetupError(`NATS at ${url} refuses this gateway's keys (${error.message})`, { cause: error });
   }
 }
 

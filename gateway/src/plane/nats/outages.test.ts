@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { decode, encode } from "@tollgate/protocol/codec.ts";
-import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
@@ -21,7 +21,7 @@ import { TextSink } from "../../dispatch/testing.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-import { openBreakableConnection } from "./testing-cable.ts";
+import { openBreakableConnection } from "./testing-breakable-connection.ts";
 
 /** The plane's interval of attempts to reconnect. */
 const RETRY_MS = 50;
@@ -132,7 +132,7 @@ class Node {
   async connect(t: TestContext): Promise<void> {
     this.running.clear();
     this.connection = await connectClient(t, this.credentials);
-    this.connection.subscribe(toNode("n1"), { callback: (_, { data }) => this.#hear(decode(data)) });
+    this.connection.subscribe(nodeSubject("n1"), { callback: (_, { data }) => this.#hear(decode(data)) });
     this.connection.subscribe(STATE_REQUEST, { callback: () => this.report() });
     this.report();
   }
@@ -146,7 +146,7 @@ class Node {
       models: [MODEL],
       draining: false,
     };
-    this.connection?.publish(nodeState("n1"), encode({ kind: "state", state }));
+    this.connection?.publish(nodeStateSubject("n1"), encode({ kind: "state", state }));
   }
 
   finish(): void {
@@ -171,7 +171,7 @@ class Node {
   }
 
   #say(frame: Parameters<typeof encode>[0]): void {
-    this.connection?.publish(toGateway(GATEWAY, "n1"), encode(frame));
+    this.connection?.publish(gatewaySubject(GATEWAY, "n1"), encode(frame));
   }
 }
 

@@ -6,10 +6,10 @@ import { encode } from "@tollgate/protocol/codec.ts";
 import {
   ALL_NODE_STATES,
   gatewayInbox,
-  nodeState,
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
   STATE_REQUEST,
-  toGateway,
-  toNode,
 } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -22,14 +22,14 @@ import { Roster } from "../../dispatch/roster.ts";
 import { createKey } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
-import { NatsUnusable } from "./connect.ts";
+import { NatsSetupError } from "./connect.ts";
 import { readServer } from "./connection-events.ts";
 import { PlaneAway } from "./reconnecting-connection.ts";
 import { ASK_SERVERS_EVERY_MS } from "./server-pulse.ts";
 import { newPlaneSetup } from "./setup.ts";
-import { serversAnswer } from "./subjects.ts";
+import { pingAnswerSubject } from "./subjects.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-import { openBreakableConnection } from "./testing-cable.ts";
+import { openBreakableConnection } from "./testing-breakable-connection.ts";
 
 const x = Buffer.from("x");
 const REFUSED = /Authorization Violation/;
@@ -51,7 +51,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const heard: string[] = [];
       plane.subscribe(ALL_NODE_STATES, (subject, payload) => heard.push(`${subject} ${Buffer.from(payload)}`));
       const first = await connectClient(t, await plane.mint("n1"));
-      first.publish(nodeState("n1"), "here");
+      first.publish(nodeStateSubject("n1"), "here");
       await eventually("the gateway heard it", () => heard.length === 1);
 
       const gone: string[] = [];
@@ -62,7 +62,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       assert.equal(plane.health.isAway, true);
       assert.equal(plane.hears, false);
       await assert.rejects(plane.mint("n1"), PlaneAway);
-      plane.publish(toNode("n1"), Buffer.from("an old job"));
+      plane.publish(nodeSubject("n1"), Buffer.from("an old job"));
       await eventually("it is said", () => lines().some(({ msg }) => /dispatch plane is unreachable/.test(msg)));
 
       await server.start();
@@ -72,10 +72,10 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       assert.ok(lines().some(({ msg }) => /dispatch plane is reachable again/.test(msg)));
       const jobs: string[] = [];
       const again = await connectClient(t, await plane.mint("n1"));
-      again.subscribe(toNode("n1"), { callback: (_, job) => void jobs.push(job.string()) });
+      again.subscribe(nodeSubject("n1"), { callback: (_, job) => void jobs.push(job.string()) });
       await again.flush();
-      plane.publish(toNode("n1"), Buffer.from("a new job"));
-      again.publish(nodeState("n1"), "back");
+      plane.publish(nodeSubject("n1"), Buffer.from("a new job"));
+      again.publish(nodeStateSubject("n1"), "back");
       await eventually("both hear each other", () => jobs.length === 1 && heard.length === 2);
       assert.deepEqual(jobs, ["a new job"]);
       assert.deepEqual(heard, ["tg.s.n1 here", "tg.s.n1 back"]);
@@ -90,8 +90,8 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
       const roster = newRoster(t, plane);
       const node = await connectClient(t, await plane.mint("n1"));
-      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
-      node.publish(nodeState("n1"), state());
+      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeStateSubject("n1"), state()) });
+      node.publish(nodeStateSubject("n1"), state());
       await eventually("the gateway knows it", () => roster.nodes().length === 1);
       const away = untilAway(plane);
       cable.cut();
@@ -152,7 +152,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await server.kill();
       const plane = await openTestPlane(t, server);
       const heard: string[] = [];
-      plane.subscribe(nodeState("n1"), (subject) => heard.push(subject));
+      plane.subscribe(nodeStateSubject("n1"), (subject) => heard.push(subject));
       await assert.rejects(plane.mint("n1"), PlaneAway);
       await server.start();
       let minted: NodeCredentials | undefined;
@@ -161,14 +161,14 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
         return minted !== undefined;
       });
       const client = await connectClient(t, minted as NodeCredentials);
-      client.publish(nodeState("n1"), x);
+      client.publish(nodeStateSubject("n1"), x);
       await eventually("it hears", () => heard.length === 1);
     });
 
     test("fails if the server does not accept its keys, with an error that names the refusing side", async (t) => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
-        assert.ok(error instanceof NatsUnusable);
+        assert.ok(error instanceof NatsSetupError);
         assert.match(error.message, /NATS at nats:.* refuses this gateway's keys/);
         return true;
       });
@@ -198,13 +198,15 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const rosters = planes.map((plane) => newRoster(t, plane));
       // The credentials come from one of the gateways.
       const node = await connectClient(t, await planes[0].mint("n1"));
-      node.subscribe(toNode("n1"), { callback: (_, job) => node.publish(toGateway(job.string(), "n1"), "done") });
-      node.publish(nodeState("n1"), state());
+      node.subscribe(nodeSubject("n1"), {
+        callback: (_, job) => node.publish(gatewaySubject(job.string(), "n1"), "done"),
+      });
+      node.publish(nodeStateSubject("n1"), state());
       await eventually("both know it", () => rosters.every((roster) => roster.nodes().length === 1));
       const answers: string[] = [];
       for (const [i, plane] of planes.entries()) {
         plane.subscribe(gatewayInbox(`gw${i}`), (subject) => answers.push(subject));
-        plane.publish(toNode("n1"), Buffer.from(`gw${i}`));
+        plane.publish(nodeSubject("n1"), Buffer.from(`gw${i}`));
       }
       await eventually("each has its answer", () => answers.length === 2);
       assert.deepEqual(answers.sort(), ["tg.g.gw0.n1", "tg.g.gw1.n1"]);
@@ -216,7 +218,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     test("reports nodes that are already connected, and their disconnects, to a gateway that starts later", async (t) => {
       const first = await openTestPlane(t, server);
       const node = await connectClient(t, await first.mint("n1"));
-      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
+      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeStateSubject("n1"), state()) });
       await node.flush();
       const roster = newRoster(t, await openTestPlane(t, server));
       await eventually("it knows the node", () => roster.nodes().length === 1);
@@ -271,10 +273,12 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     for (let round = 0; round < 20; round++) {
       const events: string[] = [];
       const node = `n${round}`;
-      const leave = plane.subscribe(nodeState(node), (_, payload) => events.push(Buffer.from(payload).toString()));
+      const leave = plane.subscribe(nodeStateSubject(node), (_, payload) =>
+        events.push(Buffer.from(payload).toString()),
+      );
       const gone = untilGone(plane, node).then(() => events.push("gone"));
       const client = await connectClient(t, await plane.mint(node));
-      for (let i = 0; i < 50; i++) client.publish(nodeState(node), String(i));
+      for (let i = 0; i < 50; i++) client.publish(nodeStateSubject(node), String(i));
       await client.flush();
       await client.close();
       await gone;
@@ -307,28 +311,28 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
         return check();
       });
     const heard: string[] = [];
-    plane.subscribe(nodeState("n1"), (subject) => heard.push(subject));
+    plane.subscribe(nodeStateSubject("n1"), (subject) => heard.push(subject));
 
     const minted = await plane.mint("n1");
     assert.equal(minted.url, two.url);
     const node = await connectClient(t, minted);
     await eventually("the node is heard", () => {
-      node.publish(nodeState("n1"), x);
+      node.publish(nodeStateSubject("n1"), x);
       return heard.length > 0;
     });
     const states = new Set<string>();
     plane.subscribe(ALL_NODE_STATES, (subject) => states.add(subject));
     const servers = new Set<string | undefined>();
-    plane.subscribe(serversAnswer("*", "*"), (_subject, payload) => servers.add(readServer(payload)));
+    plane.subscribe(pingAnswerSubject("*", "*"), (_subject, payload) => servers.add(readServer(payload)));
     await asked("both answer", () => servers.size === 2);
     await eventually("the node is reached", () => plane.reaches("n1"));
     two.freeze();
     await asked("its server does not answer, and the gateway's own does", () => !plane.reaches("n1") && plane.hears);
     two.thaw();
     await asked("it is reached again", () => plane.reaches("n1"));
-    node.publish(nodeState("n1"), x);
+    node.publish(nodeStateSubject("n1"), x);
     await eventually("a state came", () => states.size > 0);
-    assert.deepEqual([...states], [nodeState("n1")], "what servers answer is no node's state");
+    assert.deepEqual([...states], [nodeStateSubject("n1")], "what servers answer is no node's state");
 
     const gone = untilGone(plane, "n1");
     await plane.revoke("n1");

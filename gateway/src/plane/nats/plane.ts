@@ -4,7 +4,7 @@
  * report disconnections, and store the revocations.
  */
 import { errors } from "@nats-io/transport-node";
-import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Dependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -20,7 +20,7 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import { joined, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
+import { joinPayload, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
 import {
@@ -38,9 +38,9 @@ import { gatewayLogin } from "./gateway-login.ts";
 import { PlaneAway, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
 import { ASK_SERVERS_EVERY_MS, ServerPulse } from "./server-pulse.ts";
-import { nameSigners } from "./signers.ts";
-import { ACCOUNT_LOOKUP, EVENTS, pingAnswered, REVOCATIONS, SERVERS_ASKED, serversAnswer } from "./subjects.ts";
-import { type SystemUser, withSystem } from "./system.ts";
+import { addSigningKeys } from "./signing-keys.ts";
+import { ACCOUNT_LOOKUP, EVENTS, PING_SERVERS, pingAnswerSubject, pingNumberOf, REVOCATIONS } from "./subjects.ts";
+import { type SystemUser, useSystemAccount } from "./system-account.ts";
 
 export interface NatsPlaneOptions {
   /** `nats://…` or `tls://…`. The servers of a cluster are separated by commas. */
@@ -78,7 +78,7 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
   return plane;
 }
 
-const STATES = nodeState("");
+const STATES = nodeStateSubject("");
 /**
  * The longest wait for other gateways to receive an announcement. A gateway that did not receive it in time may
  * overwrite the revocation; this gateway then writes it again a little later.
@@ -142,7 +142,7 @@ class NatsPlane implements Plane {
     this.health = this.#connection;
     this.#revoker = new Revoker({
       lookup: () => this.#lookup(),
-      withSystem: (task) => withSystem({ url, user: system, account, answerTimeoutMs }, task),
+      withSystem: (task) => useSystemAccount({ url, user: system, account, answerTimeoutMs }, task),
       announce: (revoked) => this.#announce(revoked),
       operator: keyFromSeed(options.operatorSeed, "operator"),
       clock,
@@ -155,9 +155,9 @@ class NatsPlane implements Plane {
     };
     this.#connection.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
     this.#connection.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
-    this.#connection.subscribe(serversAnswer(options.gatewayId, "*"), (subject, payload) => {
+    this.#connection.subscribe(pingAnswerSubject(options.gatewayId, "*"), (subject, payload) => {
       const server = readServer(payload);
-      if (server !== undefined) this.#servers.answered(server, pingAnswered(subject));
+      if (server !== undefined) this.#servers.answered(server, pingNumberOf(subject));
     });
     this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
   }
@@ -168,7 +168,7 @@ class NatsPlane implements Plane {
     const named = this.#signers.map(({ publicKey }) => publicKey).filter((key) => key !== this.#account);
     if (named.length > 0) {
       const operator = keyFromSeed(operatorSeed, "operator");
-      await nameSigners({ url, system, account: this.#account, operator, clock, answerTimeoutMs }, named);
+      await addSigningKeys({ url, system, account: this.#account, operator, clock, answerTimeoutMs }, named);
     }
     const [signer] = this.#signers;
     const login = gatewayLogin(signer, { ...this.#options, issuerAccount: this.#issuerAccount });
@@ -193,7 +193,7 @@ class NatsPlane implements Plane {
 
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     invariant(isSubject(subject), "a message is published to one plain subject");
-    const whole = joined(payload, rest);
+    const whole = joinPayload(payload, rest);
     invariant(whole.length <= PAYLOAD_BYTES_MAX, "a message fits the plane's payload limit");
     this.#connection.publish(subject, whole);
   }
@@ -247,7 +247,7 @@ class NatsPlane implements Plane {
     const connection = this.#connectedNodes.connectionOf(nodeId);
     const server = connection === undefined ? undefined : serverOf(connection);
     const ping = this.#servers.newPing();
-    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId, ping));
+    this.#connection.publish(PING_SERVERS, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
     this.#options.clock.after(PROVEN_MS_MAX, () => told(this.#servers.answeredSince(server, ping)));
   }
 
@@ -297,7 +297,7 @@ class NatsPlane implements Plane {
       const need = "it needs the imports that `tollgate admin plane init` writes";
       throw new Error(`NATS does not return this account's JWT (${cause.message}); ${need}`, { cause });
     });
-    await withSystem({ url, user: system, account: this.#account, answerTimeoutMs }, async (record) => {
+    await useSystemAccount({ url, user: system, account: this.#account, answerTimeoutMs }, async (record) => {
       await record.read();
     });
   }
@@ -351,7 +351,7 @@ class NatsPlane implements Plane {
   #askServers(): void {
     if (!this.hears) return;
     const ping = this.#servers.asked();
-    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId, ping));
+    this.#connection.publish(PING_SERVERS, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
   }
 
   #event(subject: string, payload: Uint8Array): void {

@@ -5,9 +5,9 @@
  */
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
-import { Away, type Dependency } from "../../base/dependency.ts";
+import { type Dependency, UnreachableError } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
-import { NatsUnusable } from "./connect.ts";
+import { NatsSetupError } from "./connect.ts";
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
@@ -39,7 +39,7 @@ interface ReconnectingOptions {
 }
 
 /** Thrown when the gateway is not connected to a NATS server. */
-export class PlaneAway extends Away {
+export class PlaneAway extends UnreachableError {
   override name = "PlaneAway";
 
   constructor() {
@@ -82,7 +82,7 @@ export class ReconnectingConnection implements Dependency {
     try {
       this.#use(await this.#options.dial());
     } catch (error) {
-      if (error instanceof NatsUnusable) throw error;
+      if (error instanceof NatsSetupError) throw error;
       this.#failed(error);
     }
     this.#maintained = this.#maintain();

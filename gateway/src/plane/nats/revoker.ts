@@ -20,7 +20,7 @@ import {
   withoutExpired,
   withRevoked,
 } from "./account-jwt.ts";
-import type { AccountRecord } from "./system.ts";
+import type { AccountRecord } from "./system-account.ts";
 
 /**
  * The most that gateways' clocks differ. A credential of another gateway may be dated this far after its revocation.

@@ -8,7 +8,7 @@ import { createKey, type SigningKey } from "../credentials/nkeys.ts";
 import { mintUserJwt } from "../credentials/user-jwt.ts";
 import { type Accounts, serverConfiguration } from "./server-configuration.ts";
 import { ACCOUNT_LOOKUP, CLAIMS_UPDATE, EVENTS, systemEvents, systemLookup } from "./subjects.ts";
-import type { SystemUser } from "./system.ts";
+import type { SystemUser } from "./system-account.ts";
 
 export interface PlaneSetup {
   /** The operator's public key. The next two are public keys too. */

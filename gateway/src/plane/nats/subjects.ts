@@ -18,10 +18,10 @@ export const INBOX_PREFIX = "tg.i";
 /** All subjects that a gateway may use. */
 export const GATEWAY_SUBJECTS = "tg.>";
 /** A ping that every server with connections of the account answers. The servers offer it to every account. */
-export const SERVERS_ASKED = "$SYS.REQ.ACCOUNT.PING.STATZ";
+export const PING_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ";
 /** The subject of the answers to one ping of this gateway. `*`: to any of its pings. */
-export const serversAnswer = (gatewayId: string, ping: number | "*"): string => `tg.v.${gatewayId}.${ping}`;
-export const pingAnswered = (subject: string): number => Number(subject.slice(subject.lastIndexOf(".") + 1));
+export const pingAnswerSubject = (gatewayId: string, ping: number | "*"): string => `tg.v.${gatewayId}.${ping}`;
+export const pingNumberOf = (subject: string): number => Number(subject.slice(subject.lastIndexOf(".") + 1));
 
 /** On the system account: a new version of an account's JWT. */
 export const CLAIMS_UPDATE = "$SYS.REQ.CLAIMS.UPDATE";

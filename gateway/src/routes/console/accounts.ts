@@ -1,10 +1,10 @@
 /** The signed-in person, their accounts, and their other sessions. */
 import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
-import { grantsOf } from "@tollgate/api/roles.ts";
+import { permissionsOf } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
-import type { Chosen } from "../../accounts/preferences.ts";
+import type { ChosenPreferences } from "../../accounts/preferences.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
@@ -68,7 +68,7 @@ export async function meObject(identities: Identities, who: SignedIn) {
   return { identity: identityObject(who, chosen), accounts: accounts.map(accountObject) };
 }
 
-function identityObject(who: SignedIn, { locale, timeZone }: Chosen) {
+function identityObject(who: SignedIn, { locale, timeZone }: ChosenPreferences) {
   const { identityId, email, name, operator, emailVerified, twoFactor } = who;
   return {
     id: publicId("usr", identityId),
@@ -83,7 +83,7 @@ function identityObject(who: SignedIn, { locale, timeZone }: Chosen) {
 }
 
 export function accountObject({ id, kind, name, suspended, role }: Membership) {
-  return { id: publicId("acc", id), kind, name, suspended, role, may: [...grantsOf(role)] };
+  return { id: publicId("acc", id), kind, name, suspended, role, may: [...permissionsOf(role)] };
 }
 
 const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;

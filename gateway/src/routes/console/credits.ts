@@ -15,7 +15,7 @@ import type { Handlers } from "../../http/routes.ts";
 import { type Scheme, schemeOf } from "../../http/scheme.ts";
 import type { Pack } from "../../payments/packs.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { checkedMicro } from "./statement.ts";
+import { parseCheckedMicro } from "./statement.ts";
 
 export function creditHandlers({
   payments,
@@ -28,11 +28,11 @@ export function creditHandlers({
     listPacks: async () => singlePage(payments.packs.map(packObject)),
 
     async createCheckout({ account, call, body }) {
-      const page = consolePage(publicUrl, call.request);
+      const page = consoleReturnUrl(publicUrl, call.request);
       const { pack_id: packId = "", amount_micro } = body();
       const { id, url, pack, price } = await payments.checkout({
         accountId: account.id,
-        what: amount_micro === undefined ? { packId } : { amount: checkedMicro(amount_micro) },
+        what: amount_micro === undefined ? { packId } : { amount: parseCheckedMicro(amount_micro) },
         successUrl: (reference) => `${page}?purchase=done&checkout=${reference}`,
         cancelUrl: (reference) => `${page}?purchase=cancelled&checkout=${reference}`,
       });
@@ -48,7 +48,7 @@ export function creditHandlers({
 }
 
 /** If payments are off, registers answers of 404 billing_disabled for every payment route and method. */
-export function noCredits(app: FastifyInstance): void {
+export function registerDisabledPayments(app: FastifyInstance): void {
   const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
   for (const url of new Set(all.map((route) => methodAndUrl(route).url))) {
     app.all(url, async () => {
@@ -58,7 +58,7 @@ export function noCredits(app: FastifyInstance): void {
 }
 
 /** The page of the console to which the payment provider sends the buyer back. */
-export const consolePage = (publicUrl: string | undefined, request: IncomingMessage): string =>
+export const consoleReturnUrl = (publicUrl: string | undefined, request: IncomingMessage): string =>
   `${publicUrl === undefined ? originOf(request.headers, schemeOf(request)) : new URL(publicUrl).origin}/console`;
 
 /**

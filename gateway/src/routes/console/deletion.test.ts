@@ -10,7 +10,7 @@ import { dollars } from "../../base/money.ts";
 import { readZip } from "../../base/testing/read-zip.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
-import { insertServed } from "../testing/past.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 

@@ -4,17 +4,17 @@ import type { Membership } from "../../accounts/accounts.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import { publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
-import { zipOf } from "../../base/zip.ts";
-import { breaksRule, type Fault } from "../../faults.ts";
+import { writeZip } from "../../base/zip.ts";
+import { type Fault, ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { requireRole } from "../../http/guards.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { Parts } from "../parts.ts";
+import { accountFiles } from "./account-export.ts";
 import { meObject, sessionObject } from "./accounts.ts";
-import { accountFiles } from "./export.ts";
-import { proveSecondFactor } from "./second-factor.ts";
-import { callerOf, keep, refusing } from "./sign-in.ts";
+import { requireSecondFactor } from "./second-factor.ts";
+import { callerOf, setCookies, withSignInErrors } from "./sign-in.ts";
 
 export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> {
   const { identities, apiKeys, hostTokens, payments, now } = parts;
@@ -29,12 +29,12 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
     return account;
   };
   const prove = (asked: { who: SignedIn; call: OpenCall }, code: string | null | undefined): Promise<void> =>
-    proveSecondFactor(identities, asked, { code, rule: CODE_RULE });
+    requireSecondFactor(identities, asked, { code, rule: CODE_RULE });
 
-  return refusing<Handlers<typeof deletionRoutes>>({
+  return withSignInErrors<Handlers<typeof deletionRoutes>>({
     async exportAccount(asked) {
       const account = await owned(asked.who, asked.params.id, asked.refuse);
-      return { name: `${publicId("acc", account.id)}.zip`, text: zipOf(accountFiles(parts, asked, account)) };
+      return { name: `${publicId("acc", account.id)}.zip`, text: writeZip(accountFiles(parts, asked, account)) };
     },
 
     async getDeletion({ who, params, refuse }) {
@@ -56,7 +56,7 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
       const { who, params, refuse } = asked;
       const { id, name } = await owned(who, params.id, refuse);
       const { name: typed, code } = asked.body();
-      if (typed !== name) throw breaksRule("name", NAME_RULE);
+      if (typed !== name) throw ruleViolation("name", NAME_RULE);
       const [blocker] = (await deletion.plan(id)).blockers;
       if (blocker !== undefined) throw refuse(blocker.code, { message: blocker.why });
       await prove(asked, code);
@@ -81,12 +81,12 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
     async deletePerson(asked) {
       const { who, refuse } = asked;
       const { email, code } = asked.body();
-      if (email.toLowerCase() !== who.email) throw breaksRule("email", EMAIL_RULE);
+      if (email.toLowerCase() !== who.email) throw ruleViolation("email", EMAIL_RULE);
       await prove(asked, code);
       const outcome = await leaving.leave(who);
       if (outcome !== "gone") throw refuse(outcome.code, { message: outcome.why });
       const { cookies } = await identities.signIn.leave(callerOf(asked));
-      return keep(asked, { deleted: publicId("usr", who.identityId), cookies });
+      return setCookies(asked, { deleted: publicId("usr", who.identityId), cookies });
     },
   });
 }

@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
-import { insertServed } from "../testing/past.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, signedIn } from "../testing/signed-in.ts";
 

@@ -5,14 +5,14 @@ import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { DAY_MS, seconds } from "../../base/time.ts";
-import { breaksRule } from "../../faults.ts";
+import { ruleViolation } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { noSuchRequest } from "../../http/lists/no-such-request.ts";
+import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { type EarningsParts, earningsPage, namedNode, withheldPage } from "../nodes/earnings.ts";
+import { type EarningsParts, earningsPage, nodeIdOfFilter, withheldPage } from "../nodes/earnings.ts";
 import { csvFile } from "./csv.ts";
-import { bounded } from "./money.ts";
+import { limitSums } from "./money.ts";
 
 const DAYS_DEFAULT = 30;
 const HOURLY_DAYS_MAX = 31;
@@ -28,7 +28,7 @@ export function earningHandlers(
     listWithheld: ({ account, query }) => withheldPage(parts, account.id, query),
 
     async exportEarnings({ account, query }) {
-      const span = { from: query.from, to: query.to, nodeId: namedNode(query) };
+      const span = { from: query.from, to: query.to, nodeId: nodeIdOfFilter(query) };
       return csvFile({
         name: "earnings.csv",
         columns: CSV_COLUMNS,
@@ -39,12 +39,12 @@ export function earningHandlers(
     async sumEarnings({ account, query }) {
       const { by, split, to = new Date(now()) } = query;
       const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = query;
-      if (to < from) throw breaksRule("to", 'must not be before "from"');
-      if (split === by) throw breaksRule("split", 'must not have the same value as "by"');
+      if (to < from) throw ruleViolation("to", 'must not be before "from"');
+      if (split === by) throw ruleViolation("split", 'must not have the same value as "by"');
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
-        throw breaksRule("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
+        throw ruleViolation("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
       }
-      const data = bounded(await earnings.sums(account.id, { by, split, from, to, nodeId: namedNode(query) }));
+      const data = limitSums(await earnings.sums(account.id, { by, split, from, to, nodeId: nodeIdOfFilter(query) }));
       const shown = data.map((row) => sumObject(row, query));
       return { object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null };
     },
@@ -52,7 +52,7 @@ export function earningHandlers(
     async getEarningReceipt({ account, params, refuse }) {
       const id = parseId("req", params.id);
       const record = id === undefined ? undefined : await history.findServed(account.id, id);
-      if (record === undefined) throw await noSuchRequest(history, id, refuse);
+      if (record === undefined) throw await requestNotFound(history, id, refuse);
       return receipts.of(record);
     },
   };

@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
-import { insertServed } from "../testing/past.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 

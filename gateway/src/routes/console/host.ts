@@ -11,7 +11,7 @@ import { type ChecksParts, checksPage } from "../nodes/checks.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
 import { type MarketParts, marketOf } from "../nodes/market.ts";
 import { modelsForHosts } from "../nodes/models.ts";
-import { type OwnNodesParts, ownNodes } from "../nodes/own-nodes.ts";
+import { type OwnNodesParts, ownNodeHandlers } from "../nodes/own-nodes.ts";
 import { nodeStats, type StatsParts } from "../nodes/stats.ts";
 import type { SiteParts } from "../parts.ts";
 import { secretsPage } from "./secret-lists.ts";
@@ -26,7 +26,7 @@ export function hostHandlers(
     ChecksParts,
 ): Handlers<typeof hostRoutes> {
   const { hostTokens, cursors, catalogue } = parts;
-  const nodes = ownNodes(parts);
+  const nodes = ownNodeHandlers(parts);
   return {
     async listHostTokens({ account, query }) {
       const list = `host tokens ${account.id}`;

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../../base/money.ts";
 import type { Browser } from "../testing/browser.ts";
-import { insertServed } from "../testing/past.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { signedIn } from "../testing/signed-in.ts";
 

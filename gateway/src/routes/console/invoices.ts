@@ -3,10 +3,10 @@ import type { invoiceRoutes } from "@tollgate/api/console/invoices.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import { publicId } from "../../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
-import { type PdfColumn, type PdfTable, pdfOf } from "../../base/pdf.ts";
+import { type PdfColumn, type PdfTable, writePdf } from "../../base/pdf.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { Handlers, TextFile } from "../../http/routes.ts";
-import type { Moves } from "../../ledger/moves.ts";
+import type { BalanceChanges } from "../../ledger/balance-changes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { SiteParts } from "../parts.ts";
 
@@ -75,7 +75,7 @@ async function* once(text: string): AsyncGenerator<string> {
 interface Month {
   account: Membership;
   month: string;
-  found: Moves;
+  found: BalanceChanges;
   isOver: boolean;
   madeAt: Date;
   publicUrl: string | undefined;
@@ -84,7 +84,7 @@ interface Month {
 function documentOf(kind: Kind, { account, month, found, isOver, madeAt, publicUrl }: Month): string {
   const id = publicId("acc", account.id);
   const status = isOver ? [] : ([["Status", "Provisional: the month is not over"]] as [string, string][]);
-  return pdfOf({
+  return writePdf({
     title: `${kind.title} ${month}`,
     facts: [
       ["Number", `${month}-${id.slice(-8)}`],
@@ -102,7 +102,7 @@ function documentOf(kind: Kind, { account, month, found, isOver, madeAt, publicU
 
 const amount = (title: string): PdfColumn => ({ title, width: 1.4, right: true });
 
-function balances(kind: Kind, { before, after, models, transfers: moved }: Moves): PdfTable {
+function balances(kind: Kind, { before, after, models, transfers: moved }: BalanceChanges): PdfTable {
   const sum = (rows: { amount: Pico }[]): Pico => pico(rows.reduce((so, one) => so + one.amount, 0n));
   return {
     title: "Balance",
@@ -117,8 +117,8 @@ function balances(kind: Kind, { before, after, models, transfers: moved }: Moves
   };
 }
 
-function byModel(kind: Kind, { models }: Moves): PdfTable {
-  const sum = (of: (row: Moves["models"][0]) => number): string =>
+function byModel(kind: Kind, { models }: BalanceChanges): PdfTable {
+  const sum = (of: (row: BalanceChanges["models"][0]) => number): string =>
     countText(models.reduce((so, row) => so + of(row), 0));
   const number = (title: string): PdfColumn => ({ title, width: 1.1, right: true });
   return {
@@ -148,7 +148,7 @@ function byModel(kind: Kind, { models }: Moves): PdfTable {
   };
 }
 
-const transfers = (kind: Kind, { transfers: rows }: Moves): PdfTable => ({
+const transfers = (kind: Kind, { transfers: rows }: BalanceChanges): PdfTable => ({
   title: kind.transfers,
   columns: [
     { title: "Time (UTC)", width: 1.3 },

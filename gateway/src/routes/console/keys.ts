@@ -6,7 +6,7 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
-import { breaksRule, invalidRequest } from "../../faults.ts";
+import { invalidRequest, ruleViolation } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { roleRequired } from "../../http/guards.ts";
@@ -16,7 +16,7 @@ import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import { type LimitOverrides, TooManyOpen } from "../../keys/keys.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import { type KeyChange, loosenedLimits } from "../../keys/settings.ts";
-import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
+import { effectiveLimits, highestOwnLimits, type KeyLimits } from "../../limits/limits.ts";
 import type { SiteParts } from "../parts.ts";
 import { secretsPage } from "./secret-lists.ts";
 
@@ -71,7 +71,7 @@ export function keyHandlers(
 
     async createKey({ who, account, body, refuse }) {
       const { name, ...fields } = body();
-      const key = { name, by: who.identityId, settings: settings(fields, limitsCeiling(null)) };
+      const key = { name, by: who.identityId, settings: settings(fields, highestOwnLimits(null)) };
       const { id, token } = await apiKeys.create(account.id, key).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
@@ -82,7 +82,7 @@ export function keyHandlers(
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
       requireOwnKey(account, who, found);
-      const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
+      const change = settings(body(), highestOwnLimits(found.limits), found.models ?? []);
       const looser = account.role === "owner" ? undefined : loosenedLimits(found, change);
       if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
       if (Object.keys(change).length === 0)
@@ -147,11 +147,11 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
     limits,
   } = fields;
   if (end != null && end * 1000 <= rules.now) {
-    throw breaksRule("expires_at", "must be in the future; to end a key now, revoke it");
+    throw ruleViolation("expires_at", "must be in the future; to end a key now, revoke it");
   }
   for (const [index, model] of (models ?? []).entries()) {
     if (!rules.models.has(model)) {
-      throw breaksRule(`models[${index}]`, `must be the ID of a model in the catalogue`);
+      throw ruleViolation(`models[${index}]`, `must be the ID of a model in the catalogue`);
     }
   }
   return {
@@ -184,7 +184,7 @@ function ownLimits(
     const limit = limits === null ? null : limits[field];
     if (limit === undefined) continue;
     if (limit !== null && limit > ceiling[name]) {
-      throw breaksRule(`limits.${field}`, `must be ${ceiling[name]} or less, or null`);
+      throw ruleViolation(`limits.${field}`, `must be ${ceiling[name]} or less, or null`);
     }
     own[name] = limit;
   }
@@ -199,9 +199,9 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     object: "api_key",
     name,
     start: `tsk_live_${reference}`,
-    limits: limitsObject(limitsInForce({ overrides, own })),
+    limits: limitsObject(effectiveLimits({ overrides, own })),
     limits_set: limitsObject(own),
-    limits_max: limitsObject(limitsCeiling(overrides)),
+    limits_max: limitsObject(highestOwnLimits(overrides)),
     budget_day_micro: record.budgetDay === null ? null : exactMicro(record.budgetDay),
     budget_month_micro: record.budgetMonth === null ? null : exactMicro(record.budgetMonth),
     spend_today: spendObject(spend.today.get(id)),

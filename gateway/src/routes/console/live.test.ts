@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { createLog } from "../../base/log.ts";
 import { manualClock, turn } from "../../base/testing.ts";
 import { fault } from "../../faults.ts";
-import { Live } from "./live.ts";
+import { LiveFeeds } from "./live.ts";
 
 /** A fake HTTP response that stores the text written to it. */
 class Page extends EventEmitter {
@@ -37,7 +37,7 @@ class Page extends EventEmitter {
 describe("live numbers", () => {
   const start = () => {
     const clock = manualClock();
-    const live = new Live({ clock, log: createLog("silent") });
+    const live = new LiveFeeds({ clock, log: createLog("silent") });
     const shown = { balance: { micro: "1" }, in_flight: { count: 0 } };
     let reads = 0;
     const read = async () => {
@@ -45,7 +45,7 @@ describe("live numbers", () => {
       return structuredClone(shown);
     };
     const mayLook = async () => true;
-    const open = (name: string, page: Page, more: Partial<Parameters<Live["open"]>[2]> = {}): void =>
+    const open = (name: string, page: Page, more: Partial<Parameters<LiveFeeds["open"]>[2]> = {}): void =>
       live.open(name, page.response, { read, mayLook, ...more });
     return { clock, live, shown, open, reads: () => reads };
   };

@@ -35,7 +35,7 @@ interface Feed {
   stop: () => void;
 }
 
-export class Live {
+export class LiveFeeds {
   readonly #feeds = new Map<string, Feed>();
   readonly #clock: Clock;
   readonly #log: Log;

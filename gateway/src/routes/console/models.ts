@@ -11,9 +11,9 @@ import type { Gateway } from "../../inference/gateway.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import { quote } from "../../inference/quote.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
-import { measuredOf, sumOf } from "../measured.ts";
+import { measuredFigures, sumSamples } from "../measured-performance.ts";
 import type { NodeParts } from "../nodes/parts.ts";
-import { factsOf } from "../openai/catalogue.ts";
+import { modelFacts } from "../openai/catalogue.ts";
 import { chat } from "../openai/chat.ts";
 import type { SiteParts } from "../parts.ts";
 
@@ -38,7 +38,7 @@ export function modelHandlers(
     object: "model" as const,
     kind: entry.kind,
     reasoning: entry.build?.reasoning !== undefined,
-    ...factsOf(entry, nodes.speedOf(entry.id)),
+    ...modelFacts(entry, nodes.speedOf(entry.id)),
     ...nodes.capacityOf(entry.id),
     // Embedding models have no output format, even if their nodes report one.
     structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),
@@ -79,11 +79,11 @@ export function modelHandlers(
         object: "model.performance",
         model: entry.id,
         range,
-        total: measuredOf(entry, { performance: total[0], samples: sumOf(samples) }),
+        total: measuredFigures(entry, { performance: total[0], samples: sumSamples(samples) }),
         slot_seconds: slots.slotMs / 1000,
         points: starts.map((at) => ({
           at: at / 1000,
-          ...measuredOf(entry, {
+          ...measuredFigures(entry, {
             performance: performed.find(({ slot }) => slot?.getTime() === at),
             samples: samples.find(({ slot }) => slot.getTime() === at),
           }),

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico } from "../../base/money.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { insertRefused, insertServed } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 

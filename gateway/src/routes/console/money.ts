@@ -5,10 +5,10 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
-import { breaksRule } from "../../faults.ts";
+import { ruleViolation } from "../../faults.ts";
 import { SUMS_MAX } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers, Untimed } from "../../http/routes.ts";
 import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
@@ -31,15 +31,15 @@ export function moneyHandlers(
 
     async getUsage({ account, query }) {
       const { by, split, key, to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
-      if (to < from) throw breaksRule("to", 'must not be before "from"');
+      if (to < from) throw ruleViolation("to", 'must not be before "from"');
       const days = (to.getTime() - from.getTime()) / DAY_MS;
       if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
-        throw breaksRule("from", `must be at most ${DAYS_BY_HOUR_MAX} days before "to" when "by" is "hour"`);
+        throw ruleViolation("from", `must be at most ${DAYS_BY_HOUR_MAX} days before "to" when "by" is "hour"`);
       }
-      if (days > DAYS_MAX) throw breaksRule("from", `must be at most ${DAYS_MAX} days before "to"`);
+      if (days > DAYS_MAX) throw ruleViolation("from", `must be at most ${DAYS_MAX} days before "to"`);
       if (by === "label") {
-        if (split !== undefined) throw breaksRule("split", 'must not be set when "by" is "label"');
-        if (key !== undefined) throw breaksRule("key", 'must not be set when "by" is "label"');
+        if (split !== undefined) throw ruleViolation("split", 'must not be set when "by" is "label"');
+        if (key !== undefined) throw ruleViolation("key", 'must not be set when "by" is "label"');
         const sums = await usage.byLabel(account.id, { from, to });
         const data = sums.map(({ promptTokens, completionTokens, charge, ...sum }) => ({
           ...sum,
@@ -55,7 +55,7 @@ export function moneyHandlers(
         field === "key"
           ? { key: publicId("key", value as Uuid), key_name: names.get(value as Uuid) ?? null }
           : { [field]: value };
-      const data = bounded(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
+      const data = limitSums(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
         ...shown(by, row.bucket),
         ...(split !== undefined && shown(split, row.part)),
         requests: row.requests,
@@ -67,7 +67,7 @@ export function moneyHandlers(
     },
 
     listLedger: ({ account, query }) =>
-      page({
+      listPage({
         cursors,
         list: `entries ${account.id}`,
         query,
@@ -79,9 +79,9 @@ export function moneyHandlers(
 }
 
 /** Limits the response size, because a long time span split by hundreds of keys would have any number of sums. */
-export function bounded<Row>(sums: Row[]): Row[] {
+export function limitSums<Row>(sums: Row[]): Row[] {
   if (sums.length <= SUMS_MAX) return sums;
-  throw breaksRule("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
+  throw ruleViolation("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
 }
 
 export function balanceObject({ balance, held }: AccountBalance): Untimed<z.input<typeof Balance>> {

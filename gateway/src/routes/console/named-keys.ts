@@ -5,7 +5,7 @@ import { invariant } from "../../base/invariant.ts";
 import type { SessionKeys } from "../../keys/session-keys.ts";
 
 /** Returns undefined if the query has no key filter. */
-export async function namedKeys(
+export async function findFilterKeys(
   sessionKeys: Pick<SessionKeys, "ofAccount">,
   accountId: Uuid,
   key: string | undefined,

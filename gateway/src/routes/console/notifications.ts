@@ -18,15 +18,15 @@ import {
   type NotificationKind,
 } from "../../base/states.ts";
 import { seconds } from "../../base/time.ts";
-import { breaksRule } from "../../faults.ts";
-import { page, singlePage } from "../../http/lists/pages.ts";
+import { ruleViolation } from "../../faults.ts";
+import { listPage, singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { urlMistake } from "../../notifications/addresses.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
 import type { NotificationParts } from "../../notifications/parts.ts";
+import { type ReaderFormat, readerFormatOf } from "../../notifications/reader-format.ts";
 import { isOn, NOTHING_SET } from "../../notifications/settings.ts";
-import { type Style, styleOf } from "../../notifications/style.ts";
 import { wordsOf } from "../../notifications/words.ts";
 import type { SiteParts } from "../parts.ts";
 
@@ -63,7 +63,7 @@ export function notificationHandlers(
   };
   const checked = (field: string, url: string | null | undefined): string | null | undefined => {
     const mistake = url == null ? undefined : urlMistake(url, { allowLoopback: loopbackWebhooks });
-    if (mistake !== undefined) throw breaksRule(field, mistake);
+    if (mistake !== undefined) throw ruleViolation(field, mistake);
     return url;
   };
 
@@ -109,9 +109,9 @@ export function notificationHandlers(
     async listNotifications({ who, account, query }) {
       if (!isThere()) return { ...singlePage([]), unread: 0 };
       const reader = { accountId: account.id, identityId: who.identityId };
-      const style = styleOf(await identities.preferences.of(who.identityId));
+      const style = readerFormatOf(await identities.preferences.of(who.identityId));
       const [list, unread] = await Promise.all([
-        page({
+        listPage({
           cursors,
           list: `notifications ${account.id}`,
           query,
@@ -139,7 +139,7 @@ export function notificationHandlers(
 function notificationObject(
   { id, fact, createdAt, isRead }: ListedNotification,
   account: { id: Uuid; name: string },
-  style: Style,
+  style: ReaderFormat,
 ): z.input<typeof Notification> {
   const { title, text, page: about } = wordsOf(fact, account, style);
   return {

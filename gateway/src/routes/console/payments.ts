@@ -5,7 +5,7 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { NotificationParts } from "../../notifications/parts.ts";
@@ -14,8 +14,8 @@ import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payment } from "../../payments/payment-list.ts";
 import type { Payments } from "../../payments/payments.ts";
 import type { SiteParts } from "../parts.ts";
-import { consolePage } from "./credits.ts";
-import { checkedMicro, creditsOf } from "./statement.ts";
+import { consoleReturnUrl } from "./credits.ts";
+import { creditsOf, parseCheckedMicro } from "./statement.ts";
 
 type CreditParts = Pick<LedgerParts, "ledger"> &
   Pick<HistoryParts, "usage"> &
@@ -32,16 +32,16 @@ export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRout
       const { enabled, amount_micro, mark_micro, month_max_micro } = body();
       const isSet = await payments.topUps.set(account.id, {
         enabled,
-        amount: checkedMicro(amount_micro),
-        mark: checkedMicro(mark_micro),
-        monthMax: checkedMicro(month_max_micro),
+        amount: parseCheckedMicro(amount_micro),
+        mark: parseCheckedMicro(mark_micro),
+        monthMax: parseCheckedMicro(month_max_micro),
       });
       if (!isSet) throw refuse("no_payment_method");
       return await creditsOf(parts, account.id);
     },
 
     async openSetup({ account, call }) {
-      const back = `${consolePage(publicUrl, call.request)}?purchase=`;
+      const back = `${consoleReturnUrl(publicUrl, call.request)}?purchase=`;
       const request = { accountId: account.id, successUrl: `${back}saved`, cancelUrl: `${back}cancelled` };
       const { url } = await payments.openSetup(request);
       return { object: "setup_page", url };
@@ -53,7 +53,7 @@ export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRout
     },
 
     listPayments: ({ account, query }) =>
-      page({
+      listPage({
         cursors,
         list: `payments ${account.id}`,
         query,

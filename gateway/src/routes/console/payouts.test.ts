@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Email } from "../../accounts/mail.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { lastActs } from "../testing/acts.ts";
-import { insertServed } from "../testing/past.ts";
+import { latestAuditEntries } from "../testing/audit-log.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -160,7 +160,7 @@ describe("a payout method", () => {
     await set(host, IBAN);
     await host.browser.send("DELETE", METHOD);
     const by = `person ${publicId("usr", host.identityId)}`;
-    const acts = await lastActs(operator, 2);
+    const acts = await latestAuditEntries(operator, 2);
     assert.deepEqual(
       acts.map(({ operator: who, action, subject, details, outcome }) => ({ who, action, subject, details, outcome })),
       ["payout_method.remove", "payout_method.set"].map((action) => ({

@@ -1,5 +1,5 @@
 /** A host's payouts: the payout method, and the payouts so far. */
-import { compact } from "@tollgate/api/console/payout-method-fields.ts";
+import { removeSeparators } from "@tollgate/api/console/payout-method-fields.ts";
 import {
   type HostPayout as HostPayoutAnswer,
   type hostPayoutRoutes,
@@ -11,13 +11,13 @@ import type { PayoutMethod } from "../../accounts/payout-methods.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { OperatorParts } from "../../operators/parts.ts";
 import type { HostPayout } from "../../operators/payouts.ts";
 import type { SiteParts } from "../parts.ts";
-import { proveSecondFactor } from "./second-factor.ts";
-import { refusing } from "./sign-in.ts";
+import { requireSecondFactor } from "./second-factor.ts";
+import { withSignInErrors } from "./sign-in.ts";
 
 type PayoutParts = Pick<AccountParts, "identities"> &
   Pick<OperatorParts, "payouts"> &
@@ -26,7 +26,7 @@ type PayoutParts = Pick<AccountParts, "identities"> &
 export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayoutRoutes> {
   const { identities, payouts, cursors, now } = parts;
   const { payoutMethods } = identities;
-  return refusing<Handlers<typeof hostPayoutRoutes>>({
+  return withSignInErrors<Handlers<typeof hostPayoutRoutes>>({
     getPayoutMethod: async ({ account }) => methodObject(await payoutMethods.of(account.id)),
 
     async setPayoutMethod(asked) {
@@ -34,12 +34,12 @@ export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayo
       // Only a browser session may change the payout method, so that a script's stolen token cannot redirect money.
       if (script !== undefined) throw refuse("browser_required");
       const { kind, holder, number, bank_code, code } = body();
-      await proveSecondFactor(identities, asked, { code, rule: METHOD_CODE_RULE });
+      await requireSecondFactor(identities, asked, { code, rule: METHOD_CODE_RULE });
       const method = {
         kind,
         holder: holder.trim(),
-        number: compact(kind, number),
-        bankCode: compact(kind, bank_code ?? "") || null,
+        number: removeSeparators(kind, number),
+        bankCode: removeSeparators(kind, bank_code ?? "") || null,
       };
       const { addresses, label } = await payoutMethods.set(account.id, method, who.identityId);
       identities.tellPayoutMethod(addresses, { accountId: account.id, label, by: who.email, at: new Date(now()) });
@@ -57,7 +57,7 @@ export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayo
     },
 
     listHostPayouts: ({ account, query }) =>
-      page({
+      listPage({
         cursors,
         list: `payouts ${account.id}`,
         query,

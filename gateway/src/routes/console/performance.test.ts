@@ -5,7 +5,7 @@ import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { openRollups } from "../../history/rollups.ts";
-import { insertServed } from "../testing/past.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 

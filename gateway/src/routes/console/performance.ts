@@ -9,7 +9,7 @@ import type { Handlers } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { SiteParts } from "../parts.ts";
-import { namedKeys } from "./named-keys.ts";
+import { findFilterKeys } from "./named-keys.ts";
 
 const NOTHING: Figures = {
   requests: 0,
@@ -34,7 +34,7 @@ export function performanceHandlers(
       if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
       const slots = slotsOf(range, now(), to);
       const [keyIds, ofPlayground] = await Promise.all([
-        namedKeys(sessionKeys, account.id, key),
+        findFilterKeys(sessionKeys, account.id, key),
         by === "key" ? sessionKeys.ofAccount(account.id) : [],
       ]);
       const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyIds, asOne: ofPlayground };

@@ -7,24 +7,24 @@ import type { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { picoOfMicro } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { breaksRule, type Fault } from "../../faults.ts";
-import { type Bounds, type Filter, isNamed, isSearched } from "../../history/filter.ts";
+import { type Fault, ruleViolation } from "../../faults.ts";
+import { type Bounds, type Filter, needsRecordSearch, usesRollupColumns } from "../../history/filter.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import type { Asked } from "../../http/routes.ts";
+import type { HandlerInput } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { SiteParts } from "../parts.ts";
-import { namedKeys } from "./named-keys.ts";
+import { findFilterKeys } from "./named-keys.ts";
 
 type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
-type Refuse = Asked<typeof requestRoutes.exportRequests>["refuse"];
+type Refuse = HandlerInput<typeof requestRoutes.exportRequests>["refuse"];
 
 const SORTED_DAYS_MAX = 31;
 /** The most records that a query may read to sort or sum without an index or a rollup. */
-export const READ_MAX = 200_000;
+export const RECORDS_READ_MAX = 200_000;
 
-export const tooMany = (what: string): Fault =>
-  breaksRule("from", `must be later, or "to" earlier: at most ${READ_MAX} requests can be ${what}`);
+export const tooManyToRead = (what: string): Fault =>
+  ruleViolation("from", `must be later, or "to" earlier: at most ${RECORDS_READ_MAX} requests can be ${what}`);
 
 export function requestFilters({
   history,
@@ -41,7 +41,7 @@ export function requestFilters({
     return names;
   };
   const keysOf = async (accountId: Uuid, keys: string[] | undefined): Promise<Uuid[] | undefined> => {
-    const found = await Promise.all((keys ?? []).map((key) => namedKeys(sessionKeys, accountId, key)));
+    const found = await Promise.all((keys ?? []).map((key) => findFilterKeys(sessionKeys, accountId, key)));
     return keys && found.flatMap((ids) => ids ?? []);
   };
   /** The number of requests in a time span, or only of those with the filter's label. */
@@ -71,18 +71,20 @@ export function requestFilters({
      */
     async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<Filter> {
       const { from, to = new Date(now()), label } = filter;
-      if (sort === "cost" && label === undefined && !isSearched(filter, ["cost"]) && history.sortsByCost())
+      if (sort === "cost" && label === undefined && !needsRecordSearch(filter, ["cost"]) && history.sortsByCost())
         return filter;
       if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
-        throw breaksRule("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
+        throw ruleViolation("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
       }
-      if ((await inSpan(accountId, { label, from, to: filter.to })) > READ_MAX) throw tooMany(`sorted by ${sort}`);
+      if ((await inSpan(accountId, { label, from, to: filter.to })) > RECORDS_READ_MAX)
+        throw tooManyToRead(`sorted by ${sort}`);
       return filter;
     },
     /** Throws if the sums of a filter would read too many records. */
     async countable(accountId: Uuid, filter: Filter): Promise<void> {
-      const isRead = isSearched(filter) || (filter.label !== undefined && isNamed(filter));
-      if (isRead && (await inSpan(accountId, filter)) > READ_MAX) throw tooMany("counted when these filters are set");
+      const isRead = needsRecordSearch(filter) || (filter.label !== undefined && usesRollupColumns(filter));
+      if (isRead && (await inSpan(accountId, filter)) > RECORDS_READ_MAX)
+        throw tooManyToRead("counted when these filters are set");
     },
   };
 }
@@ -117,7 +119,7 @@ function measuresOf(query: Query): NonNullable<Filter["measures"]> {
 function boundsOf(name: string, min: bigint | undefined, max: bigint | undefined): Bounds | undefined {
   if (min === undefined && max === undefined) return undefined;
   if (min !== undefined && max !== undefined && max < min) {
-    throw breaksRule(`${name}_max`, `must not be below "${name}_min"`);
+    throw ruleViolation(`${name}_max`, `must not be below "${name}_min"`);
   }
   return { min, max };
 }

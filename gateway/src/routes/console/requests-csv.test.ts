@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { insertRefused, insertServed } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 

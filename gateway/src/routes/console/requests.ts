@@ -5,18 +5,18 @@ import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, timeOf, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
-import { breaksRule } from "../../faults.ts";
-import { isSearched } from "../../history/filter.ts";
+import { ruleViolation } from "../../faults.ts";
+import { needsRecordSearch } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { noSuchRequest } from "../../http/lists/no-such-request.ts";
-import { page } from "../../http/lists/pages.ts";
-import type { Asked, Handlers } from "../../http/routes.ts";
+import { requestNotFound } from "../../http/lists/no-such-request.ts";
+import { listPage } from "../../http/lists/pages.ts";
+import type { HandlerInput, Handlers } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { SiteParts } from "../parts.ts";
 import { csvFile } from "./csv.ts";
-import { READ_MAX, requestFilters, tooMany } from "./request-filter.ts";
+import { RECORDS_READ_MAX, requestFilters, tooManyToRead } from "./request-filter.ts";
 
 const UNFUNDED_DAYS_MAX = 400;
 /** The prefix of an answer's ID. The rest is also the end of its request's ID. */
@@ -33,11 +33,11 @@ export function requestHandlers(
   const find = async (
     accountId: Uuid,
     text: string,
-    refuse: Asked<typeof requestRoutes.getRequest>["refuse"],
+    refuse: HandlerInput<typeof requestRoutes.getRequest>["refuse"],
   ): Promise<RequestRecord> => {
     const id = parseId("req", text.replace(ANSWER_ID, "req_"));
     const record = id === undefined ? undefined : await history.find(accountId, id);
-    if (record === undefined) throw await noSuchRequest(history, id, refuse);
+    if (record === undefined) throw await requestNotFound(history, id, refuse);
     return record;
   };
   const withKept = async <Page extends object>(read: Promise<Page>) => {
@@ -54,13 +54,13 @@ export function requestHandlers(
         let reached: Uuid | undefined;
         const read = async (last: string | undefined, limit: number): Promise<RequestRecord[]> => {
           const asked = { ...filter, oldestFirst, before: last as Uuid | undefined, limit };
-          if (!isSearched(filter)) return await history.list(account.id, asked);
+          if (!needsRecordSearch(filter)) return await history.list(account.id, asked);
           const found = await history.search(account.id, asked);
           reached = found.reached;
           return found.records;
         };
         const found = await withKept(
-          page({
+          listPage({
             cursors,
             list: oldestFirst ? `${list} oldest` : list,
             query,
@@ -74,7 +74,7 @@ export function requestHandlers(
       }
       const within = await sortable(account.id, sort, filter);
       return withKept(
-        page({
+        listPage({
           cursors,
           list: `${list} ${sort}`,
           query,
@@ -100,8 +100,8 @@ export function requestHandlers(
 
     async getRequestHistogram({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
-      const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: READ_MAX });
-      if (counts.counts === undefined) throw tooMany("counted when these filters are set");
+      const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: RECORDS_READ_MAX });
+      if (counts.counts === undefined) throw tooManyToRead("counted when these filters are set");
       return {
         object: "request_histogram",
         from: seconds(counts.from),
@@ -113,9 +113,9 @@ export function requestHandlers(
 
     async listUnfunded({ account, query }) {
       const { to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
-      if (to < from) throw breaksRule("to", 'must not be before "from"');
+      if (to < from) throw ruleViolation("to", 'must not be before "from"');
       if (to.getTime() - from.getTime() > UNFUNDED_DAYS_MAX * DAY_MS) {
-        throw breaksRule("from", `must be at most ${UNFUNDED_DAYS_MAX} days before "to"`);
+        throw ruleViolation("from", `must be at most ${UNFUNDED_DAYS_MAX} days before "to"`);
       }
       const sums = await unfunded.sums(account.id, { from, to });
       const data = sums.map(({ keyId, reason, requests }) => ({ key: publicId("key", keyId), reason, requests }));

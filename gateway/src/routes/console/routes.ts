@@ -37,7 +37,7 @@ import { consoleGuards } from "../../http/guards.ts";
 import { serveRoutes } from "../../http/routes.ts";
 import type { Parts } from "../parts.ts";
 import { accountHandlers } from "./accounts.ts";
-import { creditHandlers, noCredits } from "./credits.ts";
+import { creditHandlers, registerDisabledPayments } from "./credits.ts";
 import { deletionHandlers } from "./deletion.ts";
 import { earningHandlers } from "./earnings.ts";
 import { healthHandlers } from "./health.ts";
@@ -96,7 +96,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
   serveRoutes(app, options, statementRoutes, statementHandlers(parts));
   serveRoutes(app, options, invoiceRoutes, invoiceHandlers(parts));
-  if (payments === undefined) noCredits(app);
+  if (payments === undefined) registerDisabledPayments(app);
   else {
     serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));
     serveRoutes(app, options, paymentRoutes, paymentHandlers({ ...parts, payments }));

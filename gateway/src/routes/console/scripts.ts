@@ -2,20 +2,20 @@
 import type { scriptRoutes } from "@tollgate/api/console/scripts.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
-import { shownCode } from "../../accounts/scripts.ts";
+import { formatCode } from "../../accounts/scripts.ts";
 import { seconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { refusing } from "./sign-in.ts";
+import { withSignInErrors } from "./sign-in.ts";
 
 const POLL_S = 1;
 
 export function scriptHandlers({
   identities: { scripts },
 }: Pick<AccountParts, "identities">): Handlers<typeof scriptRoutes> {
-  return refusing<Handlers<typeof scriptRoutes>>({
+  return withSignInErrors<Handlers<typeof scriptRoutes>>({
     async beginScriptLogin({ call, body }) {
       const { token, code, expiresAt } = await scripts.begin({ ...body(), address: call.address() });
-      const shown = shownCode(code);
+      const shown = formatCode(code);
       return {
         token,
         code: shown,
@@ -38,7 +38,7 @@ export function scriptHandlers({
       const waiting = await scripts.find(params.code, who.identityId);
       if (waiting === undefined) throw refuse("not_found");
       const { name, access, address, expiresAt } = waiting;
-      return { code: shownCode(params.code), name, access, address, expires_at: seconds(expiresAt) };
+      return { code: formatCode(params.code), name, access, address, expires_at: seconds(expiresAt) };
     },
 
     async answerScriptLogin({ who, params, body, refuse }) {

@@ -1,17 +1,17 @@
 /** Asks for a second-factor code, if the person enabled one, for actions where a session alone is not enough. */
 import type { Caller } from "../../accounts/ask.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
-import { breaksRule } from "../../faults.ts";
+import { ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { callerOf } from "./sign-in.ts";
 
-export async function proveSecondFactor(
+export async function requireSecondFactor(
   { twoFactor }: Pick<Identities, "twoFactor">,
   asked: { who: SignedIn; call: OpenCall },
   { code, rule }: { code: string | null | undefined; rule: string },
 ): Promise<void> {
   if (!asked.who.twoFactor) return;
-  if (code == null) throw breaksRule("code", rule);
+  if (code == null) throw ruleViolation("code", rule);
   const caller: Caller = callerOf(asked);
   await twoFactor.prove(code, { identityId: asked.who.identityId, caller });
 }

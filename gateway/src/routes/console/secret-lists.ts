@@ -1,7 +1,7 @@
 /** Pages of API keys or host tokens: active ones first, then revoked ones, each newest first. */
 import type { Uuid } from "../../base/ids.ts";
 import type { Cursors } from "../../http/lists/cursors.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { SecretPosition, SecretRecord, Secrets } from "../../keys/keys.ts";
 
 export function secretsPage<Record extends SecretRecord, Shown>(parts: {
@@ -13,7 +13,7 @@ export function secretsPage<Record extends SecretRecord, Shown>(parts: {
   show: (record: Record) => Shown;
 }) {
   const { secrets, accountId, ...rest } = parts;
-  return page({
+  return listPage({
     ...rest,
     read: (after, max) => secrets.list(accountId, { after: positionFrom(after), limit: max }),
     position: ({ id, revokedAt }) => `${revokedAt === null ? "open" : "revoked"} ${id}`,

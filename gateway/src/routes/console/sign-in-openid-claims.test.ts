@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
-import { me, type OpenIdStage, openOpenIdStage, person } from "../testing/openid.ts";
+import { currentIdentity, newOpenIdPerson, type OpenIdStage, openOpenIdStage } from "../testing/openid.ts";
 
 let stage: OpenIdStage;
 before(async () => {
@@ -21,15 +21,15 @@ describe("claims that the ID token lacks", () => {
       { name: undefined },
       { email_verified: undefined },
     ]) {
-      const [browser, who] = [new Browser(stage.platform), person()];
+      const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
       assert.equal(await stage.signIn(browser, who, { mischief: { claims } }), "/console/");
-      const { email, name, email_verified } = (await me(browser)) ?? {};
+      const { email, name, email_verified } = (await currentIdentity(browser)) ?? {};
       assert.deepEqual([email, name, email_verified], [who.email, "Öpen Person", true]);
     }
   });
 
   test("are ignored in UserInfo if the ID token has them", async () => {
-    const [browser, who] = [new Browser(stage.platform), person()];
+    const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
     const userInfo = { email: "other@example.test", email_verified: false, name: "Other" };
     assert.equal(
       await stage.signIn(browser, who, { mischief: { claims: { preferred_username: 1 }, userInfo } }),
@@ -39,7 +39,10 @@ describe("claims that the ID token lacks", () => {
       await stage.signIn(browser, who, { mischief: { claims: { name: undefined }, userInfo } }),
       "/console/",
     );
-    assert.deepEqual([(await me(browser))?.email, (await me(browser))?.name], [who.email, "Other"]);
+    assert.deepEqual(
+      [(await currentIdentity(browser))?.email, (await currentIdentity(browser))?.name],
+      [who.email, "Other"],
+    );
   });
 
   const REFUSED: { why: string; mischief: ProviderFaults; told: [string, string | RegExp] }[] = [
@@ -96,21 +99,21 @@ describe("claims that the ID token lacks", () => {
   ];
   for (const { why, mischief, told: expected } of REFUSED) {
     test(`${why}: the sign-in is refused`, async () => {
-      const [browser, who] = [new Browser(stage.platform), person()];
+      const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
       const [line] = await stage.told(async () => {
         assert.equal(await stage.signIn(browser, who, { mischief }), `/console/?sign_in=${expected[0]}`);
       });
       assert.equal(line?.[0], expected[0]);
       assert.match(String(line?.[1]), expected[1] instanceof RegExp ? expected[1] : new RegExp(`^${expected[1]}$`));
-      assert.equal(await me(browser), undefined);
+      assert.equal(await currentIdentity(browser), undefined);
     });
   }
 
   test("do not prevent a sign-in if only the name is missing", async () => {
-    const [browser, who] = [new Browser(stage.platform), person()];
+    const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
     const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
     assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");
-    assert.equal((await me(browser))?.name, who.sub);
+    assert.equal((await currentIdentity(browser))?.name, who.sub);
     assert.equal(stage.logged.at(-1)?.msg, "OpenID provider request for the display name failed");
   });
 });

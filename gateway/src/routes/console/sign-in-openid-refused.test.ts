@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
-import { AUTH, comeBack, leave, me, type OpenIdStage, openOpenIdStage, PUBLIC_URL, person } from "../testing/openid.ts";
+import {
+  AUTH,
+  currentIdentity,
+  finishOpenIdSignIn,
+  newOpenIdPerson,
+  type OpenIdStage,
+  openOpenIdStage,
+  PUBLIC_URL,
+  startOpenIdSignIn,
+} from "../testing/openid.ts";
 import { openTestPlatform } from "../testing/platform.ts";
 
 let stage: OpenIdStage;
@@ -32,7 +41,7 @@ describe("an OpenID sign-in is refused", () => {
   for (const { why, mischief, reason } of TOKENS) {
     test(`for an ID token ${why}`, async () => {
       const browser = new Browser(stage.platform);
-      const who = person();
+      const who = newOpenIdPerson();
       const [line] = await stage.told(async () => {
         assert.equal(await stage.signIn(browser, who, { mischief }), "/console/?sign_in=failed");
       });
@@ -45,32 +54,32 @@ describe("an OpenID sign-in is refused", () => {
 
   test("for a state parameter that is missing, forged, used, or from another browser", async () => {
     const [browser, other] = [new Browser(stage.platform), new Browser(stage.platform)];
-    const url = await stage.issuer.signIn(await leave(browser), person());
+    const url = await stage.issuer.signIn(await startOpenIdSignIn(browser), newOpenIdPerson());
     const changed = (change: (params: URLSearchParams) => void): URL => {
       const copy = new URL(url);
       change(copy.searchParams);
       return copy;
     };
     const expired = "/console/?sign_in=expired";
-    assert.equal(await comeBack(other, url), expired);
+    assert.equal(await finishOpenIdSignIn(other, url), expired);
     assert.equal(
-      await comeBack(
+      await finishOpenIdSignIn(
         browser,
         changed((params) => params.set("state", "made-up")),
       ),
       expired,
     );
     assert.equal(
-      await comeBack(
+      await finishOpenIdSignIn(
         browser,
         changed((params) => params.delete("state")),
       ),
       expired,
     );
-    assert.equal(await comeBack(browser, url), "/console/");
+    assert.equal(await finishOpenIdSignIn(browser, url), "/console/");
     await browser.send("POST", `${AUTH}/sign-out`);
-    assert.equal(await comeBack(browser, url), expired);
-    assert.equal(await me(browser), undefined);
+    assert.equal(await finishOpenIdSignIn(browser, url), expired);
+    assert.equal(await currentIdentity(browser), undefined);
   });
 
   test("for an answer from another issuer, or with a forged or missing code", async () => {
@@ -80,10 +89,10 @@ describe("an OpenID sign-in is refused", () => {
       ["code", "", /^no_code$/],
     ] as const) {
       const browser = new Browser(stage.platform);
-      const url = await stage.issuer.signIn(await leave(browser), person());
+      const url = await stage.issuer.signIn(await startOpenIdSignIn(browser), newOpenIdPerson());
       url.searchParams.set(name, value);
       const [line] = await stage.told(async () => {
-        assert.equal(await comeBack(browser, url), "/console/?sign_in=failed", name);
+        assert.equal(await finishOpenIdSignIn(browser, url), "/console/?sign_in=failed", name);
       });
       assert.match(String(line?.[1]), reason);
     }
@@ -97,7 +106,7 @@ describe("an OpenID sign-in is refused", () => {
     ] as const) {
       const browser = new Browser(stage.platform);
       const lines = await stage.told(async () => {
-        const where = await stage.signIn(browser, person(), { mischief: { status } });
+        const where = await stage.signIn(browser, newOpenIdPerson(), { mischief: { status } });
         assert.equal(where, "/console/?sign_in=provider_unavailable");
       });
       assert.match(String(lines[0]?.[1]), reason);
@@ -113,10 +122,10 @@ describe("an OpenID sign-in is refused", () => {
     });
     const browser = new Browser(other);
     const begun = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
-    const url = await gone.signIn(String(begun.body.url), person());
+    const url = await gone.signIn(String(begun.body.url), newOpenIdPerson());
     await gone.close();
     const lines = await stage.told(async () => {
-      assert.equal(await comeBack(browser, url), "/console/?sign_in=provider_unavailable");
+      assert.equal(await finishOpenIdSignIn(browser, url), "/console/?sign_in=provider_unavailable");
     });
     assert.match(String(lines[0]?.[1]), /^request to 127\.0\.0\.1:\d+\/token failed: ECONNREFUSED$/);
     await other.close();
@@ -130,10 +139,10 @@ describe("an OpenID sign-in is refused", () => {
       ["invalid_scope", "failed", "invalid_scope"],
       ["a secret sentence", "failed", "the provider returned an unreadable error"],
     ] as const) {
-      const url = stage.issuer.refuse(await leave(browser));
+      const url = stage.issuer.refuse(await startOpenIdSignIn(browser));
       url.searchParams.set("error", error);
       const lines = await stage.told(async () => {
-        assert.equal(await comeBack(browser, url), `/console/?sign_in=${outcome}`);
+        assert.equal(await finishOpenIdSignIn(browser, url), `/console/?sign_in=${outcome}`);
       });
       assert.deepEqual(lines, [[outcome, reason]]);
     }
@@ -141,7 +150,8 @@ describe("an OpenID sign-in is refused", () => {
 
   test("for an unknown provider or after too many attempts, and redirects to the console", async () => {
     const browser = new Browser(stage.platform);
-    const back = (provider: string) => comeBack(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
+    const back = (provider: string) =>
+      finishOpenIdSignIn(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
     assert.equal(await back("nobody"), "/console/?sign_in=failed");
     for (let i = 1; i < 10; i++) assert.equal(await back("test"), "/console/?sign_in=expired");
     const lines = await stage.told(async () => assert.equal(await back("test"), "/console/?sign_in=too_many_attempts"));

@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
-import { AUTH, leave, me, type OpenIdStage, openOpenIdStage, PUBLIC_URL, person } from "../testing/openid.ts";
+import {
+  AUTH,
+  currentIdentity,
+  newOpenIdPerson,
+  type OpenIdStage,
+  openOpenIdStage,
+  PUBLIC_URL,
+  startOpenIdSignIn,
+} from "../testing/openid.ts";
 
 let stage: OpenIdStage;
 before(async () => {
@@ -13,7 +21,7 @@ after(() => stage.close());
 
 describe("a successful OpenID sign-in", () => {
   test("uses PKCE, state and nonce, and asks for the required scopes", async () => {
-    const url = new URL(await leave(new Browser(stage.platform)));
+    const url = new URL(await startOpenIdSignIn(new Browser(stage.platform)));
     assert.equal(url.origin, stage.issuer.provider.issuer);
     const asked = url.searchParams;
     assert.equal(asked.get("response_type"), "code");
@@ -25,21 +33,21 @@ describe("a successful OpenID sign-in", () => {
   });
 
   test("creates an identity the first time, and later finds it by the provider's subject claim", async () => {
-    const who = person();
+    const who = newOpenIdPerson();
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, who), "/console/");
-    const first = await me(browser);
+    const first = await currentIdentity(browser);
     assert.equal(first?.email, who.email);
     assert.equal(first?.name, "Öpen Person");
     assert.equal(first?.email_verified, true);
     assert.equal(first?.operator, false);
     const again = new Browser(stage.platform);
     assert.equal(await stage.signIn(again, { ...who, email: "moved@example.test", operator: true }), "/console/");
-    assert.deepEqual(await me(again), first);
+    assert.deepEqual(await currentIdentity(again), first);
   });
 
   test("stores none of the provider's tokens", async () => {
-    await stage.signIn(new Browser(stage.platform), person());
+    await stage.signIn(new Browser(stage.platform), newOpenIdPerson());
     const { rows } = await stage.platform.pool.query(
       "select access_token, refresh_token, id_token, password_hash from identity_credential where provider = 'test'",
     );
@@ -63,8 +71,8 @@ describe("a successful OpenID sign-in", () => {
       [{ name: `a\u0000b${"x".repeat(300)}` }, `a b${"x".repeat(197)}`],
     ] as const) {
       const browser = new Browser(stage.platform);
-      assert.equal(await stage.signIn(browser, person(claims)), "/console/");
-      assert.equal((await me(browser))?.name, name);
+      assert.equal(await stage.signIn(browser, newOpenIdPerson(claims)), "/console/");
+      assert.equal((await currentIdentity(browser))?.name, name);
     }
   });
 });
@@ -81,7 +89,7 @@ describe("linking an OpenID sign-in with an existing identity", () => {
   test("succeeds for the same email address if both sides have verified it", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     const browser = new Browser(stage.platform);
-    assert.equal(await stage.signIn(browser, person({ email: known.email.toUpperCase() })), "/console/");
+    assert.equal(await stage.signIn(browser, newOpenIdPerson({ email: known.email.toUpperCase() })), "/console/");
     assert.equal((await browser.send("GET", "/console/api/balance")).status, 200);
     assert.deepEqual(await credentials(known.email), ["credential", "test"]);
   });
@@ -91,7 +99,7 @@ describe("linking an OpenID sign-in with an existing identity", () => {
     for (const email of [known.email, "unproven@example.test"]) {
       for (const email_verified of [false, "false", undefined]) {
         const browser = new Browser(stage.platform);
-        const where = await stage.signIn(browser, person({ email, email_verified }));
+        const where = await stage.signIn(browser, newOpenIdPerson({ email, email_verified }));
         assert.equal(where, "/console/?sign_in=email_not_verified");
         assert.equal(browser.cookies.has("tollgate.session_token"), false);
       }
@@ -105,17 +113,17 @@ describe("linking an OpenID sign-in with an existing identity", () => {
     const body = { email: "victim@example.test", password: PASSWORD, name: "Squatter" };
     await squatter.send("POST", `${AUTH}/sign-up/email`, { body });
     const owner = new Browser(stage.platform);
-    const where = await stage.signIn(owner, person({ email: "victim@example.test" }));
+    const where = await stage.signIn(owner, newOpenIdPerson({ email: "victim@example.test" }));
     assert.equal(where, "/console/?sign_in=account_not_linked");
-    assert.equal(await me(owner), undefined);
+    assert.equal(await currentIdentity(owner), undefined);
     assert.deepEqual(await credentials("victim@example.test"), ["credential"]);
   });
 
   test("succeeds with an unverified address of a trusted provider", async () => {
     const browser = new Browser(stage.platform);
-    const where = await stage.signIn(browser, person({ email_verified: undefined }), { provider: "company" });
+    const where = await stage.signIn(browser, newOpenIdPerson({ email_verified: undefined }), { provider: "company" });
     assert.equal(where, "/console/");
-    assert.equal((await me(browser))?.email_verified, true);
+    assert.equal((await currentIdentity(browser))?.email_verified, true);
   });
 });
 
@@ -127,10 +135,13 @@ test("an OpenID sign-in also asks for the second factor", async () => {
   const secret = String(begun.body.secret);
   await browser.send("POST", `${AUTH}/two-factor/confirm`, { body: { code: totp(secret) } });
   const next = new Browser(stage.platform);
-  assert.equal(await stage.signIn(next, person({ email: known.email })), "/console/?sign_in=two_factor_required");
+  assert.equal(
+    await stage.signIn(next, newOpenIdPerson({ email: known.email })),
+    "/console/?sign_in=two_factor_required",
+  );
   assert.equal(next.cookies.has("tollgate.session_token"), false);
-  assert.equal(await me(next), undefined);
+  assert.equal(await currentIdentity(next), undefined);
   const entered = await next.send("POST", `${AUTH}/sign-in/code`, { body: { code: totp(secret, 1) } });
   assert.deepEqual(entered.body, { status: "signed_in" }, entered.text);
-  assert.equal((await me(next))?.email, known.email);
+  assert.equal((await currentIdentity(next))?.email, known.email);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { smtpMail } from "../../accounts/mail.ts";
-import { openTestMailbox, type Received, type TestMailbox } from "../../accounts/testing/smtp.ts";
+import { openTestMailbox, type ReceivedEmail, type TestMailbox } from "../../accounts/testing/smtp.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
@@ -28,7 +28,7 @@ function post(browser: Browser, path: string, body: object) {
   return browser.send("POST", `${AUTH}/${path}`, { body });
 }
 
-function tokenIn({ text }: Received, page: string): string {
+function tokenIn({ text }: ReceivedEmail, page: string): string {
   const token = new RegExp(`http://gate\\.test/console/${page}#token=(\\S+)`).exec(text)?.[1];
   assert.ok(token, text);
   return decodeURIComponent(token);

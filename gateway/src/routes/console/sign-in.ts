@@ -2,7 +2,12 @@
  * The console's sign-in routes; the identities module decides who may sign in. A response body never contains a
  * session's token: only the cookie does.
  */
-import { PATIENCE_S, SIGN_IN_REFUSALS, type signInRoutes, tooManyAttempts } from "@tollgate/api/console/sign-in.ts";
+import {
+  CLIENT_WAIT_MAX_S,
+  SIGN_IN_REFUSALS,
+  type signInRoutes,
+  tooManyAttempts,
+} from "@tollgate/api/console/sign-in.ts";
 import type { Caller } from "../../accounts/ask.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
@@ -19,7 +24,7 @@ const HOME = "/console/";
 
 export function signInHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof signInRoutes> {
   const { signIn, passwords, twoFactor, openId, offers } = identities;
-  return refusing({
+  return withSignInErrors({
     getSignInMethods: async () => ({
       password: true,
       password_reset: offers.resetByMail,
@@ -29,14 +34,14 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
 
     async signUp(asked) {
       const { remember_me: remember, ...who } = asked.body();
-      return keep(asked, await signIn.signUp({ ...who, remember }, callerOf(asked)));
+      return setCookies(asked, await signIn.signUp({ ...who, remember }, callerOf(asked)));
     },
     async signIn(asked) {
       const { remember_me: remember, ...who } = asked.body();
-      return keep(asked, await signIn.enter({ ...who, remember }, callerOf(asked)));
+      return setCookies(asked, await signIn.enter({ ...who, remember }, callerOf(asked)));
     },
     async signInWithCode(asked) {
-      return keep(asked, await signIn.enterCode(asked.body().code, callerOf(asked)));
+      return setCookies(asked, await signIn.enterCode(asked.body().code, callerOf(asked)));
     },
     async signOut(asked) {
       const token = scriptToken(asked.call.authorization);
@@ -44,21 +49,21 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
         await identities.scripts.end(token);
         return { status: "signed_out" as const };
       }
-      return keep(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
+      return setCookies(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
     },
     async getSession(asked) {
       const { who, cookies } = await signIn.renew(callerOf(asked));
       const me = who === undefined ? { identity: null, accounts: [] } : await meObject(identities, who);
-      return keep(asked, { cookies, ...me });
+      return setCookies(asked, { cookies, ...me });
     },
 
     async signInWithOpenId(asked) {
-      return keep(asked, await openId.begin(asked.body().provider, callerOf(asked)));
+      return setCookies(asked, await openId.begin(asked.body().provider, callerOf(asked)));
     },
     async finishOpenId({ params, ...asked }) {
       const query = new URL(asked.call.request.url ?? "", "http://gateway").searchParams;
       const { outcome, cookies } = await openId.finish(params.provider, query, callerOf(asked));
-      return keep(asked, { cookies, location: outcome === "signed_in" ? HOME : `${HOME}?sign_in=${outcome}` });
+      return setCookies(asked, { cookies, location: outcome === "signed_in" ? HOME : `${HOME}?sign_in=${outcome}` });
     },
 
     async requestPasswordReset(asked) {
@@ -80,7 +85,7 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
     async changePassword(asked) {
       const { password, new_password: newPassword } = asked.body();
       const { cookies } = await passwords.change({ password, newPassword }, ownerOf(asked));
-      return keep(asked, { status: "password_changed" as const, cookies });
+      return setCookies(asked, { status: "password_changed" as const, cookies });
     },
 
     async enableTwoFactor(asked) {
@@ -88,7 +93,7 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
       return { status: "to_confirm", uri, secret, backup_codes: backupCodes };
     },
     async confirmTwoFactor(asked) {
-      return keep(asked, {
+      return setCookies(asked, {
         status: "enabled" as const,
         ...(await twoFactor.confirm(asked.body().code, ownerOf(asked))),
       });
@@ -97,7 +102,7 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
       backup_codes: await twoFactor.newBackupCodes(asked.body().password, ownerOf(asked)),
     }),
     async disableTwoFactor(asked) {
-      return keep(asked, {
+      return setCookies(asked, {
         status: "disabled" as const,
         ...(await twoFactor.end(asked.body().password, ownerOf(asked))),
       });
@@ -106,7 +111,9 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
 }
 
 /** Converts the identities module's refusals to the API's errors. */
-export function refusing<Table extends Record<string, (asked: never) => Promise<unknown>>>(handlers: Table): Table {
+export function withSignInErrors<Table extends Record<string, (asked: never) => Promise<unknown>>>(
+  handlers: Table,
+): Table {
   const wrapped = Object.entries(handlers).map(([id, handle]) => [
     id,
     (asked: never) =>
@@ -118,12 +125,12 @@ export function refusing<Table extends Record<string, (asked: never) => Promise<
 }
 
 function faultOf(refused: SignInRefusal): Fault {
-  const { reason, waitS = PATIENCE_S } = refused;
+  const { reason, waitS = CLIENT_WAIT_MAX_S } = refused;
   const declared = SIGN_IN_REFUSALS[reason];
   if (reason !== "too_many_attempts") return new Fault({ ...declared, cause: refused });
   return new Fault({
     ...declared,
-    retry: waitS > PATIENCE_S ? "never" : "later",
+    retry: waitS > CLIENT_WAIT_MAX_S ? "never" : "later",
     message: tooManyAttempts(waitS),
     headers: { "retry-after": String(waitS) },
   });
@@ -139,7 +146,7 @@ function ownerOf(asked: { call: OpenCall; who: SignedIn }): Owner {
 }
 
 /** Sets the cookies as headers, and removes them from the response body. */
-export function keep<T extends { cookies: string[] }>(
+export function setCookies<T extends { cookies: string[] }>(
   { setHeader }: { setHeader: (name: string, value: string[]) => void },
   { cookies, ...answer }: T,
 ): Omit<T, "cookies"> {

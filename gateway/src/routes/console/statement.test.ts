@@ -4,10 +4,10 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, type Pico, pico } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { insertServed } from "../testing/past.ts";
+import { insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
-import { creditLastsS } from "./statement.ts";
+import { creditDurationS } from "./statement.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -177,9 +177,9 @@ describe("the estimate of how long credit lasts", () => {
   });
 
   test("is rounded down", () => {
-    assert.equal(creditLastsS(pico(0n), pico(1n)), 0);
-    assert.equal(creditLastsS(pico(-5n), pico(1n)), 0);
-    assert.equal(creditLastsS(pico(5n), pico(0n)), null);
-    assert.equal(creditLastsS(dollars(9_000_000), pico(1n)), 3650 * 86_400);
+    assert.equal(creditDurationS(pico(0n), pico(1n)), 0);
+    assert.equal(creditDurationS(pico(-5n), pico(1n)), 0);
+    assert.equal(creditDurationS(pico(5n), pico(0n)), null);
+    assert.equal(creditDurationS(dollars(9_000_000), pico(1n)), 3650 * 86_400);
   });
 });

@@ -8,7 +8,7 @@ import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers, Untimed } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
@@ -33,12 +33,12 @@ export function statementHandlers(
 
     async setAlert({ account, body }) {
       const { mark_micro: mark } = body();
-      await alerts.set(account.id, mark === undefined ? null : checkedMicro(mark));
+      await alerts.set(account.id, mark === undefined ? null : parseCheckedMicro(mark));
       return await creditsOf(parts, account.id);
     },
 
     listStatement: ({ account, query }) =>
-      page({
+      listPage({
         cursors,
         list: `statement ${account.id}`,
         query,
@@ -58,7 +58,7 @@ export function statementHandlers(
 }
 
 /** Parses an amount of microdollars from a field that is already validated. */
-export function checkedMicro(text: string): Pico {
+export function parseCheckedMicro(text: string): Pico {
   const amount = picoOfMicro(text);
   invariant(amount !== undefined, `not an amount: ${text}`);
   return pico(amount);
@@ -68,7 +68,7 @@ const DAY_S = 86_400n;
 const LASTS_S_MAX = 3_650n * DAY_S;
 
 /** How many seconds the balance lasts at this daily spend; null if nothing is spent. */
-export function creditLastsS(balance: Pico, perDay: Pico): number | null {
+export function creditDurationS(balance: Pico, perDay: Pico): number | null {
   if (perDay <= 0n) return null;
   const lasts = balance <= 0n ? 0n : (balance * DAY_S) / perDay;
   return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
@@ -92,7 +92,7 @@ export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<Un
       last_day_micro: exactMicro(burn.day),
       last_week_micro: exactMicro(burn.week),
       per_day_micro: exactMicro(burn.perDay),
-      lasts_s: creditLastsS(money.balance, burn.perDay),
+      lasts_s: creditDurationS(money.balance, burn.perDay),
     },
     alert: {
       mark_micro: alert === undefined ? null : exactMicro(alert.mark),

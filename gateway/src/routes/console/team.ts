@@ -8,11 +8,11 @@ import { seconds } from "../../base/time.ts";
 import { requireRole, roleRequired } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { accountObject } from "./accounts.ts";
-import { refusing } from "./sign-in.ts";
+import { withSignInErrors } from "./sign-in.ts";
 
 export function teamHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof teamRoutes> {
   const { team } = identities;
-  return refusing<Handlers<typeof teamRoutes>>({
+  return withSignInErrors<Handlers<typeof teamRoutes>>({
     async getTeam({ who, account: { id } }) {
       const [members, invitations, events] = await Promise.all([
         team.members(id),

@@ -8,13 +8,13 @@ import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
 import { ACTING_GUARDS, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf } from "@tollgate/api/guards.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
-import { type Need, needOf, type Role } from "@tollgate/api/roles.ts";
+import { type Permission, permissionOf, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import type { Answer } from "../testing/browser.ts";
-import { type Access, accessOf, rowsWithout } from "./testing/access.ts";
+import { type AccessCase, accessOf, rowsWithoutOperation } from "./testing/access.ts";
 import { openEvents } from "./testing/events.ts";
-import { type Fixture, openFixture, PEOPLE, TEAMS, type Who } from "./testing/fixture.ts";
+import { type Fixture, openFixture, PEOPLE, type PersonKind, TEAMS } from "./testing/fixture.ts";
 import { addressOf, isStream } from "./testing/operations.ts";
 
 type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
@@ -38,7 +38,7 @@ const noneOf = (code: string) => ({
   operator: "operator_only",
 });
 /** The error code that each kind of person gets from each guard. */
-const TOLD: Record<Who, Record<Guard, string>> = {
+const TOLD: Record<PersonKind, Record<Guard, string>> = {
   nobody: { ...noneOf("not_authenticated"), signedIn: "not_authenticated", operator: "not_authenticated" },
   "no account": noneOf("no_account"),
   builder,
@@ -62,13 +62,13 @@ const TOLD: Record<Who, Record<Guard, string>> = {
   "host viewer": host,
 };
 /** The permissions of each role. */
-const MAY: Record<Role, Need[]> = {
+const MAY: Record<Role, Permission[]> = {
   owner: ["read", "work", "pay", "own"],
   member: ["read", "work"],
   billing: ["read", "pay"],
   viewer: ["read"],
 };
-const ROLE: Partial<Record<Who, Role>> = {
+const ROLE: Partial<Record<PersonKind, Role>> = {
   member: "member",
   billing: "billing",
   viewer: "viewer",
@@ -77,7 +77,7 @@ const ROLE: Partial<Record<Who, Role>> = {
   "host viewer": "viewer",
 };
 /** The owner of the object that a route's path names. Operators own the objects of operator routes. */
-const OWNER: Record<Guard, Who> = {
+const OWNER: Record<Guard, PersonKind> = {
   anyone: "builder",
   signedIn: "builder",
   builder: "builder",
@@ -89,15 +89,15 @@ const OWNER: Record<Guard, Who> = {
 
 const CONSOLE = accessOf(consoleApi);
 const NODES = accessOf(nodeApi);
-const guardOf = ({ guard }: Access): Guard => guard as Guard;
+const guardOf = ({ guard }: AccessCase): Guard => guard as Guard;
 /** The error code that a person gets before the body is read, or "passes". */
-function toldBy(access: Access, who: Who): string {
+function toldBy(access: AccessCase, who: PersonKind): string {
   const told = TOLD[who][guardOf(access)];
   if (told !== "passes" || !ACTING_GUARDS.includes(access.guard)) return told;
-  return MAY[ROLE[who] ?? "owner"].includes(needOf(access)) ? "passes" : "role_required";
+  return MAY[ROLE[who] ?? "owner"].includes(permissionOf(access)) ? "passes" : "role_required";
 }
 /** The team members who share the owner's access to the object. */
-function teamOf(access: Access): readonly Who[] {
+function teamOf(access: AccessCase): readonly PersonKind[] {
   const owner = OWNER[guardOf(access)];
   return ACTING_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
 }
@@ -108,7 +108,12 @@ before(async () => {
 });
 after(() => fixture.close());
 
-async function call(access: Access, who: Who, id: string, headers?: Record<string, string>): Promise<Answer> {
+async function call(
+  access: AccessCase,
+  who: PersonKind,
+  id: string,
+  headers?: Record<string, string>,
+): Promise<Answer> {
   const { browser } = fixture.people[who];
   const { method, url } = addressOf(access, id);
   if (isStream(access) && toldBy(access, who) === "passes") return beginning(access, who);
@@ -121,8 +126,8 @@ const another = (id: string): string =>
   publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
 
 /** The first events of a stream, which does not end by itself. */
-async function beginning({ id, answer, at }: Access, who: Who): Promise<Answer> {
-  const { url } = addressOf({ at } as Access);
+async function beginning({ id, answer, at }: AccessCase, who: PersonKind): Promise<Answer> {
+  const { url } = addressOf({ at } as AccessCase);
   const stream = await openEvents(fixture.platform.app, fixture.people[who].browser, url);
   const events: unknown[] = [];
   for (const name of Object.keys(answer.events?.named ?? {})) events.push(await stream.event(name));
@@ -141,12 +146,12 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
  * Asserts that a response does not reveal other people: a builder must not see the node, and a host must not see the
  * builder.
  */
-function assertHidden({ text }: Answer, who: Who): void {
+function assertHidden({ text }: Answer, who: PersonKind): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
     // A host's earnings contain request IDs, which give no access to the requests.
-    if (who === owner || (TEAMS[owner] as readonly Who[]).includes(who)) continue;
-    const isHost = who === "host" || (TEAMS.host as readonly Who[]).includes(who);
+    if (who === owner || (TEAMS[owner] as readonly PersonKind[]).includes(who)) continue;
+    const isHost = who === "host" || (TEAMS.host as readonly PersonKind[]).includes(who);
     const marks = fixture.marks[owner].filter((mark) => !(isHost && mark.startsWith("req_")));
     for (const mark of marks) assert.ok(!text.includes(mark), `${who} is shown ${mark}`);
   }
@@ -193,7 +198,7 @@ test("only operators can call operator/ routes, and only the listed routes work 
 });
 
 test("every row of the table in access.ts belongs to an existing operation", () =>
-  assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
+  assert.deepEqual(rowsWithoutOperation([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {
   /**
@@ -220,7 +225,7 @@ describe("requests from another site", () => {
 
   test("change nothing on any route that writes, whichever person's cookie they send", async () => {
     assert.ok(changing.length > 30);
-    const ids = new Map<Access, string>();
+    const ids = new Map<AccessCase, string>();
     for (const access of changing) {
       ids.set(access, access.thing === undefined ? "none" : await fixture.make(access.thing));
     }
@@ -252,7 +257,7 @@ describe("every route for every person", () => {
   for (const access of CONSOLE) {
     const { at, thing, absent, status, except } = access;
     const guard = guardOf(access);
-    const isRefused = (who: Who): boolean => toldBy(access, who) !== "passes";
+    const isRefused = (who: PersonKind): boolean => toldBy(access, who) !== "passes";
     const team = teamOf(access);
     test(at, async () => {
       const id = thing === undefined ? "none" : await fixture.make(thing);
@@ -261,7 +266,8 @@ describe("every route for every person", () => {
 
       const before = await fixture.snapshot();
       for (const who of PEOPLE.filter(isRefused)) assertRefusal(await call(access, who, id), toldBy(access, who), who);
-      for (const [who, code] of Object.entries(except)) assertRefusal(await call(access, who as Who, id), code, who);
+      for (const [who, code] of Object.entries(except))
+        assertRefusal(await call(access, who as PersonKind, id), code, who);
       const others = PEOPLE.filter((who) => !isRefused(who) && except[who] === undefined && who !== OWNER[guard]);
       const strangers = others.filter((who) => !team.includes(who));
       for (const who of none === undefined ? [] : strangers) {

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
-import { thingOf } from "./testing/access.ts";
+import { objectKindOf } from "./testing/access.ts";
 import * as builders from "./testing/builders.ts";
 import { openCoverage } from "./testing/coverage.ts";
 import { callDeletion } from "./testing/deletion.ts";
-import { type Fixture, openFixture, type Thing, type Who } from "./testing/fixture.ts";
+import { type Fixture, type ObjectKind, openFixture, type PersonKind } from "./testing/fixture.ts";
 import * as hosts from "./testing/hosts.ts";
 import { callNotifications } from "./testing/notifications.ts";
 import type { Operation } from "./testing/operations.ts";
@@ -27,15 +27,15 @@ after(() => fixture.close());
 
 /** A person who passes the operation's guard. */
 function browserFor({ guard }: Operation) {
-  const who: Who = guard === "host" || guard === "operator" ? guard : "builder";
+  const who: PersonKind = guard === "host" || guard === "operator" ? guard : "builder";
   return fixture.people[who].browser;
 }
 
 describe("refusals that every operation shares", () => {
   test("refuse an invalid body, query or header", async () => {
-    const made = new Map<Thing | undefined, string>();
+    const made = new Map<ObjectKind | undefined, string>();
     for (const operation of coverage.operations) {
-      const thing = thingOf(operation);
+      const thing = objectKindOf(operation);
       if (thing !== undefined && !made.has(thing)) made.set(thing, await fixture.make(thing));
       for (const sent of wrongInputs(operation, made.get(thing)))
         await coverage.send(browserFor(operation), operation.id, sent);
@@ -56,9 +56,9 @@ describe("responses of each operation", () => {
     "signing up, in and out": signIn.callSignIn,
     "sessions for scripts": signIn.callScripts,
     "the second factor": signIn.callTwoFactor,
-    "mailed links": signIn.callMailedLinks,
+    "mailed links": signIn.callEmailedLinks,
     "OpenID providers": signIn.callProviders,
-    "too many attempts": signIn.callTooOften,
+    "too many attempts": signIn.callSignInLimits,
     "accounts and sessions": builders.callAccounts,
     "exports and deletions": callDeletion,
     "people of an account": callTeam,

@@ -8,9 +8,9 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import { Browser } from "../testing/browser.ts";
-import { insertChecked, insertServed } from "../testing/past.ts";
+import { insertChecked, insertServed } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { openCoverage, type Sent } from "./testing/coverage.ts";
+import { openCoverage, type RequestInput } from "./testing/coverage.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(nodeApi);
@@ -56,7 +56,7 @@ async function registered(name: string, models: string[] = []): Promise<string> 
 }
 
 /** Sends a request with the host's token by default, and asserts the status. */
-async function ask(status: number, id: string, sent: Sent = {}, by = browser) {
+async function ask(status: number, id: string, sent: RequestInput = {}, by = browser) {
   const headers = { authorization, ...sent.headers };
   return (await coverage.ask(by, status, id, { ...sent, headers })).body;
 }

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { CheckFinding } from "../../base/states.ts";
 import { seconds } from "../../base/time.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Untimed } from "../../http/routes.ts";
 import type { NodeCheck } from "../../trust/spot-checks/reader.ts";
 import type { SiteParts } from "../parts.ts";
@@ -26,7 +26,7 @@ export const checksPage = (
   nodeId: Uuid,
   query: { cursor?: string | undefined; limit: number },
 ): Promise<Untimed<z.input<typeof SpotCheckList>>> =>
-  page({
+  listPage({
     cursors,
     list: `checks ${nodeId}`,
     query,
@@ -40,10 +40,11 @@ const checkObject = ({ requestId, model, at, method, score, verdict }: NodeCheck
   model,
   checked_at: seconds(at),
   method,
-  score: rounded(score),
+  score: roundScore(score),
   verdict,
   explanation: VERDICTS[verdict],
 });
 
 /** A score with two decimals, because it is not more precise. */
-export const rounded = (score: number | null): number | null => (score === null ? null : Math.round(score * 100) / 100);
+export const roundScore = (score: number | null): number | null =>
+  score === null ? null : Math.round(score * 100) / 100;

@@ -8,7 +8,7 @@ import type { WithheldReason } from "../../base/states.ts";
 import { seconds, startOfDay } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Untimed } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { WithheldShare as Share } from "../../ledger/reserve.ts";
@@ -18,7 +18,7 @@ export type EarningsParts = Pick<HistoryParts, "earnings"> &
   Pick<LedgerParts, "hostMoney" | "reserve"> &
   Pick<SiteParts, "cursors" | "now">;
 
-export const namedNode = ({ node }: { node?: string | undefined }): Uuid | undefined =>
+export const nodeIdOfFilter = ({ node }: { node?: string | undefined }): Uuid | undefined =>
   node === undefined ? undefined : parseId("node", node);
 
 export async function earningsPage(
@@ -27,12 +27,12 @@ export async function earningsPage(
   query: z.output<typeof EarningsQuery>,
 ): Promise<Untimed<z.input<typeof EarningList>>> {
   const { from, to } = query;
-  const nodeId = namedNode(query);
+  const nodeId = nodeIdOfFilter(query);
   const [{ pending, paidOut, setOff, heldBack, withheld }, own, today, lines] = await Promise.all([
     hostMoney(accountId),
     earnings.own(accountId),
     earnings.sum(accountId, { nodeId, from: startOfDay(now()) }),
-    page({
+    listPage({
       cursors,
       list: `earnings ${accountId}`,
       query,
@@ -70,12 +70,12 @@ export const withheldPage = (
   hostId: Uuid,
   query: z.output<typeof WithheldQuery>,
 ): Promise<Untimed<z.input<typeof WithheldList>>> =>
-  page({
+  listPage({
     cursors,
     list: `withheld ${hostId}`,
     query,
     read: (before, limit) =>
-      reserve.list({ hostId, nodeId: namedNode(query), before: before as Uuid | undefined, limit }),
+      reserve.list({ hostId, nodeId: nodeIdOfFilter(query), before: before as Uuid | undefined, limit }),
     position: ({ requestId }) => requestId,
     show: withheldObject,
   });

@@ -15,11 +15,11 @@ import type { InsightFigures, Insights } from "../../history/insight.ts";
 import type { Job } from "../../history/jobs.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { Untimed } from "../../http/routes.ts";
 import type { SiteParts } from "../parts.ts";
 import type { NodeParts } from "./parts.ts";
-import { tenth } from "./stats.ts";
+import { roundToTenth } from "./stats.ts";
 
 export type InsightParts = Pick<NodeParts, "fleet"> &
   Pick<HistoryParts, "insights" | "jobs"> &
@@ -80,7 +80,7 @@ const showFigures = ({ performed, utilisation, connected }: InsightFigures) => (
   completion_tokens: performed?.completionTokens ?? 0,
   ttft_p50_ms: performed?.ttft.p50 ?? null,
   ttft_p95_ms: performed?.ttft.p95 ?? null,
-  tps: tenth(performed?.tokensPerSecond ?? null),
+  tps: roundToTenth(performed?.tokensPerSecond ?? null),
   utilisation: share(utilisation),
   connected: share(connected),
 });
@@ -94,7 +94,7 @@ export const jobsPage = (
   query: z.output<typeof JobsQuery>,
 ): Promise<{ object: "list"; data: z.input<typeof JobShown>[]; next_cursor: string | null }> => {
   const { model, outcome, from, to } = query;
-  return page({
+  return listPage({
     cursors,
     list: `jobs ${nodeId}`,
     query,
@@ -142,7 +142,7 @@ function jobObject(job: Job): z.input<typeof JobShown> {
     queue_ms: job.queueMs,
     ttft_ms: ttftMs,
     duration_ms: durationMs,
-    tps: completionTokens > 1 && flowMs > 0 ? tenth(((completionTokens - 1) * 1000) / flowMs) : null,
+    tps: completionTokens > 1 && flowMs > 0 ? roundToTenth(((completionTokens - 1) * 1000) / flowMs) : null,
     earned_micro: exactMicro(job.earned),
     own: job.own,
   };

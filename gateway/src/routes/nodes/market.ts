@@ -4,14 +4,14 @@ import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
-import { type ModelWork, meanHour, slotHour } from "../../history/market.ts";
+import { type ModelWork, meanHourlyEarnings, slotHourlyEarnings } from "../../history/market.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Untimed } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import type { NodeParts } from "./parts.ts";
-import { tenth } from "./stats.ts";
+import { roundToTenth } from "./stats.ts";
 
 export type MarketParts = Pick<HistoryParts, "market"> &
   Pick<InferenceParts, "catalogue"> &
@@ -36,8 +36,8 @@ export async function marketOf(
     const byNode = own.find((work) => work.model === model && work.busyMs > 0);
     const work = byNode ?? everybody?.work;
     const prices = { in: BigInt(price_in_micro_1m ?? 0), out: BigInt(price_out_micro_1m ?? 0) };
-    const hour = work === undefined ? null : slotHour(work, { ...prices, sharePercent: HOST_SHARE_PERCENT });
-    const mean = everybody === undefined ? null : meanHour(everybody, accountId);
+    const hour = work === undefined ? null : slotHourlyEarnings(work, { ...prices, sharePercent: HOST_SHARE_PERCENT });
+    const mean = everybody === undefined ? null : meanHourlyEarnings(everybody, accountId);
     return {
       ...{ model, kind, price_in_micro_1m, price_out_micro_1m },
       tokens_per_hour_24h: twoDigits(everybody?.hourTokens24h ?? 0),
@@ -57,7 +57,7 @@ export async function marketOf(
 
 function speedOf({ promptTokens, completionTokens, busyMs }: ModelWork, of: "node" | "model") {
   if (busyMs <= 0) return null;
-  const perSecond = (tokens: number): number => tenth((tokens * 1000) / busyMs) ?? 0;
+  const perSecond = (tokens: number): number => roundToTenth((tokens * 1000) / busyMs) ?? 0;
   return { of, prompt_tokens_per_s: perSecond(promptTokens), completion_tokens_per_s: perSecond(completionTokens) };
 }
 

@@ -3,9 +3,9 @@ import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
-import { breaksRule, type Fault, type FaultOptions } from "../../faults.ts";
+import { type Fault, type FaultOptions, ruleViolation } from "../../faults.ts";
 import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
-import { page } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/pages.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { SiteParts } from "../parts.ts";
 import type { NodeParts } from "./parts.ts";
@@ -18,25 +18,28 @@ export type OwnNodesParts = Pick<NodeParts, "fleet" | "nodes" | "nodeChanged"> &
 type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
 type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
 
-export function ownNodes(parts: OwnNodesParts) {
+export function ownNodeHandlers(parts: OwnNodesParts) {
   const { fleet, catalogue, cursors, nodeChanged } = parts;
   const find = async (accountId: Uuid, text: string): Promise<Node | undefined> => {
     const id = parseId("node", text);
     return id === undefined ? undefined : await fleet.find(accountId, id);
   };
-  const show = (node: Node): z.input<typeof NodeShown> => ({ ...showListed(parts, node), hardware: node.hardware });
+  const show = (node: Node): z.input<typeof NodeShown> => ({
+    ...listedNodeObject(parts, node),
+    hardware: node.hardware,
+  });
   return {
     find,
     show,
 
     list: (accountId: Uuid, query: { cursor?: string | undefined; limit: number }) =>
-      page({
+      listPage({
         cursors,
         list: `own nodes ${accountId}`,
         query,
         read: (after, max) => fleet.list(accountId, { after: after as Uuid | undefined, limit: max }),
         position: ({ id }) => id,
-        show: (node) => showListed(parts, node),
+        show: (node) => listedNodeObject(parts, node),
       }),
 
     async elect(
@@ -50,11 +53,12 @@ export function ownNodes(parts: OwnNodesParts) {
       const models = chosen();
       for (const [i, model] of models.entries()) {
         if (!catalogue().active.has(model))
-          throw breaksRule(`models[${i}]`, `must be the ID of an active model in the catalogue`);
+          throw ruleViolation(`models[${i}]`, `must be the ID of an active model in the catalogue`);
       }
       const outcome = await fleet.elect(accountId, node.id, [...new Set(models)]);
-      if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
-      return show(await changed(outcome, refuse, nodeChanged));
+      if (outcome.kind === "refused")
+        throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+      return show(await showChangedNode(outcome, refuse, nodeChanged));
     },
 
     async rename(
@@ -78,8 +82,9 @@ export function ownNodes(parts: OwnNodesParts) {
       const node = await find(accountId, text);
       if (node === undefined) throw refuse("node_not_found");
       const outcome = await fleet.move(accountId, node.id, "retire");
-      if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
-      return show(await changed(outcome, refuse, nodeChanged));
+      if (outcome.kind === "refused")
+        throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+      return show(await showChangedNode(outcome, refuse, nodeChanged));
     },
 
     async move(accountId: Uuid, text: string, move: "pause" | "resume", refuse: RefuseMove) {
@@ -87,13 +92,13 @@ export function ownNodes(parts: OwnNodesParts) {
       if (node === undefined) throw refuse("node_not_found");
       const outcome = await fleet.move(accountId, node.id, move);
       if (outcome.kind === "refused") throw refusedMove(outcome.standing, refuse);
-      return show(await changed(outcome, refuse, nodeChanged));
+      return show(await showChangedNode(outcome, refuse, nodeChanged));
     },
   };
 }
 
 /** Returns a node after its state changed and all gateways were notified. */
-export async function changed(
+export async function showChangedNode(
   outcome: Exclude<MoveOutcome, { kind: "refused" }>,
   refuse: Refuse<"node_not_found">,
   nodeChanged: NodeParts["nodeChanged"],
@@ -105,13 +110,13 @@ export async function changed(
 
 function refusedMove(standing: string, refuse: RefuseMove): Fault {
   if (standing === "quarantined") return refuse("node_quarantined");
-  return refuse("node_state_conflict", { message: notAllowed(standing) });
+  return refuse("node_state_conflict", { message: notAllowedMessage(standing) });
 }
 
-export const notAllowed = (standing: string): string => `This is not possible while the node is ${standing}.`;
+export const notAllowedMessage = (standing: string): string => `This is not possible while the node is ${standing}.`;
 
 /** A node in a list. Its hardware description is left out, because it would make a page too large. */
-export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
+export function listedNodeObject({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
   const id = publicId("node", node.id);
   return {
     id,

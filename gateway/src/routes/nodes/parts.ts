@@ -5,7 +5,7 @@ import type { Fleet } from "../../fleet/fleet.ts";
 import type { SeenNode } from "../../history/presence.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";
 import type { CheckReader } from "../../trust/spot-checks/reader.ts";
-import type { Standing } from "../../trust/trust.ts";
+import type { RecentJobs } from "../../trust/trust.ts";
 
 export interface NodeParts {
   fleet: Fleet;
@@ -49,5 +49,5 @@ export interface ConnectedNodes {
   /** Whether any node that serves the model has an engine that enforces output formats. */
   keepsFormat: (model: string) => boolean;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
-  reliabilityOf: (nodeId: string) => Standing;
+  reliabilityOf: (nodeId: string) => RecentJobs;
 }

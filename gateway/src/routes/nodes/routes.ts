@@ -4,11 +4,11 @@ import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type { FastifyInstance } from "fastify";
 import { parseId, publicId } from "../../base/ids.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
-import { breaksRule } from "../../faults.ts";
+import { ruleViolation } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { hostTokenGuard } from "../../http/guards.ts";
-import { noSuchRequest } from "../../http/lists/no-such-request.ts";
+import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import { type Handlers, serveRoutes } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
@@ -20,9 +20,9 @@ import { type EarningsParts, earningsPage, withheldPage } from "./earnings.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
 import { type MarketParts, marketOf } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
-import { notAllowed, type OwnNodesParts, ownNodes } from "./own-nodes.ts";
+import { notAllowedMessage, type OwnNodesParts, ownNodeHandlers } from "./own-nodes.ts";
 import type { NodeParts } from "./parts.ts";
-import { nodeStats, type StatsParts, tenth } from "./stats.ts";
+import { nodeStats, roundToTenth, type StatsParts } from "./stats.ts";
 
 type NodeApiParts = OwnNodesParts &
   StatsParts &
@@ -44,7 +44,7 @@ export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
 function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
   const { fleet, catalogue, history, receipts, mint } = parts;
   const log = rateLimitedLog(parts.log, parts.door.clock);
-  const nodes = ownNodes(parts);
+  const nodes = ownNodeHandlers(parts);
   return {
     async registerNode({ accountId, body, refuse }) {
       const node = await fleet.register(accountId, body()).catch((cause) => {
@@ -107,7 +107,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       if (node === undefined) throw refuse("node_not_found");
       const { model: modelId, prompt, max_tokens } = body();
       const model = catalogue().active.get(modelId);
-      if (model === undefined) throw breaksRule("model", "must be the ID of an active model in the catalogue");
+      if (model === undefined) throw ruleViolation("model", "must be the ID of an active model in the catalogue");
       const outputTokensMax = model.kind === "embedding" ? 0 : max_tokens;
       const job = {
         id: parts.newId(),
@@ -135,7 +135,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
       if (node.standing === "quarantined") throw refuse("node_quarantined");
-      if (node.standing === "retired") throw refuse("node_state_conflict", { message: notAllowed("retired") });
+      if (node.standing === "retired") throw refuse("node_state_conflict", { message: notAllowedMessage("retired") });
       if (node.models.length === 0) throw refuse("no_elected_builds");
       if (mint === undefined) throw refuse("not_implemented");
       const nodeId = publicId("node", node.id);
@@ -165,7 +165,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async getReceipt({ accountId, params, refuse }) {
       const id = parseId("req", params.id);
       const record = id === undefined ? undefined : await history.findServed(accountId, id);
-      if (record === undefined) throw await noSuchRequest(history, id, refuse);
+      if (record === undefined) throw await requestNotFound(history, id, refuse);
       return receipts.of(record);
     },
   };
@@ -182,7 +182,7 @@ function tryObject(model: ActiveModel, result: PrivateResult) {
     finish_reason: finish,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
-    ttft_ms: tenth(ttftMs),
-    tps: tenth(tokensPerSecond),
+    ttft_ms: roundToTenth(ttftMs),
+    tps: roundToTenth(tokensPerSecond),
   };
 }

@@ -7,14 +7,14 @@ import { startOfDay } from "../../base/time.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import type { SiteParts } from "../parts.ts";
-import { showListed } from "./own-nodes.ts";
+import { listedNodeObject } from "./own-nodes.ts";
 import type { NodeParts } from "./parts.ts";
 
 export type StatsParts = Pick<NodeParts, "nodes" | "fleet"> & Pick<HistoryParts, "earnings"> & Pick<SiteParts, "now">;
 
 export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<typeof NodeStats>> {
   const { nodes, fleet, earnings, now } = parts;
-  const { id, state, quarantine, probation, withheld } = showListed(parts, node);
+  const { id, state, quarantine, probation, withheld } = listedNodeObject(parts, node);
   const live = nodes.find(id);
   const { jobs, failures, jobsWindow, failuresMax } = nodes.reliabilityOf(id);
   const { late, ...seen } = await fleet.record.lastDay(node.id);
@@ -30,7 +30,7 @@ export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<
     draining: live?.draining ?? false,
     models: node.models.map((model) => {
       const { ttftMs, tokensPerSecond } = nodes.speedOfNode(id, model);
-      return { model, ttft_p50_ms: tenth(ttftMs), tps_p50: tenth(tokensPerSecond) };
+      return { model, ttft_p50_ms: roundToTenth(ttftMs), tps_p50: roundToTenth(tokensPerSecond) };
     }),
     today: {
       requests: today.requests,
@@ -47,4 +47,5 @@ export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<
   };
 }
 
-export const tenth = (value: number | null): number | null => (value === null ? null : Math.round(value * 10) / 10);
+export const roundToTenth = (value: number | null): number | null =>
+  value === null ? null : Math.round(value * 10) / 10;

@@ -13,7 +13,7 @@ import { bareServer } from "../../http/server.ts";
 import type { Answer, Endpoint } from "../../inference/endpoint.ts";
 import { type CatalogueEntry, parseCatalogue } from "../../metering/catalogue.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
-import { testDoor } from "../testing/door.ts";
+import { testHttpOptions } from "../testing/http-options.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
@@ -50,7 +50,7 @@ function eventsOf(endpoint: Endpoint, options: Streamed): string[] {
 }
 
 async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]): Promise<string> {
-  const app = bareServer(testDoor());
+  const app = bareServer(testHttpOptions());
   receiptKeyRoutes(app, { receipts: { keys: async () => keys } as HistoryParts["receipts"] });
   const { payload } = await app.inject({ url: "/.well-known/tollgate-receipts" });
   await app.close();

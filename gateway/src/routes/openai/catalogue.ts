@@ -36,7 +36,7 @@ export function modelObject(
     owned_by: "tollgate",
     vendor: {
       kind,
-      ...factsOf(entry, speedOf(id)),
+      ...modelFacts(entry, speedOf(id)),
       // Embedding models have no output format, even if their nodes report one.
       structured_output: kind === "generation" && keepsFormat(id),
       ...(allowed !== null && !allowed.includes(id) && { allowed: false as const }),
@@ -45,7 +45,7 @@ export function modelObject(
 }
 
 /** A model's catalogue data and its nodes' current speed. */
-export function factsOf(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {
+export function modelFacts(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {
   return {
     class: entry.class,
     quant_label: entry.quant_label,

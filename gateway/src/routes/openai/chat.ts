@@ -5,7 +5,7 @@ import type { JsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
-import { formatOf, generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
+import { formatOf, generationRequest, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
 
 const route = publicRoutes.createChatCompletion;
 
@@ -15,7 +15,7 @@ export const chat: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutIdleOptions(body));
+    const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutUnusedStreamOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
       // Tokens are counted with the rendered role (the name that the prompt template uses), so the node must get the
       // same one.
@@ -23,7 +23,7 @@ export const chat: Endpoint = {
       content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
     }));
     return {
-      ...generationAsk(fields, body),
+      ...generationRequest(fields, body),
       prompt: { kind: "chat", messages },
       promptField: "messages",
       body: { messages, ...formatOf(fields) },

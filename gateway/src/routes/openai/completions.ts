@@ -3,7 +3,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { formatOf, generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
+import { formatOf, generationRequest, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
 
 const route = publicRoutes.createCompletion;
 
@@ -13,10 +13,10 @@ export const completions: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = parseFields(route.body.fields, withoutIdleOptions(body));
+    const fields = parseFields(route.body.fields, withoutUnusedStreamOptions(body));
     const text = typeof fields.prompt === "string" ? fields.prompt : fields.prompt.join("\n");
     return {
-      ...generationAsk(fields, body),
+      ...generationRequest(fields, body),
       prompt: { kind: "text", text },
       promptField: "prompt",
       body: { prompt: text, ...formatOf(fields) },

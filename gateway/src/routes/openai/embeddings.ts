@@ -2,8 +2,8 @@
 import { IGNORED_FIELDS, IGNORED_OF_EMBEDDINGS } from "@tollgate/api/public/ignored.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
-import { parseFields, presentOf } from "../../http/fields.ts";
-import type { Answer, AnswerMeta, Ask, Endpoint, Sdk } from "../../inference/endpoint.ts";
+import { parseFields, presentFields } from "../../http/fields.ts";
+import type { Answer, AnswerMeta, Endpoint, ParsedRequest, Sdk } from "../../inference/endpoint.ts";
 import { labelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
@@ -26,7 +26,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
       const texts = typeof input === "string" ? [input] : input;
       const { encoding_format: asked } = body as { encoding_format?: unknown };
       const vectorsAs = base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats";
-      const ignored = presentOf(body, [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS]);
+      const ignored = presentFields(body, [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS]);
       return {
         model,
         prompt: { kind: "texts", texts },
@@ -57,7 +57,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
 function* listParts(
   meta: AnswerMeta,
   { vectors, usage }: Pick<Answer, "vectors" | "usage">,
-  ask?: Pick<Ask, "vectorsAs">,
+  ask?: Pick<ParsedRequest, "vectorsAs">,
 ): Generator<string> {
   const shown = ask?.vectorsAs === "base64" ? base64 : (vector: Float32Array) => Array.from(vector);
   yield '{"object":"list","data":[';

@@ -6,8 +6,8 @@ import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import { type KeywordUse, readSchema } from "@tollgate/protocol/json-schema.ts";
 import type { z } from "zod";
 import { invalidRequest } from "../../faults.ts";
-import { presentOf } from "../../http/fields.ts";
-import type { Ask, Usage } from "../../inference/endpoint.ts";
+import { presentFields } from "../../http/fields.ts";
+import type { ParsedRequest, Usage } from "../../inference/endpoint.ts";
 import { SCHEMA_FIELD } from "../../inference/schema-support.ts";
 import { labelOf } from "./label.ts";
 
@@ -16,10 +16,10 @@ const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_option
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
 /** Builds the request from the parsed fields and the original body. */
-export function generationAsk(
+export function generationRequest(
   fields: Generation,
   body: unknown,
-): Omit<Ask, "prompt" | "promptField" | "body" | "vectorsDue"> {
+): Omit<ParsedRequest, "prompt" | "promptField" | "body" | "vectorsDue"> {
   const stream = fields.stream ?? false;
   return {
     model: fields.model,
@@ -31,12 +31,12 @@ export function generationAsk(
     keywords: keywordsOf(fields),
     vectorsAs: "floats",
     ...labelOf(body),
-    ignored: presentOf(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
+    ignored: presentFields(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
   };
 }
 
 /** Prepares the body for validation: removes stream options, unless the request streams. */
-export function withoutIdleOptions(body: unknown): unknown {
+export function withoutUnusedStreamOptions(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
   return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
 }

@@ -3,11 +3,11 @@
  * serves to group usage, and clients send these fields to every service.
  */
 import { isPlain } from "@tollgate/api/plain-text.ts";
-import type { Ask } from "../../inference/endpoint.ts";
+import type { ParsedRequest } from "../../inference/endpoint.ts";
 
 const LABEL_LENGTH_MAX = 64;
 
-export function labelOf(body: unknown): Pick<Ask, "label" | "labelField"> {
+export function labelOf(body: unknown): Pick<ParsedRequest, "label" | "labelField"> {
   const { metadata, user } = body as { metadata?: unknown; user?: unknown };
   const named = kept(
     typeof metadata === "object" && metadata !== null && "label" in metadata ? metadata.label : undefined,

@@ -5,12 +5,12 @@ import type { FastifyInstance } from "fastify";
 import { fault, modelNotFound } from "../../faults.ts";
 import { sendCached } from "../../http/cached.ts";
 import type { OpenCall } from "../../http/call.ts";
-import { takeOver } from "../../http/door.ts";
+import { streamResponse } from "../../http/handlers.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { checkLength, enterKey } from "../../inference/gate.ts";
+import { checkLength, enterKeyLimit } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
-import { noteRefused, type RefusedCaller } from "../../inference/refused.ts";
+import { countRefusedCall, type RefusedCaller } from "../../inference/refused-calls.ts";
 import { serve } from "../../inference/serve.ts";
 import type { KeyHolder } from "../../keys/keys.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
@@ -31,7 +31,7 @@ export function openAiRoutes(
     const { method, url } = methodAndUrl(route);
     const handle = (call: OpenCall): Promise<void> => serve(gateway, endpoint, call);
     app.direct.set(url, handle);
-    app.route({ method, url, handler: (request, reply) => takeOver(request, reply, handle) });
+    app.route({ method, url, handler: (request, reply) => streamResponse(request, reply, handle) });
   }
 
   const seenBy = ({ models }: KeyHolder): Parameters<typeof modelObject>[1] => ({
@@ -81,7 +81,7 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHold
   const caller = { call, key, endpoint: "models" as const };
   try {
     await checkLength(gateway, caller);
-    const pass = await enterKey(gateway, caller);
+    const pass = await enterKeyLimit(gateway, caller);
     await pass.leave(0);
   } catch (error) {
     throw refusal(gateway, { authorization, key }, error);
@@ -91,6 +91,6 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHold
 
 /** Records the refused call for the key's owner, and returns the error. */
 function refusal<Refusal>(gateway: Gateway, asker: RefusedCaller, error: Refusal): Refusal {
-  noteRefused(gateway, asker, error);
+  countRefusedCall(gateway, asker, error);
   return error;
 }

@@ -1,6 +1,6 @@
 /** Input and output of the worker threads that parse large bodies. */
 import type { Fault, FaultParts } from "../../faults.ts";
-import type { ReadAsk, ReadOrder } from "../../inference/call.ts";
+import type { CountedRequest, ReadOrder } from "../../inference/call.ts";
 import type { Tables, TokenizerName } from "../../metering/tokenizers.ts";
 
 /** The data that a worker thread gets at its start. */
@@ -15,9 +15,9 @@ export interface ReadJob {
   order: ReadOrder | "form";
 }
 
-export type Read = { ask: ReadAsk; promptTokens: number } | { form: unknown } | { fault: FaultParts };
+export type ReadResult = { ask: CountedRequest; promptTokens: number } | { form: unknown } | { fault: FaultParts };
 
 /** Converts an error to plain data for another thread, without its cause. */
-export function writeFault({ status, retry, type, code, message, extra, headers, about }: Fault): FaultParts {
+export function serializeFault({ status, retry, type, code, message, extra, headers, about }: Fault): FaultParts {
   return { status, retry, type, message, extra, headers, about, ...(code !== undefined && { code }) };
 }

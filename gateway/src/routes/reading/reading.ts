@@ -5,29 +5,29 @@ import { Worker } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { Fault, fault } from "../../faults.ts";
-import type { Bodies } from "../../http/call.ts";
-import { givePieces } from "../../http/shared-pieces.ts";
+import type { LargeBodies } from "../../http/call.ts";
+import { returnPieces } from "../../http/shared-pieces.ts";
 import type { Body, Reader } from "../../inference/call.ts";
 import { PoolBusyError, WorkerPool } from "../../metering/pool.ts";
-import type { Read, ReadingData, ReadJob } from "./jobs.ts";
+import type { ReadingData, ReadJob, ReadResult } from "./jobs.ts";
 
 const WAITING_MAX = 256;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
-interface Reading extends Reader, Pick<Bodies, "parseForm"> {
+interface Reading extends Reader, Pick<LargeBodies, "parseForm"> {
   close(): Promise<void>;
 }
 
 export function openReading(options: ReadingData & { log: Log; workersMax?: number }): Reading {
   const { log, tables, base64Compat, workersMax = Math.max(1, Math.min(2, availableParallelism() - 1)) } = options;
-  const pool = new WorkerPool<Read>({
+  const pool = new WorkerPool<ReadResult>({
     startWorker: () => startWorker({ tables, base64Compat }),
     workersMax,
     waitingMax: WAITING_MAX,
     waitingUnitsMax: WAITING_BYTES_MAX,
     onCrash: (error) => log.error({ err: error }, "request reading worker crashed"),
   });
-  const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
+  const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<ReadResult> => {
     // Takes the pieces out of the body, because others reuse their memory once it is released.
     const pieces = body.pieces.splice(0);
     const job: ReadJob = { pieces, order };
@@ -36,7 +36,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
       // More large bodies wait than the threads can parse. The client may retry, as it may when no node is free.
       throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
     });
-    givePieces(pieces);
+    returnPieces(pieces);
     if ("fault" in read) throw new Fault(read.fault);
     return read;
   };

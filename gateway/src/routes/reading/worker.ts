@@ -19,7 +19,7 @@ import { quoteEndpoint } from "../console/models.ts";
 import { chat } from "../openai/chat.ts";
 import { completions } from "../openai/completions.ts";
 import { embeddingsEndpoint } from "../openai/embeddings.ts";
-import { type Read, type ReadingData, type ReadJob, writeFault } from "./jobs.ts";
+import { type ReadingData, type ReadJob, type ReadResult, serializeFault } from "./jobs.ts";
 
 const port = parentPort;
 invariant(port !== null, "reading-worker.ts runs as a worker thread");
@@ -39,17 +39,17 @@ let catalogue = { models: "[]", active: readModels("[]") };
 
 port.on("message", async ({ pieces, order }: ReadJob) => {
   const transfer: Transferable[] = [];
-  let reply: Reply<Read>;
+  let reply: Reply<ReadResult>;
   try {
     reply = { result: await read(Buffer.concat(pieces), order, transfer) };
   } catch (error) {
-    if (error instanceof Fault) reply = { result: { fault: writeFault(error) } };
+    if (error instanceof Fault) reply = { result: { fault: serializeFault(error) } };
     else reply = { error: error instanceof Error ? error.message : String(error) };
   }
   port.postMessage(reply, transfer);
 });
 
-async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transferable[]): Promise<Read> {
+async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transferable[]): Promise<ReadResult> {
   if (order === "form") return { form: cutLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
   const { schema, sdk, models, allowed, labels, payer } = order;
   if (models !== catalogue.models) catalogue = { models, active: readModels(models) };

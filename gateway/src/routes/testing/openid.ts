@@ -32,8 +32,8 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
     platform,
     logged,
     async signIn(browser, who, more = {}) {
-      const url = await leave(browser, more.provider);
-      return await comeBack(browser, await issuer.signIn(url, who, more.mischief));
+      const url = await startOpenIdSignIn(browser, more.provider);
+      return await finishOpenIdSignIn(browser, await issuer.signIn(url, who, more.mischief));
     },
     async told(happens) {
       const from = logged.length;
@@ -54,20 +54,20 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
 let people = 0;
 
 /** A person at the provider who has no identity on the platform yet. */
-export function person(claims: Record<string, unknown> = {}): Person {
+export function newOpenIdPerson(claims: Record<string, unknown> = {}): Person {
   const sub = `subject-${++people}`;
   return { sub, email: `${sub}@example.test`, email_verified: true, name: "Öpen Person", ...claims };
 }
 
 /** Starts a sign-in, and returns the URL at the provider without opening it. */
-export async function leave(browser: Browser, provider = "test"): Promise<string> {
+export async function startOpenIdSignIn(browser: Browser, provider = "test"): Promise<string> {
   const answer = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
   assert.equal(answer.status, 200, answer.text);
   return String(answer.body.url);
 }
 
 /** Returns to the console from the provider. Returns the path to which the console redirects. */
-export async function comeBack(browser: Browser, url: URL): Promise<string> {
+export async function finishOpenIdSignIn(browser: Browser, url: URL): Promise<string> {
   assert.equal(url.origin, PUBLIC_URL);
   // Headers of a browser that navigates from another site.
   const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
@@ -76,4 +76,4 @@ export async function comeBack(browser: Browser, url: URL): Promise<string> {
   return String(answer.headers.location);
 }
 
-export const me = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity;
+export const currentIdentity = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity;

@@ -25,8 +25,8 @@ import { absentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";
 import type { Parts } from "../parts.ts";
 import { PASSWORD } from "./browser.ts";
-import { NO_THREADS, testBodies } from "./door.ts";
-import { nothingOutside, type Outside, scripted, WORDS } from "./outside.ts";
+import { defaultEnvironment, type SimulatedEnvironment, simulatedParts, WORD_METER } from "./environment.ts";
+import { NO_READER, testBodies } from "./http-options.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -38,7 +38,7 @@ export interface TestPlatform {
   /** The secret that signs session cookies. */
   secret: string;
   /** The simulated parts outside the database. */
-  outside: Outside;
+  outside: SimulatedEnvironment;
   /** Creates an identity with these accounts; a builder account starts with $5. */
   person(
     accounts?: { kind: AccountKind; suspended?: boolean }[],
@@ -61,12 +61,12 @@ const NO_SOCKETS: Listener = { open: async () => 0 };
 
 export async function openTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
   const { log, mail, payments, ...settings } = options;
-  const outside = nothingOutside();
+  const outside = defaultEnvironment();
   const database = await openTestDatabase();
   const { pool } = database;
   const ports = { ...(await portsOn(database, outside)), mail, payments, ...(log && { log }) };
   const gateway = await assemble(ports, testSettings({ ...SETTINGS, ...settings }));
-  const parts: Parts = { ...gateway.parts, ...scripted(gateway.parts, outside) };
+  const parts: Parts = { ...gateway.parts, ...simulatedParts(gateway.parts, outside) };
   const apps: FastifyInstance[] = [];
   const serve = (others: Partial<Parts>): FastifyInstance => {
     const app = publicServer({ ...parts, ...others });
@@ -125,7 +125,7 @@ const SETTINGS: Partial<Settings> = {
   checkAnswers: true,
 };
 
-async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports & { listener: Listener }> {
+async function portsOn(database: TestDatabase, outside: SimulatedEnvironment): Promise<Ports & { listener: Listener }> {
   const [clock, random] = [systemClock, systemRandom()];
   const catalogue = await loadCatalogue(CATALOGUE_FILE);
   const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
@@ -139,9 +139,9 @@ async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports 
     store: testStore(database),
     models: {
       catalogue: () => catalogue,
-      meter: () => ({ ...WORDS, ...outside.counting }),
+      meter: () => ({ ...WORD_METER, ...outside.counting }),
       // Served requests are tested in inference/ and e2e/. Here, the gateway only calculates their holds.
-      reader: NO_THREADS,
+      reader: NO_READER,
       parseForm: testBodies().parseForm,
     },
     plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },

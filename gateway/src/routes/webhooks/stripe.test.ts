@@ -9,7 +9,7 @@ import { bareServer } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
-import { testDoor } from "../testing/door.ts";
+import { testHttpOptions } from "../testing/http-options.ts";
 import { webhookRoutes } from "./stripe.ts";
 
 let t: TestPayments;
@@ -28,7 +28,7 @@ after(async () => {
 });
 
 function serve(payments: Payments | undefined): FastifyInstance {
-  const server = bareServer(testDoor());
+  const server = bareServer(testHttpOptions());
   const finish = answerUnknownPaths(server);
   webhookRoutes(server, { payments });
   finish();

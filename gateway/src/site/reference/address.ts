@@ -11,14 +11,14 @@ const LOCAL_URL = "http://localhost:8080";
  */
 const HOST = /^([a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
-export interface Known {
+export interface KnownAddress {
   publicUrl?: string | undefined;
   /** The number of trusted proxies, which report whether the client used HTTPS. */
   trustedProxies?: number | undefined;
 }
 
 /** The base URL, without a trailing slash. */
-export function addressOf(request: Pick<IncomingMessage, "headers" | "socket">, known: Known): string {
+export function addressOf(request: Pick<IncomingMessage, "headers" | "socket">, known: KnownAddress): string {
   const { publicUrl, trustedProxies } = known;
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, "");
   const { host = "" } = request.headers;

@@ -7,22 +7,26 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import { bareServer } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
-import { testDoor } from "../../routes/testing/door.ts";
+import { testHttpOptions } from "../../routes/testing/http-options.ts";
 import { docsRoutes } from "./docs.ts";
-import { ADDRESS, framed } from "./frame.ts";
+import { ADDRESS_PLACEHOLDER, framePage } from "./frame.ts";
 import { html } from "./html.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-docs-"));
 after(() => rmSync(folder, { recursive: true }));
 
 const page = (title: string): string =>
-  framed({ title, body: html`<main><h1>${title}</h1><code>${ADDRESS}/v1</code></main>`, hasStatus: true });
+  framePage({
+    title,
+    body: html`<main><h1>${title}</h1><code>${ADDRESS_PLACEHOLDER}/v1</code></main>`,
+    hasStatus: true,
+  });
 const PICTURE = Buffer.from([0x52, 0x49, 0x46, 0x46, 0xff, 0x00]);
 const INDEX = '[{"heading":"Holds"}]';
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 function openDocs(options: Partial<Parameters<typeof docsRoutes>[1]> = {}): FastifyInstance {
-  const app = bareServer(testDoor());
+  const app = bareServer(testHttpOptions());
   const finish = answerUnknownPaths(app);
   docsRoutes(app, { folder: join(folder, "dist"), ...options });
   finish();

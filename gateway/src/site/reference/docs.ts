@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../faults.ts";
 import { etagOf, sendCached } from "../../http/cached.ts";
-import { addressOf, type Known } from "./address.ts";
-import { ADDRESS, SAFETY, withoutStatus } from "./frame.ts";
+import { addressOf, type KnownAddress } from "./address.ts";
+import { ADDRESS_PLACEHOLDER, SECURITY_HEADERS, withoutStatus } from "./frame.ts";
 import { wantsHtml } from "./home.ts";
 import { html } from "./html.ts";
 
@@ -34,7 +34,7 @@ interface DocsFile {
   etag: string;
 }
 
-interface DocsOptions extends Known {
+interface DocsOptions extends KnownAddress {
   hasStatus?: boolean;
   folder?: string;
 }
@@ -58,14 +58,14 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
   const keep = known.publicUrl === undefined ? "private" : "public";
   const sendPage = (request: FastifyRequest, reply: FastifyReply, { body, etag, type }: DocsFile): FastifyReply => {
     const address = addressOf(request.raw, known);
-    const filled = (): string => String(body).replaceAll(ADDRESS, html`${address}`.text);
+    const filled = (): string => String(body).replaceAll(ADDRESS_PLACEHOLDER, html`${address}`.text);
     return sendCached(request, reply, { body: filled, etag: etagOf(`${etag} ${address}`), type, keep });
   };
   for (const url of ["/docs", "/docs/*"]) {
     app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
       // Docs that were built after the gateway's start are found too.
       names ??= namesBelow(folder);
-      reply.headers(SAFETY);
+      reply.headers(SECURITY_HEADERS);
       if (names === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NONE);
       const path = (request.params["*"] ?? "").replace(/\/$/, "");
       const name = nameOf(path, names);

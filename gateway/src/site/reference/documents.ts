@@ -15,11 +15,11 @@ export interface ApiDocument {
   pageUrl: string;
   /** The API that the document describes. */
   api: Api;
-  calling: Calling;
+  calling: CallExamples;
 }
 
 /** How a page's curl examples call the API. */
-export interface Calling {
+export interface CallExamples {
   /** The note shown at operations that need no credentials. */
   openNote: string;
   /** Shell variables that a reader sets once, together with TOLLGATE_BASE_URL. */
@@ -45,7 +45,7 @@ const bearer = (
   variable: string,
   sample: string,
   before = "",
-): Pick<Calling, "variables" | "before" | "credential"> => ({
+): Pick<CallExamples, "variables" | "before" | "credential"> => ({
   variables: [`${variable}=${sample}`],
   before: `Set these two once; ${PASTED}.${before}`,
   credential: ({ operation }) => (operation.security === undefined ? [`-H "Authorization: Bearer $${variable}"`] : []),

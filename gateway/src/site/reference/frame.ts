@@ -15,7 +15,7 @@ const SEARCH_SCRIPT_URL = "/docs/search.js";
 const SEARCH_INDEX_URL = "/docs/search.json";
 
 /** Stands for the gateway's address in built pages, which do not contain the real address. */
-export const ADDRESS = "https://address.invalid";
+export const ADDRESS_PLACEHOLDER = "https://address.invalid";
 
 const POLICY = [
   "default-src 'none'",
@@ -29,7 +29,7 @@ const POLICY = [
 ].join("; ");
 
 /** Security headers for every page that the gateway itself creates. */
-export const SAFETY = {
+export const SECURITY_HEADERS = {
   "content-security-policy": POLICY,
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
@@ -53,7 +53,7 @@ const STATUS_LINK = html`<li><a href="${STATUS_URL}">Status</a></li>\n`;
 export const withoutStatus = (page: string): string => page.replace(STATUS_LINK.text, "");
 
 /** A whole page. It works without the script, which adds the theme, copy buttons, the choice of language and search. */
-export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
+export function framePage({ title, nav, body, styleUrl, hasStatus }: Framed): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -100,7 +100,7 @@ const SEARCH = html`<div class="search with-script" role="search">
 </div>`;
 
 /** A block of code with a copy button. It can be focused, so that wide lines can be scrolled with the keyboard. */
-export function block(label: string, text: Html | string, caption = label): Html {
+export function codeFigure(label: string, text: Html | string, caption = label): Html {
   return html`<figure class="code">${inside(label, text, caption)}</figure>`;
 }
 

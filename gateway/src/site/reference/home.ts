@@ -1,5 +1,5 @@
 /** The root path: describes the service and links to its pages, as HTML for browsers or as JSON for programs. */
-import { block, framed, GUIDE_URL, STATUS_URL } from "./frame.ts";
+import { codeFigure, framePage, GUIDE_URL, STATUS_URL } from "./frame.ts";
 import { html } from "./html.ts";
 
 interface Places {
@@ -13,7 +13,7 @@ interface Places {
   status_url: string | null;
 }
 
-export const placesOf = (address: string, hasStatus: boolean): Places => ({
+export const serviceUrls = (address: string, hasStatus: boolean): Places => ({
   object: "gateway",
   name: "Tollgate",
   base_url: `${address}/v1`,
@@ -27,15 +27,15 @@ export function homePage({ base_url, status_url }: Places): string {
   const body = html`<main id="content" class="home">
 <h1>This is a Tollgate gateway</h1>
 <p class="lead">Prepaid, metered text generation and embeddings through an OpenAI-compatible API. Change your client's base URL and API key to use it.</p>
-${block("Base URL", base_url)}
-${block("List the models with curl", line, "curl")}
+${codeFigure("Base URL", base_url)}
+${codeFigure("List the models with curl", line, "curl")}
 <ul class="places">
 <li><a href="/console/"><strong>Console</strong> Sign in, create API keys, buy credits, try models.</a></li>
 <li><a href="/docs"><strong>Docs</strong> Your first request in three languages, and every endpoint.</a></li>
 <li><a href="${GUIDE_URL}"><strong>Guide</strong> Guides for builders, hosts and operators.</a></li>
 ${status_url === null ? "" : html`<li><a href="${STATUS_URL}"><strong>Status</strong> Which models are available, and how fast they are.</a></li>\n`}</ul>
 </main>`;
-  return framed({ title: "Tollgate", body, hasStatus: status_url !== null });
+  return framePage({ title: "Tollgate", body, hasStatus: status_url !== null });
 }
 
 /**

@@ -19,16 +19,16 @@ function render(piece: Piece): string {
 }
 
 /** Converts the part of Markdown that the API documents use: paragraphs, lists with hyphens, and `code`. */
-export function marked(text: string): Html {
+export function markdownHtml(text: string): Html {
   const blocks = text.split("\n\n").map((block) => {
     const lines = block.split("\n");
-    if (!lines.every((line) => line.startsWith("- "))) return html`<p>${inline(block)}</p>\n`;
-    return html`<ul>${lines.map((line) => html`<li>${inline(line.slice(2))}</li>`)}</ul>\n`;
+    if (!lines.every((line) => line.startsWith("- "))) return html`<p>${inlineMarkdown(block)}</p>\n`;
+    return html`<ul>${lines.map((line) => html`<li>${inlineMarkdown(line.slice(2))}</li>`)}</ul>\n`;
   });
   return html`${blocks}`;
 }
 
-export function inline(text: string): Html {
+export function inlineMarkdown(text: string): Html {
   const pieces = text.split("`").map((piece, i) => (i % 2 === 1 ? html`<code>${piece}</code>` : piece));
   return html`${pieces}`;
 }

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import { bareServer } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
-import { testDoor } from "../../routes/testing/door.ts";
+import { testHttpOptions } from "../../routes/testing/http-options.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { referenceRoutes } from "./routes.ts";
 
-const app = bareServer(testDoor());
+const app = bareServer(testHttpOptions());
 const finish = answerUnknownPaths(app);
-referenceRoutes(app, { publicUrl: "https://api.example.test/", door: testDoor() });
+referenceRoutes(app, { publicUrl: "https://api.example.test/", door: testHttpOptions() });
 finish();
 after(() => app.close());
 
@@ -26,7 +26,7 @@ describe("status 200", () => {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);
       assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
-      assert.equal(answer.payload, documentText(documentOf(api)));
+      assert.equal(answer.payload, documentText(buildDocument(api)));
     }
   });
 

@@ -3,7 +3,7 @@
  * request, so that the gateway starts fast.
  */
 import { readFileSync } from "node:fs";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../../http/cached.ts";
@@ -11,8 +11,8 @@ import type { SiteParts } from "../../routes/parts.ts";
 import { addressOf } from "./address.ts";
 import { docsRoutes } from "./docs.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { GUIDE_STYLE_URL, KEY_SCRIPT_URL, MARK_URL, SAFETY, SCRIPT_URL, STYLE_URL } from "./frame.ts";
-import { homePage, placesOf, wantsHtml } from "./home.ts";
+import { GUIDE_STYLE_URL, KEY_SCRIPT_URL, MARK_URL, SCRIPT_URL, SECURITY_HEADERS, STYLE_URL } from "./frame.ts";
+import { homePage, serviceUrls, wantsHtml } from "./home.ts";
 
 interface File {
   url: string;
@@ -35,16 +35,16 @@ export function referenceRoutes(
     });
     app.get(url, async (request, reply) => {
       const { text, etag } = made();
-      return sendCached(request, reply.headers(SAFETY), { body: text, etag, type });
+      return sendCached(request, reply.headers(SECURITY_HEADERS), { body: text, etag, type });
     });
   }
   docsRoutes(app, { ...known, hasStatus, ...(folder !== undefined && { folder }) });
   app.get("/", async (request, reply) => {
-    const places = placesOf(addressOf(request.raw, known), hasStatus);
+    const places = serviceUrls(addressOf(request.raw, known), hasStatus);
     const shown = wantsHtml(request.headers.accept)
       ? { body: homePage(places), type: HTML }
       : { body: `${JSON.stringify(places)}\n` };
-    return sendCached(request, reply.headers({ ...SAFETY, vary: "accept" }), { ...shown, keep });
+    return sendCached(request, reply.headers({ ...SECURITY_HEADERS, vary: "accept" }), { ...shown, keep });
   });
 }
 
@@ -58,7 +58,7 @@ function files(): File[] {
     ...DOCUMENTS.map(({ url, api }) => ({
       url,
       type: "application/json; charset=utf-8",
-      body: () => documentText(documentOf(api)),
+      body: () => documentText(buildDocument(api)),
     })),
     { url: STYLE_URL, type: "text/css; charset=utf-8", body: () => file("reference.css") },
     { url: GUIDE_STYLE_URL, type: "text/css; charset=utf-8", body: () => file("guide.css") },

@@ -16,7 +16,7 @@ import { nodeRoutes } from "../../routes/nodes/routes.ts";
 import { openAiRoutes } from "../../routes/openai/routes.ts";
 import type { Parts } from "../../routes/parts.ts";
 import { receiptKeyRoutes } from "../../routes/receipt-keys.ts";
-import { testDoor } from "../../routes/testing/door.ts";
+import { testHttpOptions } from "../../routes/testing/http-options.ts";
 import { statusRoutes } from "../status/routes.ts";
 import { openStatus } from "../status/status.ts";
 
@@ -30,11 +30,11 @@ describe("every declared path is served, and every served path is declared", () 
     get: (_target, name) => (name === "then" ? undefined : anything),
   });
   const status = { isPublic: true, sampleEveryMs: 60_000 };
-  const parts = new Proxy({ door: testDoor(), publicUrl: undefined, status } as unknown as Parts, {
+  const parts = new Proxy({ door: testHttpOptions(), publicUrl: undefined, status } as unknown as Parts, {
     get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof Parts] : anything),
   });
   const served: string[] = [];
-  const app = bareServer(testDoor());
+  const app = bareServer(testHttpOptions());
   // HEAD exists with every GET, and is not declared.
   app.addHook("onRoute", ({ method, url }) => void served.push(`${[method].flat()[0]} ${url}`));
   openAiRoutes(app, parts);

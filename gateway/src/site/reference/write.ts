@@ -3,13 +3,13 @@
  * outdated.
  */
 import { writeFileSync } from "node:fs";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { documentText, mistakesIn } from "@tollgate/api/openapi/openapi.ts";
+import { buildDocument } from "@tollgate/api/openapi/document.ts";
+import { documentText, findMistakes } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
 
-const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: documentOf(api) }));
+const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: buildDocument(api) }));
 const mistakes = documents.flatMap(({ file, document }) =>
-  mistakesIn(document).map((mistake) => `${file}: ${mistake}`),
+  findMistakes(document).map((mistake) => `${file}: ${mistake}`),
 );
 if (mistakes.length > 0) {
   console.error(`The documents have mistakes; nothing is written:\n${mistakes.join("\n")}`);

@@ -5,18 +5,18 @@ import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/state
 import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import type { AvailabilitySum } from "../../history/availability.ts";
-import type { PerformanceSum, Slots } from "../../history/performance.ts";
+import type { PerformanceSum, TimeSlots } from "../../history/performance.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import type { Incident } from "../../operators/incidents/store.ts";
 import type { VerdictNow } from "../../operators/platform-verdict.ts";
-import { availabilityOf, measuredOf, REQUESTS_MIN, sumOf } from "../../routes/measured.ts";
+import { availabilityOf, measuredFigures, REQUESTS_MIN, sumSamples } from "../../routes/measured-performance.ts";
 import type { ConnectedNodes } from "../../routes/nodes/parts.ts";
-import { factsOf } from "../../routes/openai/catalogue.ts";
+import { modelFacts } from "../../routes/openai/catalogue.ts";
 
 export type Status = JsonOf<typeof publicRoutes.readStatus>;
 
 /** Rows by day and model. */
-export interface Days {
+export interface DailyRows {
   performance: PerformanceSum[];
   samples: AvailabilitySum[];
 }
@@ -25,8 +25,8 @@ interface Known {
   /** The time of the status in Unix milliseconds. */
   at: number;
   sampleEveryMs: number;
-  slots: Slots;
-  days: Days;
+  slots: TimeSlots;
+  days: DailyRows;
   verdict: VerdictNow;
   incidents: Incident[];
   entries: CatalogueEntry[];
@@ -51,7 +51,7 @@ export function statusOf(known: Known): Status {
         id: entry.id,
         kind: entry.kind,
         now: { state: stateOf(entry.id, verdict), ...speedsOf(entry, nodes) },
-        availability: availabilityOf(sumOf(own.samples)),
+        availability: availabilityOf(sumSamples(own.samples)),
         days: daysOf(entry, slots, own),
       };
     }),
@@ -109,15 +109,15 @@ function stateOf(model: string, verdict: VerdictNow): ModelState {
 }
 
 function speedsOf(entry: CatalogueEntry, { speedOf }: Known["nodes"]) {
-  const { ttft_p50_ms, tps_p50 } = factsOf(entry, speedOf(entry.id));
+  const { ttft_p50_ms, tps_p50 } = modelFacts(entry, speedOf(entry.id));
   return { ttft_p50_ms: entry.kind === "embedding" ? null : ttft_p50_ms, tokens_per_second: tps_p50 };
 }
 
-function daysOf(entry: CatalogueEntry, { from, to, slotMs }: Slots, { performance, samples }: Days) {
+function daysOf(entry: CatalogueEntry, { from, to, slotMs }: TimeSlots, { performance, samples }: DailyRows) {
   const days: Status["models"][number]["days"] = [];
   for (let at = from.getTime(); at < to.getTime(); at += slotMs) {
     const found = performance.find(({ slot }) => slot?.getTime() === at);
-    const { availability, failed_share, ttft_p50_ms, tokens_per_second } = measuredOf(entry, {
+    const { availability, failed_share, ttft_p50_ms, tokens_per_second } = measuredFigures(entry, {
       performance: (found?.requests ?? 0) < REQUESTS_MIN ? undefined : found,
       samples: samples.find(({ slot }) => slot.getTime() === at),
     });

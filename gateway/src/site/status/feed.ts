@@ -21,7 +21,7 @@ export function incidentTitle({ model, state, kind }: Incident): string {
 }
 
 /** The feed's XML. `address` is the URL of the status page. */
-export function feedOf({ incidents, at }: Status, address: string): string {
+export function incidentFeed({ incidents, at }: Status, address: string): string {
   const changedAt = ({ from, to, updates }: Incident): number =>
     Math.max(from, to ?? 0, ...updates.map((update) => update.at));
   const entries = incidents.map((incident) => {

@@ -2,7 +2,7 @@
  * The status page as plain HTML without scripts. Everything shown as a graph is also given in words or tables. Times
  * are in UTC.
  */
-import { framed } from "../reference/frame.ts";
+import { framePage } from "../reference/frame.ts";
 import { type Html, html } from "../reference/html.ts";
 import type { Status } from "./document.ts";
 import { FEED_URL, incidentTitle } from "./feed.ts";
@@ -34,7 +34,7 @@ ${models.map(modelSection)}
 ${past.length === 0 ? html`<p>No incidents in the last 90 days.</p>` : past.map(incidentItem)}
 </section>
 </main>`;
-  return framed({ title: "Status · Tollgate", body, styleUrl: STYLE_URL, hasStatus: true });
+  return framePage({ title: "Status · Tollgate", body, styleUrl: STYLE_URL, hasStatus: true });
 }
 
 const HEADLINES: Record<Status["state"], string> = {

@@ -8,9 +8,9 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { etagOf, sendCached } from "../../http/cached.ts";
-import { SAFETY, STATUS_URL } from "../reference/frame.ts";
+import { SECURITY_HEADERS, STATUS_URL } from "../reference/frame.ts";
 import type { Status } from "./document.ts";
-import { FEED_URL, feedOf } from "./feed.ts";
+import { FEED_URL, incidentFeed } from "./feed.ts";
 import { STYLE_URL, statusPage } from "./page.ts";
 
 const KEEP_S = 10;
@@ -37,16 +37,19 @@ export function statusRoutes(app: FastifyInstance, current: () => Promise<Status
   for (const route of [publicRoutes.readStatus, consoleStatus.getStatus])
     app.route({ ...methodAndUrl(route), handler });
   app.get(FEED_URL, async (request, reply) => {
-    const body = feedOf(await current(), `${publicUrl ?? `http://${request.host}`}${STATUS_URL}`);
+    const body = incidentFeed(await current(), `${publicUrl ?? `http://${request.host}`}${STATUS_URL}`);
     return sendCached(request, reply, { body, keepS: KEEP_S, type: "application/atom+xml; charset=utf-8" });
   });
   for (const url of ["/status", "/status/"]) {
     app.get(url, async (request, reply) =>
-      sendCached(request, reply.headers(SAFETY), { ...page(await current()), type: "text/html; charset=utf-8" }),
+      sendCached(request, reply.headers(SECURITY_HEADERS), {
+        ...page(await current()),
+        type: "text/html; charset=utf-8",
+      }),
     );
   }
   app.get(STYLE_URL, async (request, reply) =>
-    sendCached(request, reply.headers(SAFETY), {
+    sendCached(request, reply.headers(SECURITY_HEADERS), {
       body: readFileSync(new URL("page/status.css", import.meta.url), "utf8"),
       type: "text/css; charset=utf-8",
     }),

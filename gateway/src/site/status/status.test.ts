@@ -10,7 +10,7 @@ import { loadCatalogue } from "../../metering/catalogue.ts";
 import type { Incident } from "../../operators/incidents/store.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
 import type { Status } from "./document.ts";
-import { feedOf } from "./feed.ts";
+import { incidentFeed } from "./feed.ts";
 import { statusPage } from "./page.ts";
 import { openStatus, type StatusParts } from "./status.ts";
 
@@ -153,7 +153,7 @@ test("the status describes incidents in words for the public, with operators' no
   });
   assert.doesNotMatch(JSON.stringify(status), /plane/);
   assert.match(
-    feedOf(status, "https://x.test/status"),
+    incidentFeed(status, "https://x.test/status"),
     /<title>No requests were served: a part of the platform failed<\/title><updated>2026-11-15T00:00:00Z<.*We are on it\./s,
   );
 });

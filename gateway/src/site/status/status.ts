@@ -2,7 +2,7 @@
  * The public status, built on demand and at most every ten seconds. While the database does not answer, the last status
  * is served with the platform's current state.
  */
-import { isAway } from "../../db/errors.ts";
+import { isDatabaseUnreachable } from "../../db/errors.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
@@ -12,7 +12,7 @@ import { INCIDENTS_MAX } from "../../routes/console/operator/incidents.ts";
 import { capacityOfModels } from "../../routes/console/operator/overview.ts";
 import type { NodeParts } from "../../routes/nodes/parts.ts";
 import type { SiteParts } from "../../routes/parts.ts";
-import { type Days, type Status, staleStatus, statusOf } from "./document.ts";
+import { type DailyRows, type Status, staleStatus, statusOf } from "./document.ts";
 
 const MADE_EVERY_MS = 10_000;
 /** How long sums of past days are reused. They only change when a request that began on such a day ends later. */
@@ -42,13 +42,13 @@ export function openStatus({
   const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels({ catalogue, nodes }) });
   const { clock, log } = door;
   const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
-  let past: { until: number; readAt: number; days: Days } | undefined;
+  let past: { until: number; readAt: number; days: DailyRows } | undefined;
   let last: Status | undefined;
   /** The rebuild in progress, which concurrent callers share. */
   let waited: Promise<void> | undefined;
   let madeAt = Number.NEGATIVE_INFINITY;
 
-  const read = async (from: Date, to: Date): Promise<Days> => {
+  const read = async (from: Date, to: Date): Promise<DailyRows> => {
     const slots = { ...slotsOf("90d", clock.now()), from, to };
     const [sums, samples] = await Promise.all([
       performance.sums({ ...slots, scope: "platform", by: ["slot", "model"], percentilesOf: ["ttft"] }),
@@ -92,7 +92,7 @@ export function openStatus({
           last = made;
         },
         (error) => {
-          log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not update the status page");
+          log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not update the status page");
           last = lastKnown();
         },
       )

@@ -2,11 +2,11 @@
  * The families (kinds) of questions. Each question is filled in randomly and phrased in several ways. Its answer is
  * known by construction and requires reading the material, where it is one of many facts or follows from several. To
  * add a family: its answer must be unambiguous, and neither a constant nor a repetition of the prompt may pass. Its
- * rates are the least that honest models of each class should reach at usual temperatures; `evidence.ts` corrects them
+ * rates are the least that honest models of each class should reach at usual temperatures; `canary-evidence.ts` corrects them
  * by the fleet's results.
  */
 import type { ModelClass } from "../../metering/catalogue.ts";
-import type { Draw } from "./draw.ts";
+import type { RandomChoices } from "./random-choices.ts";
 import type { Task } from "./task.ts";
 import * as words from "./words.ts";
 
@@ -17,7 +17,7 @@ export interface Family {
    * class.
    */
   rates: Record<Exclude<ModelClass, "embed">, number | null>;
-  draw(d: Draw): Task;
+  draw(d: RandomChoices): Task;
 }
 
 const rates = (tiny: number | null, small: number | null, mid: number, large = mid): Family["rates"] => ({
@@ -27,7 +27,7 @@ const rates = (tiny: number | null, small: number | null, mid: number, large = m
 
 const list = (items: readonly string[], and = "and"): string =>
   items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} ${and} ${items.at(-1)}`;
-const number = (d: Draw, value: number): string => (d.percent(50) ? String(value) : words.inWords(value));
+const number = (d: RandomChoices, value: number): string => (d.percent(50) ? String(value) : words.inWords(value));
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const sentences = (parts: string[]): string => parts.map((part) => `${capital(part)}.`).join(" ");
 const choice = (right: string, all: readonly string[], named: readonly string[] = []): Task["check"] => ({
@@ -37,7 +37,7 @@ const choice = (right: string, all: readonly string[], named: readonly string[] 
 });
 
 /** A story with a sum: a person has, gets and loses things, among other people's things. */
-function story(d: Draw): Task {
+function story(d: RandomChoices): Task {
   const [who, friend, third] = d.some(3, words.PEOPLE) as [string, string, string];
   const [what, other] = d.some(2, [...words.GOODS, ...words.SNACKS]) as [string, string];
   const start = d.between(9, 38);
@@ -88,7 +88,7 @@ function story(d: Draw): Task {
 }
 
 /** The total price for a number of items, among the prices of other items. */
-function shop(d: Draw): Task {
+function shop(d: RandomChoices): Task {
   const who = d.pick(words.PEOPLE);
   const goods = d.some(d.between(4, 6), words.GOODS);
   const prices = d.some(goods.length, [3, 4, 5, 6, 7, 8, 9, 11, 12]);
@@ -115,7 +115,7 @@ function shop(d: Draw): Task {
 }
 
 /** The number of lines of one kind in a list. */
-function tally(d: Draw): Task {
+function tally(d: RandomChoices): Task {
   const [what, values] = d.pick<[string, string[]]>([
     ["orders", words.STATES],
     ["boxes", words.COLOURS.slice(0, 6)],
@@ -152,7 +152,7 @@ interface Column {
   values: string[];
 }
 
-function rowsOf(d: Draw, count: number): { columns: Column[]; rows: string[][] } {
+function rowsOf(d: RandomChoices, count: number): { columns: Column[]; rows: string[][] } {
   const columns = d.some(d.between(2, 3), [
     { name: "city", values: words.PLACES },
     { name: "team", values: words.TEAMS },
@@ -171,7 +171,7 @@ function rowsOf(d: Draw, count: number): { columns: Column[]; rows: string[][] }
 }
 
 /** A cell of a table, identified by another cell of its row. */
-function table(d: Draw): Task {
+function table(d: RandomChoices): Task {
   const { columns, rows } = rowsOf(d, d.between(6, 9));
   const names = columns.map(({ name }) => name);
   const material = d.pick([
@@ -205,7 +205,7 @@ function table(d: Draw): Task {
 }
 
 /** The highest, lowest or second of some figures, or their difference. */
-function ranking(d: Draw): Task {
+function ranking(d: RandomChoices): Task {
   const people = d.some(d.between(6, 8), words.PEOPLE);
   const figures = d.some(
     people.length,
@@ -233,7 +233,7 @@ function ranking(d: Draw): Task {
 }
 
 /** A fact from a note in prose in which plans change. */
-function note(d: Draw): Task {
+function note(d: RandomChoices): Task {
   const [who, guest, old] = d.some(3, words.PEOPLE) as [string, string, string];
   const [place, oldPlace] = d.some(2, words.PLACES) as [string, string];
   const [day, oldDay] = d.some(2, words.DAYS) as [string, string];
@@ -304,7 +304,7 @@ function note(d: Draw): Task {
 }
 
 /** A value in a JSON document, identified by record and field. */
-function json(d: Draw): Task {
+function json(d: RandomChoices): Task {
   const { columns, rows } = rowsOf(d, d.between(4, 6));
   const names = columns.map(({ name }) => name);
   const records = rows.map((row) => Object.fromEntries(row.map((cell, i) => [names[i] as string, cell])));
@@ -327,7 +327,7 @@ function json(d: Draw): Task {
 }
 
 /** Words rewritten: joined, sorted, reversed or in capitals. */
-function form(d: Draw): Task {
+function form(d: RandomChoices): Task {
   const chosen = d.some(d.between(3, 4), words.SHORT_WORDS);
   const joint = d.pick(["-", ";", "/", "+"]);
   const name = { "-": "hyphens", ";": "semicolons", "/": "slashes", "+": "plus signs" }[joint];
@@ -345,7 +345,7 @@ function form(d: Draw): Task {
 }
 
 /** The first letters of some words, or the letters of one word. */
-function letters(d: Draw): Task {
+function letters(d: RandomChoices): Task {
   const word = d.pick(words.SHORT_WORDS);
   const chosen = d.some(d.between(3, 5), words.SHORT_WORDS);
   const initials = chosen.map((each) => each.charAt(0)).join("");
@@ -361,7 +361,7 @@ function letters(d: Draw): Task {
   return { material: "", question, form: "the letters", answer, check: { kind: "text", right: answer } };
 }
 
-function backwards(d: Draw): Task {
+function backwards(d: RandomChoices): Task {
   const word = d.pick(words.TINY_WORDS);
   const answer = [...word].reverse().join("");
   const question = d.pick([
@@ -373,7 +373,7 @@ function backwards(d: Draw): Task {
 }
 
 /** The first or last of several people, from comparisons of two people each. */
-function chain(d: Draw): Task {
+function chain(d: RandomChoices): Task {
   const people = d.some(d.between(3, 4), words.PEOPLE);
   const [more, less, top, bottom] = d.pick([
     ["taller", "shorter", "the tallest", "the shortest"],
@@ -403,7 +403,7 @@ function chain(d: Draw): Task {
 }
 
 /** The one place that is left after the others are excluded. */
-function elimination(d: Draw): Task {
+function elimination(d: RandomChoices): Task {
   const colours = d.some(d.between(5, 6), words.COLOURS);
   const answer = d.pick(colours);
   const thing = d.pick(["key", "ring", "letter", "coin", "ticket", "photo"]);
@@ -434,7 +434,7 @@ function elimination(d: Draw): Task {
 }
 
 /** The place of a thing after several moves. */
-function moves(d: Draw): Task {
+function moves(d: RandomChoices): Task {
   const who = d.some(3, words.PEOPLE);
   const [thing, other] = d.some(2, [
     "vase",
@@ -469,7 +469,7 @@ function moves(d: Draw): Task {
   return { material: sentences(told), question, form: "the room", answer: third, check: choice(third, rooms) };
 }
 
-function translation(d: Draw): Task {
+function translation(d: RandomChoices): Task {
   const row = d.pick(words.DICTIONARY);
   const [from, to] = d.some(2, d.percent(50) ? [0, d.between(1, 4)] : [0, 1, 2, 3, 4]) as [number, number];
   const [word, answer] = [row[from] as string, row[to] as string];
@@ -495,7 +495,7 @@ function translation(d: Draw): Task {
 }
 
 /** A date some days or months later or earlier. */
-function calendar(d: Draw): Task {
+function calendar(d: RandomChoices): Task {
   const [all, unit] = d.pick<[string[], string]>([
     [words.DAYS, "day"],
     [words.MONTHS, "month"],
@@ -526,7 +526,7 @@ function calendar(d: Draw): Task {
 }
 
 /** The one word of a list that belongs to a category, or the one that does not. */
-function category(d: Draw): Task {
+function category(d: RandomChoices): Task {
   const [one, other, ...more] = d.some(6, Object.keys(words.CATEGORIES)) as [string, string, ...string[]];
   const isOdd = d.percent(50);
   const answer = d.pick(words.CATEGORIES[isOdd ? other : one] as string[]);

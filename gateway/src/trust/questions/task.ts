@@ -23,7 +23,7 @@ type Check =
 const AROUND_CHARS_MAX = 60;
 
 /** Returns why an answer is wrong, or undefined when it is correct. */
-export function wrongIn(check: Check, prompt: string, answer: string): string | undefined {
+export function findMistake(check: Check, prompt: string, answer: string): string | undefined {
   if (check.kind === "number") {
     const found = numbersIn(answer);
     if (!found.includes(check.value)) return "unexpected answer";
@@ -43,7 +43,8 @@ export function wrongIn(check: Check, prompt: string, answer: string): string | 
 /** Whether an answer that repeats the prompt would pass the check. */
 export function revealsAnswer(check: Check, prompt: string): boolean {
   return (
-    wrongIn(check, prompt, prompt) === undefined || (check.kind === "number" && numbersIn(prompt).includes(check.value))
+    findMistake(check, prompt, prompt) === undefined ||
+    (check.kind === "number" && numbersIn(prompt).includes(check.value))
   );
 }
 

@@ -7,7 +7,7 @@ export const PEOPLE =
   Nadia, Oskar, Priya, Quentin, Rosalind, Stefan, Tamsin, Ulrich, Valeria, Wendell, Ximena, Yusuf, Zelda, Anselm, Brigitte, Cedric,
   Dolores, Emeka, Freya, Gideon, Harriet, Ingrid, Jamal, Katarina, Lorenzo, Mirela, Nikolai, Odette, Pablo, Renata, Soren, Tobias`);
 /** Names for the text around questions, which are never part of an answer. */
-export const OTHERS = list(
+export const BYSTANDERS = list(
   `Mr Hale, Ms Okafor, Dr Lindqvist, Mrs Petrov, Mr Tanaka, Ms Duarte, Dr Achebe, Mr Novak, Mrs Iyer, Ms Brandt`,
 );
 export const PLACES =

@@ -14,7 +14,7 @@
  * other to be an outlier in that sample.
  */
 import type { CheckMethod } from "../../base/states.ts";
-import { lengthsOf, type Score } from "./score.ts";
+import { lengthClasses, type Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;
 /** The least number of scores for a judgement. With fewer, checks only extend the sample. */
@@ -25,21 +25,21 @@ const MEDIANS_MAX = 2;
 /** A score is held back until the same node has this many newer ones. By then a node that turns bad is quarantined. */
 const HELD = 20;
 
-export interface Reading {
+export interface IdentityScore {
   /** The identity that owns the node. */
   identity: string;
   score: Score;
 }
 
 /** The properties that scores must have in common to be comparable. */
-export interface VerifierBench {
+export interface ScoreGroup {
   model: string;
   method: CheckMethod;
   class: string;
 }
 
 /** A figure of a score, and whether low or high values are suspicious. */
-export const FIGURES = [
+export const JUDGED_FIGURES = [
   { of: "mean", side: "low" },
   { of: "mean", side: "high" },
   { of: "opening", side: "low" },
@@ -47,11 +47,11 @@ export const FIGURES = [
 ] as const satisfies readonly { of: keyof Score; side: "low" | "high" }[];
 
 /** For each figure, an upper bound on the probability that an honest answer is as unusual as this one. */
-export type Judgement = readonly number[];
+export type TailProbabilities = readonly number[];
 
 interface Sample {
   /** The readings in order of time. */
-  readings: Reading[];
+  readings: IdentityScore[];
   /** The number of readings by identity. */
   counts: Map<string, number>;
 }
@@ -59,12 +59,12 @@ interface Sample {
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
   /** The latest scores of each node, which are held back and do not count yet. */
-  readonly #held = new Map<string, { bench: VerifierBench; reading: Reading }[]>();
+  readonly #held = new Map<string, { bench: ScoreGroup; reading: IdentityScore }[]>();
 
   /**
    * Holds a score back until its node has newer ones. Adds it immediately while the sample is too small for judgements.
    */
-  offer(nodeId: string, bench: VerifierBench, reading: Reading): void {
+  offer(nodeId: string, bench: ScoreGroup, reading: IdentityScore): void {
     if (!this.isSettled(bench)) {
       this.add(bench, reading);
       return;
@@ -77,13 +77,13 @@ export class Calibration {
   }
 
   /** Adds the score as the newest. If the sample is full, drops the oldest. */
-  add(bench: VerifierBench, reading: Reading): void {
+  add(bench: ScoreGroup, reading: IdentityScore): void {
     this.#addTo(bench, reading);
     const any = ofAnyLength(bench);
     if (any !== bench) this.#addTo(any, reading);
   }
 
-  #addTo(bench: VerifierBench, reading: Reading): void {
+  #addTo(bench: ScoreGroup, reading: IdentityScore): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
     this.#samples.set(key, sample);
@@ -109,30 +109,30 @@ export class Calibration {
     }
   }
 
-  size(bench: VerifierBench): number {
+  size(bench: ScoreGroup): number {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
   /** Whether every identity can be judged: the sample is large enough even without any one identity's readings. */
-  isSettled(bench: VerifierBench): boolean {
+  isSettled(bench: ScoreGroup): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
   }
 
   /** Judges a score. Returns undefined while the sample for its model, method and class is too small. */
-  judge(bench: VerifierBench, { identity, score }: Reading): Judgement | undefined {
+  judge(bench: ScoreGroup, { identity, score }: IdentityScore): TailProbabilities | undefined {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < SAMPLE_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
     // Very likely answers come from a loop or a sampler at low temperature. For very similar answers, a high value is
     // not suspicious.
-    return FIGURES.map(({ of, side }) =>
+    return JUDGED_FIGURES.map(({ of, side }) =>
       of === "mean" && side === "high" && !isLikelihood ? 1 : tailProbability(readings, { of, side, value: score[of] }),
     );
   }
 
   /** Leaves out the identity's own readings, so that a host cannot make its bad answers look normal. */
-  #others(bench: VerifierBench, identity: string): Reading[] {
+  #others(bench: ScoreGroup, identity: string): IdentityScore[] {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     return sample.filter((reading) => reading.identity !== identity);
   }
@@ -143,8 +143,8 @@ export class Calibration {
    * length. Each identity's number of readings is limited, so a few identities that cheat together cannot form a sample
    * of their own.
    */
-  #ofOwnLength(bench: VerifierBench, identity: string): Reading[] | undefined {
-    const lengths = lengthsOf(bench.class);
+  #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
+    const lengths = lengthClasses(bench.class);
     if (lengths === undefined) return undefined;
     const identities = new Set(
       this.#others({ ...bench, class: lengths.any }, identity).map((reading) => reading.identity),
@@ -154,13 +154,13 @@ export class Calibration {
   }
 }
 
-const ofAnyLength = (bench: VerifierBench): VerifierBench => {
-  const any = lengthsOf(bench.class)?.any;
+const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
+  const any = lengthClasses(bench.class)?.any;
   return any === undefined ? bench : { ...bench, class: any };
 };
 
 /** The latest readings of each identity, at most twice as many as the median identity has. */
-function usual(readings: readonly Reading[], identities: ReadonlySet<string>): Reading[] {
+function usual(readings: readonly IdentityScore[], identities: ReadonlySet<string>): IdentityScore[] {
   const counts = new Map([...identities].map((identity) => [identity, 0]));
   for (const { identity } of readings) counts.set(identity, (counts.get(identity) ?? 0) + 1);
   const sorted = [...counts.values()].sort((a, b) => a - b);
@@ -180,7 +180,7 @@ function leave({ readings, counts }: Sample, index: number): void {
   }
 }
 
-const keyOf = ({ model, method, class: kind }: VerifierBench): string => `${model} ${method} ${kind}`;
+const keyOf = ({ model, method, class: kind }: ScoreGroup): string => `${model} ${method} ${kind}`;
 
 /**
  * An upper bound of the probability that an honest score is as bad as `value`.
@@ -194,13 +194,13 @@ const keyOf = ({ model, method, class: kind }: VerifierBench): string => `${mode
  * clipped logarithms has.
  */
 function tailProbability(
-  readings: readonly Reading[],
+  readings: readonly IdentityScore[],
   { of, side, value }: { of: keyof Score; side: "low" | "high"; value: number },
 ): number {
   const n = readings.length;
   const sign = side === "low" ? 1 : -1;
   let asBad = 0;
-  for (let i = 0; i < n; i++) if (sign * (readings[i] as Reading).score[of] <= sign * value) asBad += 1;
+  for (let i = 0; i < n; i++) if (sign * (readings[i] as IdentityScore).score[of] <= sign * value) asBad += 1;
   const p = (1 + asBad) / (n + 1);
   const bound = Math.min(1, p + 2 * Math.sqrt(p / n) + 3 / n);
   if (asBad > 0) return bound;

@@ -11,7 +11,7 @@ import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
 import { nodeSampling, opensThinking, Relay } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
-import { cutsOf } from "./sampling.ts";
+import { chooseCutPositions } from "./sampling.ts";
 import { BRIEF_TOKENS, type Score, scoreOf } from "./score.ts";
 
 /**
@@ -43,13 +43,13 @@ export interface Verification {
   /** Undefined: the engine returned nothing from which a score could be computed. */
   score: Score | undefined;
   /** The verifier's own answer to the request, if it was compared with the checked answer. */
-  own?: Subject;
+  own?: CheckedAnswer;
   read: number;
   wrote: number;
 }
 
 /** A checked answer. The request is already parsed, so its body need not be kept. */
-export interface Subject extends Omit<DrawnAnswer, "body"> {
+export interface CheckedAnswer extends Omit<DrawnAnswer, "body"> {
   body: JobBody;
 }
 
@@ -57,7 +57,7 @@ export interface Subject extends Omit<DrawnAnswer, "body"> {
 export async function verify(
   jobs: CheckJobs,
   verifier: RosterNode,
-  subject: Subject,
+  subject: CheckedAnswer,
 ): Promise<Verification | undefined> {
   const kind = verifier.scores[subject.model.id];
   return kind === undefined || "input" in subject.body || isBrief(subject)
@@ -70,18 +70,18 @@ export async function verify(
  * "Yes." likely, and any node can begin with a stop string. So only another node's answer shows whether such an answer
  * belongs to this prompt.
  */
-const isBrief = ({ completionTokens, outputTokensMax, body }: Subject): boolean =>
+const isBrief = ({ completionTokens, outputTokensMax, body }: CheckedAnswer): boolean =>
   !("input" in body) && completionTokens < Math.min(BRIEF_TOKENS, outputTokensMax);
 
 async function score(
   { gateway, newId, roll, signal }: CheckJobs,
   verifier: RosterNode,
-  subject: Subject,
+  subject: CheckedAnswer,
   method: "text" | "next",
 ): Promise<Verification | undefined> {
   const { model, endpoint, sampling, body, promptTokens, completionTokens } = subject;
   const answer = answerText(subject);
-  const cuts = method === "next" ? { cuts: cutsOf(answer, CUTS, roll) } : {};
+  const cuts = method === "next" ? { cuts: chooseCutPositions(answer, CUTS, roll) } : {};
   const sink = new ScoreSink();
   const order = {
     request: suffixOf(newId()),
@@ -96,13 +96,13 @@ async function score(
 async function answerAndCompare(
   jobs: CheckJobs,
   verifier: RosterNode,
-  subject: Subject,
+  subject: CheckedAnswer,
 ): Promise<Verification | undefined> {
   const outputTokensMax = Math.min(
     subject.outputTokensMax,
     isBrief(subject) ? AGAIN_TOKENS_MAX : Number.POSITIVE_INFINITY,
   );
-  const own = await answerAgain(jobs, verifier, { ...subject, outputTokensMax });
+  const own = await requestSecondAnswer(jobs, verifier, { ...subject, outputTokensMax });
   if (own === undefined) return undefined;
   const used = { read: subject.promptTokens, wrote: own.completionTokens };
   return { ...(await compare(jobs, [subject, own], { byMeaning: !isBrief(subject) })), own, ...used };
@@ -111,7 +111,7 @@ async function answerAndCompare(
 /** Measures the similarity of two nodes' answers to one request. */
 export async function compare(
   jobs: CheckJobs,
-  [one, other]: readonly [Subject, Subject],
+  [one, other]: readonly [CheckedAnswer, CheckedAnswer],
   { byMeaning }: { byMeaning: boolean },
 ): Promise<{ method: "vectors" | "meaning" | "words"; score: Score }> {
   if ("input" in one.body) return { method: "vectors", score: compareVectors(one.vectors, other.vectors) };
@@ -121,14 +121,14 @@ export async function compare(
   return { method: vectors === undefined ? "words" : "meaning", score: compareAnswers(a, b, vectors) };
 }
 
-const answerOf = ({ text, completionTokens }: Subject) => ({ text, tokens: completionTokens });
+const answerOf = ({ text, completionTokens }: CheckedAnswer) => ({ text, tokens: completionTokens });
 
 /** Has this node answer the request too. */
-export async function answerAgain(
+export async function requestSecondAnswer(
   { gateway, newId, signal }: CheckJobs,
   node: RosterNode,
-  subject: Subject,
-): Promise<Subject | undefined> {
+  subject: CheckedAnswer,
+): Promise<CheckedAnswer | undefined> {
   const { model, endpoint, sampling, body, outputTokensMax, formatted } = subject;
   const vectorsDue = "input" in body ? body.input.length : 0;
   const meter = gateway.meter(model.build.tokenizer);
@@ -155,7 +155,7 @@ export async function answerAgain(
  * The text as the engine wrote it: thinking first, between its marks. If the prompt template opens the thinking, the
  * opening mark belongs to the prompt and not to the answer.
  */
-function answerText({ model, endpoint, text, reasoning }: Subject): string {
+function answerText({ model, endpoint, text, reasoning }: CheckedAnswer): string {
   const marks = model.build.reasoning;
   if (marks === undefined || reasoning === "") return text;
   return `${opensThinking(model, endpoint) ? "" : marks.open}${reasoning}${marks.close}${text}`;

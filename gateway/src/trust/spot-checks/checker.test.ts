@@ -8,7 +8,7 @@ import type { Verdict } from "../reliability.ts";
 import { openCheckReader } from "./reader.ts";
 import { addCheck, NEW_TEST, NO_FACTORS } from "./sequential-test.ts";
 import { checksOf, openCheckStore, pruneChecks } from "./store.ts";
-import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL } from "./testing-rig.ts";
+import { CheckerRig, EMBEDDING, HONEST_ANSWER, JUNK_ANSWER, MODEL } from "./testing-rig.ts";
 
 describe("spot checks", () => {
   let db: TestDatabase;
@@ -26,7 +26,7 @@ describe("spot checks", () => {
     const [cheat] = rig.nodes as [RosterNode];
     const lastChecked = "select at from spot_check_test where node_id = $1";
     const [since] = (await db.pool.query(lastChecked, [cheat.nodeRecord.nodeId])).rows.map(({ at }) => at);
-    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
     assert.equal(rig.barred.length, 1);
     const [nodeId, { reason, evidence }] = (rig.barred as [string, Verdict][])[0] ?? assert.fail();
     assert.deepEqual([nodeId, reason, evidence.model], [cheat.id, "spot_check", MODEL]);
@@ -57,7 +57,7 @@ describe("spot checks", () => {
   test("store no text, count answers, and pay verifiers 70 % of the price", async () => {
     const [node] = rig.nodes as [RosterNode];
     for (let i = 0; i < 40; i++) rig.checks.draws(node.id, MODEL);
-    await rig.check(node, HONEST);
+    await rig.check(node, HONEST_ANSWER);
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
@@ -72,7 +72,7 @@ describe("spot checks", () => {
 
   test("pay verifiers also for a check that could not be recorded", async () => {
     rig.recordFailure = new Error("the database is unreachable");
-    await rig.check(rig.nodes[0] as RosterNode, HONEST);
+    await rig.check(rig.nodes[0] as RosterNode, HONEST_ANSWER);
     assert.equal(rig.paid.length, 1);
   });
 
@@ -104,11 +104,11 @@ describe("spot checks", () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(liar.id, () => -9);
-    for (let i = 0; i < 60; i++) await rig.check(victim, HONEST);
+    for (let i = 0; i < 60; i++) await rig.check(victim, HONEST_ANSWER);
     assert.deepEqual(rig.barred, []);
     assert.ok(((await rig.verdicts(victim)).disputed ?? 0) >= 1);
     rig.asked = [];
-    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST);
+    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST_ANSWER);
     assert.equal(rig.asked.filter((id) => id === liar.id).length, 0);
   });
 
@@ -117,10 +117,10 @@ describe("spot checks", () => {
     const [victim, lazy] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(lazy.id, () => -0.6);
     rig.nodes = [victim, lazy];
-    for (let i = 0; i < 200; i++) await rig.check(victim, HONEST);
+    for (let i = 0; i < 200; i++) await rig.check(victim, HONEST_ANSWER);
     assert.ok(((await rig.verdicts(victim)).trap_missed ?? 0) >= 3);
     rig.asked = [];
-    await rig.check(victim, HONEST);
+    await rig.check(victim, HONEST_ANSWER);
     assert.deepEqual(rig.asked, [], "nobody is left to ask");
   });
 
@@ -128,7 +128,7 @@ describe("spot checks", () => {
     await rig.calibrate();
     const [node] = rig.nodes as [RosterNode];
     for (const each of rig.nodes) rig.lies.set(each.id, () => -8);
-    for (let i = 0; i < 15; i++) await rig.check(node, HONEST);
+    for (let i = 0; i < 15; i++) await rig.check(node, HONEST_ANSWER);
     assert.deepEqual(rig.barred, []);
     assert.ok(((await rig.verdicts(node)).odd ?? 0) > 0);
   });
@@ -139,7 +139,7 @@ describe("spot checks", () => {
     rig.nodes = [cheat, reference];
     await rig.open([reference.nodeRecord.hostAccountId]);
     rig.paid = [];
-    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
     assert.equal(rig.barred.length, 1);
     assert.deepEqual(rig.paid, []);
   });
@@ -150,7 +150,7 @@ describe("spot checks", () => {
     embedder.models = new Set([EMBEDDING]);
     rig.nodes.push(embedder);
     const answering = rig.nodes.slice(0, 4);
-    for (let i = 0; i < 180; i++) await rig.check(answering[i % 4] as RosterNode, HONEST);
+    for (let i = 0; i < 180; i++) await rig.check(answering[i % 4] as RosterNode, HONEST_ANSWER);
     const { rows } = await db.pool.query("select distinct method from spot_check");
     assert.deepEqual(rows, [{ method: "meaning" }]);
     const price = (36n * 1000n * 7n) / 10n;
@@ -158,13 +158,13 @@ describe("spot checks", () => {
     assert.deepEqual(new Set(toEmbedder.map(([, amount]) => amount)), new Set([price]));
     assert.ok(toEmbedder.length >= 180);
     const [cheat] = rig.nodes as [RosterNode];
-    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
     assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
   });
 
   test("compare answers by their words if there is neither a scoring engine nor an embedding node", async () => {
     for (const node of rig.nodes) node.scores = {};
-    await rig.check(rig.nodes[0] as RosterNode, HONEST);
+    await rig.check(rig.nodes[0] as RosterNode, HONEST_ANSWER);
     const { rows } = await db.pool.query("select method, mean from spot_check where verdict <> 'sample'");
     assert.deepEqual([rows.length, rows[0].method, Math.round(rows[0].mean * 1000)], [1, "words", 1000]);
   });
@@ -173,18 +173,18 @@ describe("spot checks", () => {
     const [node, kin] = rig.nodes as [RosterNode, RosterNode];
     kin.nodeRecord = { ...kin.nodeRecord, owners: [rig.newId(), ...(node.nodeRecord.owners as string[])] };
     rig.nodes = [node, kin];
-    await rig.check(node, HONEST);
+    await rig.check(node, HONEST_ANSWER);
     assert.deepEqual([rig.asked, rig.checks.counts.dropped], [[], 1]);
   });
 
   test("keep the evidence against a node over a restart", async () => {
     await rig.calibrate();
     const [cheat] = rig.nodes as [RosterNode];
-    for (let i = 0; i < 2; i++) await rig.check(cheat, JUNK);
+    for (let i = 0; i < 2; i++) await rig.check(cheat, JUNK_ANSWER);
     await rig.open();
     let more = 0;
     while (rig.barred.length === 0 && more < 12) {
-      await rig.check(cheat, JUNK);
+      await rig.check(cheat, JUNK_ANSWER);
       more += 1;
     }
     assert.equal(rig.barred.length, 1);
@@ -236,8 +236,8 @@ describe("spot checks", () => {
 
   test("delete old checks and keep their results", async () => {
     const [node] = rig.nodes as [RosterNode];
-    await rig.check(node, HONEST);
-    await rig.check(node, HONEST);
+    await rig.check(node, HONEST_ANSWER);
+    await rig.check(node, HONEST_ANSWER);
     const { nodeId } = node.nodeRecord;
     await db.pool.query(
       "update spot_check set at = at - interval '1 day' where id = (select min(id::text)::uuid from spot_check)",
@@ -255,8 +255,8 @@ describe("spot checks", () => {
       ...{ model: MODEL, method: "words", class: "greedy", score: { mean: 0.4, opening: 0.4, tail: 0, tokens: 9 } },
       verifierIds: [node.nodeRecord.nodeId, other.nodeRecord.nodeId],
     });
-    await rig.check(node, HONEST);
-    await rig.check(node, HONEST);
+    await rig.check(node, HONEST_ANSWER);
+    await rig.check(node, HONEST_ANSWER);
     await db.pool.query(
       "update spot_check set verdict = 'trap_seen' where id = (select max(id::text)::uuid from spot_check)",
     );

@@ -10,15 +10,30 @@ import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
-import { runPrivately } from "../../inference/private-job.ts";
+import { runUnpaidJob } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
-import { Calibration, type VerifierBench } from "./calibration.ts";
-import { answerAgain, type CheckJobs, compare, type Subject, type Verification, verify } from "./check-jobs.ts";
+import { Calibration, type ScoreGroup } from "./calibration.ts";
+import {
+  type CheckedAnswer,
+  type CheckJobs,
+  compare,
+  requestSecondAnswer,
+  type Verification,
+  verify,
+} from "./check-jobs.ts";
+import { selectCheckedPart } from "./checked-answer.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf, type Score } from "./score.ts";
-import { badness, factorsOf, hasFailed, isPressed, isSuspected, strength, type TestState } from "./sequential-test.ts";
+import {
+  badness,
+  factorsOf,
+  hasFailed,
+  isStronglySuspected,
+  isSuspected,
+  strength,
+  type TestState,
+} from "./sequential-test.ts";
 import type { CheckPayment, CheckStore } from "./store.ts";
-import { subjectOf } from "./subject.ts";
 import {
   type CheckVerdict,
   DOUBT,
@@ -42,7 +57,7 @@ const CALIBRATION_MS = 30 * 24 * 60 * 60 * 1000;
 const SHARE = { of: 7n, in: 10n };
 
 /** The payments of spot checks, through the ledger's functions. */
-export interface CheckMoney {
+export interface CheckPayments {
   /** Withholds the node's earnings since this time. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
@@ -51,7 +66,7 @@ interface SpotCheckOptions {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Pick<Roster, "find" | "nodes">;
   store: CheckStore;
-  money: CheckMoney;
+  money: CheckPayments;
   /** Host accounts whose nodes are the operator's own. */
   references: ReadonlySet<string>;
   /** The share of honest nodes that may be quarantined by chance per day. */
@@ -133,7 +148,7 @@ class Checker implements SpotChecks {
 
   check(answer: DrawnAnswer): void {
     const node = this.#options.roster.find(answer.nodeId);
-    const subject = this.#running.size >= RUNNING_MAX ? undefined : subjectOf(answer, () => this.#roll());
+    const subject = this.#running.size >= RUNNING_MAX ? undefined : selectCheckedPart(answer, () => this.#roll());
     if (node === undefined || subject === undefined || this.#stopping.signal.aborted) {
       this.counts.dropped += 1;
       return;
@@ -153,7 +168,7 @@ class Checker implements SpotChecks {
     await this.settled();
   }
 
-  async #check(node: RosterNode, drawn: Subject): Promise<void> {
+  async #check(node: RosterNode, drawn: CheckedAnswer): Promise<void> {
     const { clock, newId } = this.#options;
     const subject = await this.#counted(drawn);
     const verifier = this.#verifiers.pick(subject.model.id, [node]);
@@ -196,7 +211,7 @@ class Checker implements SpotChecks {
     const badnessOfFirst = opinions.first.factors && badness(opinions.first.factors);
     const state = await this.#record(run, said, { ...decided, badness: badnessOfFirst, calibrates });
     const { score } = said;
-    if (score !== undefined && calibrates && !isSuspected(state) && !isPressed(state))
+    if (score !== undefined && calibrates && !isSuspected(state) && !isStronglySuspected(state))
       this.#calibration.offer(node.id, benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
   }
 
@@ -218,7 +233,7 @@ class Checker implements SpotChecks {
   async #addSample(
     { verifier, subject }: Run,
     third: RosterNode,
-    { bench, score }: { bench: VerifierBench; score: Score },
+    { bench, score }: { bench: ScoreGroup; score: Score },
   ): Promise<void> {
     const { store, newId, clock } = this.#options;
     this.#calibration.add(bench, { identity: verifier.nodeRecord.hostAccountId, score });
@@ -248,7 +263,7 @@ class Checker implements SpotChecks {
   }
 
   /** Counts the tokens of those texts of an embeddings request that are checked. */
-  async #counted(subject: Subject): Promise<Subject> {
+  async #counted(subject: CheckedAnswer): Promise<CheckedAnswer> {
     const { body, model } = subject;
     if (!("input" in body)) return subject;
     const meter = this.#options.gateway.meter(model.build.tokenizer);
@@ -277,7 +292,7 @@ class Checker implements SpotChecks {
       return score === undefined ? null : this.#opinion(run, verifier, { ...first, score });
     }
     const by = run.third ?? this.#verifiers.pick(subject.model.id, [node, verifier]);
-    const own = by && (await answerAgain(jobs, by, subject));
+    const own = by && (await requestSecondAnswer(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
     this.#earns(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
     const said = await this.#ask(run, verifier, own);
@@ -307,7 +322,7 @@ class Checker implements SpotChecks {
     });
   }
 
-  async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Verification | undefined> {
+  async #ask(run: Run, verifier: RosterNode, subject: CheckedAnswer): Promise<Verification | undefined> {
     const said = await verify(run.jobs, verifier, subject);
     if (said !== undefined) this.#earns(run, verifier, said);
     return said;
@@ -320,7 +335,7 @@ class Checker implements SpotChecks {
       const node = model.kind === "embedding" ? this.#verifiers.pick(model.id, [run.node]) : undefined;
       if (node === undefined) continue;
       const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
-      const result = await runPrivately(gateway, job, run.jobs.signal);
+      const result = await runUnpaidJob(gateway, job, run.jobs.signal);
       if (result?.end !== "finished" || result.vectors.length !== texts.length) continue;
       this.#earns(run, node, { read: result.promptTokens, wrote: 0 }, model);
       return result.vectors;
@@ -390,7 +405,7 @@ class Checker implements SpotChecks {
     run.payments = [];
     if (isTrap) return state;
     watched.suspected = isSuspected(state);
-    watched.pressed = isPressed(state);
+    watched.pressed = isStronglySuspected(state);
     if (hasFailed(state, this.#options.falseAlarms)) await this.#fail(node, subject.model.id, state);
     return state;
   }
@@ -447,11 +462,11 @@ const ROLLS = 1 << 24;
 interface Run {
   id: Uuid;
   node: RosterNode;
-  subject: Subject;
+  subject: CheckedAnswer;
   verifier: RosterNode;
   third?: RosterNode;
   /** The third node's own answer, if answers are compared instead of scored. */
-  thirdsOwn?: Subject;
+  thirdsOwn?: CheckedAnswer;
   jobs: CheckJobs;
   tokens: number;
   cost: bigint;
@@ -466,7 +481,7 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & {
   calibrates: boolean;
 };
 
-const benchOf = ({ subject }: Run, { method }: Verification): VerifierBench => ({
+const benchOf = ({ subject }: Run, { method }: Verification): ScoreGroup => ({
   model: subject.model.id,
   method,
   class: classOf({ ...subject, outputTokens: subject.completionTokens }, method),

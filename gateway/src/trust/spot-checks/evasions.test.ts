@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL, vectorOf } from "./testing-rig.ts";
+import { CheckerRig, EMBEDDING, HONEST_ANSWER, JUNK_ANSWER, MODEL, vectorOf } from "./testing-rig.ts";
 
 describe("spot checks of hosts who know how the checks work", () => {
   let db: TestDatabase;
@@ -93,13 +93,13 @@ describe("spot checks of hosts who know how the checks work", () => {
   describe("an answer of a length that honest answers never have", () => {
     const LONG = { completionTokens: 90 };
     const calibrateLong = async (): Promise<void> => {
-      for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, LONG);
+      for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER, LONG);
     };
 
     test("is judged among answers of other lengths, so that a node that gives only short answers is quarantined", async () => {
       await calibrateLong();
       const [cheat] = rig.nodes as [RosterNode];
-      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
@@ -109,28 +109,30 @@ describe("spot checks of hosts who know how the checks work", () => {
       rig.nodes = [...rig.nodes, ...cheats];
       for (const cheat of cheats) cheat.slots = 0;
       for (let round = 0; round < 25; round++)
-        for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+        for (const cheat of cheats)
+          if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK_ANSWER);
       assert.equal(new Set(rig.barred.map(([id]) => id)).size, 8);
     });
 
     test("is judged bad also if the verifiers' own answers to the request have another length", async () => {
       const long = Array.from({ length: 90 }, (_, i) => `word${i}`).join(" ");
-      const likely = (answer: string): number => (answer === HONEST ? -0.6 : answer === long ? -3 : -8);
+      const likely = (answer: string): number => (answer === HONEST_ANSWER ? -0.6 : answer === long ? -3 : -8);
       for (const node of rig.nodes) {
         rig.lies.set(node.id, likely);
         rig.answers.set(node.id, () => long);
       }
-      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, i % 8 < 4 ? long : HONEST);
+      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, i % 8 < 4 ? long : HONEST_ANSWER);
       const [cheat] = rig.nodes as [RosterNode];
-      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
     test("is judged among answers of its length once other hosts also give answers of that length", async () => {
-      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, i % 8 < 4 ? LONG : {});
+      for (let i = 0; i < 480; i++)
+        await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER, i % 8 < 4 ? LONG : {});
       assert.deepEqual(rig.barred, []);
       const [cheat] = rig.nodes as [RosterNode];
-      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
       assert.equal(rig.barred.length, 1);
     });
   });
@@ -143,7 +145,7 @@ describe("spot checks of hosts who know how the checks work", () => {
         more.nodeRecord = { ...large.nodeRecord, nodeId: more.nodeRecord.nodeId };
         rig.nodes.push(more);
       }
-      for (let i = 0; i < 120; i++) await rig.check(node, HONEST);
+      for (let i = 0; i < 120; i++) await rig.check(node, HONEST_ANSWER);
       const ofLarge = new Set(
         rig.nodes
           .filter(({ nodeRecord }) => nodeRecord.hostAccountId === large.nodeRecord.hostAccountId)
@@ -156,7 +158,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     test("is not always on the same host, even if only one host has the best scoring method", async () => {
       const [node, alone] = rig.nodes as [RosterNode, RosterNode];
       for (const other of rig.nodes) if (other !== alone) other.scores = { [MODEL]: "next" };
-      for (let i = 0; i < 120; i++) await rig.check(node, HONEST);
+      for (let i = 0; i < 120; i++) await rig.check(node, HONEST_ANSWER);
       const share = rig.asked.filter((id) => id === alone.id).length / rig.asked.length;
       assert.ok(share > 0.2 && share < 0.5, `${share}`);
     });
@@ -170,7 +172,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     // Without slots the cheats are not chosen as verifiers, which other tests cover.
     for (const cheat of cheats) cheat.slots = 0;
     for (let round = 0; round < 15; round++) {
-      for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+      for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK_ANSWER);
     }
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
@@ -184,7 +186,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       cheat.nodeRecord = { ...cheat.nodeRecord, answers: { [MODEL]: 10_000 } };
     }
     for (let round = 0; round < 15; round++) {
-      for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+      for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK_ANSWER);
     }
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
@@ -194,12 +196,12 @@ describe("spot checks of hosts who know how the checks work", () => {
     for (let i = 0; i < 240; i++) {
       const isOdd = i % 80 === 79;
       for (const node of rig.nodes) if (isOdd) rig.lies.set(node.id, () => -8);
-      await rig.check(rig.nodes[i % 4] as RosterNode, HONEST);
+      await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER);
       rig.lies.clear();
     }
     assert.deepEqual(rig.barred, []);
     const [cheat] = rig.nodes as [RosterNode];
-    for (let i = 0; i < 60 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+    for (let i = 0; i < 60 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
     assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
   });
 
@@ -207,7 +209,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(liar.id, () => -9);
-    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST);
+    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST_ANSWER);
     const { rows } = await db.pool.query("select verdict, calibrates from spot_check where verdict = 'disputed'");
     assert.ok(rows.length > 0 && rows.every(({ calibrates }) => !calibrates));
   });
@@ -223,7 +225,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     const [cheat] = rig.nodes as [RosterNode];
     const large = texts.map((text) => text + " word".repeat(4_000));
     assert.ok(JSON.stringify(large).length > 1024 * 1024);
-    const wrong = large.map(() => Float32Array.from(vectorOf(JUNK)));
+    const wrong = large.map(() => Float32Array.from(vectorOf(JUNK_ANSWER)));
     for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.checkVectors(cheat, large, wrong);
     assert.equal(rig.barred.length, 1);
   });

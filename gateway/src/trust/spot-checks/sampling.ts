@@ -43,7 +43,7 @@ export const nextDue = (now: number, roll: number): number => now + SAMPLING.eve
  * tokenizer has a boundary. The start of the answer is always included, because text that was not written for this prompt shows there
  * first.
  */
-export function cutsOf(answer: string, count: number, roll: () => number): number[] {
+export function chooseCutPositions(answer: string, count: number, roll: () => number): number[] {
   const starts: number[] = [];
   // Each position is before the space, because tokenizers put the space into the token of the following word.
   for (const match of answer.matchAll(/\s+(?=\S)/g)) if (match.index > 0) starts.push(match.index);

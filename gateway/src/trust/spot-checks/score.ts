@@ -77,7 +77,7 @@ const CHOSEN_LENGTHS = ["short", "long"] as const;
 /**
  * The class for answers of any length, and its two length classes. Undefined if the request alone determines the class.
  */
-export function lengthsOf(kind: string): { any: string; parts: readonly string[] } | undefined {
+export function lengthClasses(kind: string): { any: string; parts: readonly string[] } | undefined {
   const [any, length] = kind.split("-") as [string, string | undefined];
   if (!CHOSEN_LENGTHS.some((chosen) => chosen === length)) return undefined;
   return { any, parts: CHOSEN_LENGTHS.map((chosen) => `${any}-${chosen}`) };

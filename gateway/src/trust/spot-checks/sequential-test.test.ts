@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Calibration, SAMPLE_MIN, type VerifierBench } from "./calibration.ts";
+import { Calibration, SAMPLE_MIN, type ScoreGroup } from "./calibration.ts";
 import { classOf, scoreOf } from "./score.ts";
 import {
   addCheck,
@@ -14,7 +14,7 @@ import {
   strength,
   type TestState,
 } from "./sequential-test.ts";
-import { answerLogprobs, type Served, seeded, type Uniform } from "./testing.ts";
+import { answerLogprobs, type SimulatedServer, seeded, type UniformRandom } from "./testing.ts";
 import { decide, nextStep } from "./verdict.ts";
 
 const DAY_MS = 86_400_000;
@@ -29,7 +29,7 @@ const MOSTLY_LONG = [...Array.from({ length: 24 }, () => 60), 12];
 /** The checks of a fleet. Each score is judged by earlier scores, and joins them if its node is in good standing. */
 class Checks {
   readonly calibration = new Calibration();
-  readonly #u: Uniform;
+  readonly #u: UniformRandom;
   readonly #lengths: readonly number[];
 
   constructor(seed: number, lengths: readonly number[] = LENGTHS) {
@@ -45,13 +45,13 @@ class Checks {
       identity,
       trusted,
       served = {},
-    }: { at: number; identity: string; trusted: boolean; served?: Partial<Served> },
+    }: { at: number; identity: string; trusted: boolean; served?: Partial<SimulatedServer> },
   ): TestState {
     const u = this.#u;
     const pick = <T>(of: readonly T[]): T => of[Math.floor(u() * of.length)] as T;
     const asked = pick(TEMPERATURES);
     const answer = { temperature: asked, tokens: pick(this.#lengths), noise: pick(HONEST_NOISE), ...served };
-    const bench: VerifierBench = {
+    const bench: ScoreGroup = {
       model: "m",
       method: "text",
       class: classOf(
@@ -73,7 +73,7 @@ class Checks {
 
   /** An honest node's answer to a similar request. */
   #control(
-    bench: VerifierBench,
+    bench: ScoreGroup,
     temperature: number,
     tokens: number,
   ): { factors: readonly number[] | undefined; reference: boolean } {
@@ -83,7 +83,7 @@ class Checks {
   }
 
   /** The number of checks until the test fails; undefined when it does not. */
-  until(served: Partial<Served>, { max }: { max: number }): number | undefined {
+  until(served: Partial<SimulatedServer>, { max }: { max: number }): number | undefined {
     let state = NEW_TEST;
     for (let i = 1; i <= max; i++) {
       state = this.check(state, { at: i * 600_000, identity: "cheat", trusted: true, served });

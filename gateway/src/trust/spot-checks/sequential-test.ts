@@ -17,7 +17,7 @@
  *
  * Everything that only lowers a factor keeps the bound: verdict.ts lowers those that no second verifier supports.
  */
-import { FIGURES, type Judgement } from "./calibration.ts";
+import { JUDGED_FIGURES, type TailProbabilities } from "./calibration.ts";
 import { SAMPLING } from "./sampling.ts";
 
 const BETS = [0.3, 0.6, 0.85] as const;
@@ -55,7 +55,7 @@ export interface TestState {
 
 export const NEW_TEST: TestState = {
   at: null,
-  evidence: Array.from({ length: FIGURES.length * BETS.length }, () => 0),
+  evidence: Array.from({ length: JUDGED_FIGURES.length * BETS.length }, () => 0),
   badSince: null,
   confirmed: 0,
   watch: 0,
@@ -66,20 +66,20 @@ export type Factors = readonly number[];
 
 export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
 
-export const factorsOf = (judgement: Judgement): Factors =>
+export const factorsOf = (judgement: TailProbabilities): Factors =>
   judgement.flatMap((p) => BETS.map((k) => Math.min(k * p ** (k - 1), FACTOR_MAX)));
 
 /** How bad one check is: the largest of its factors. */
 export const badness = (factors: Factors): number => Math.max(...factors);
 
-export interface Noted {
+export interface CheckEvidence {
   at: number;
   factors: Factors;
   /** Whether two verifiers or a reference node found the answer bad. */
   confirmedBad: boolean;
 }
 
-export function addCheck(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
+export function addCheck(state: TestState, { at, factors, confirmedBad }: CheckEvidence): TestState {
   const days = state.at === null ? 1 : Math.min(Math.max(at - state.at, 0) / DAY_MS, 1);
   const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
   const watch = confirmedBad && badness(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
@@ -99,7 +99,7 @@ export const isSuspected = (state: TestState): boolean =>
 
 /** The strength that at most one in a hundred honest nodes reaches per day. */
 const PRESSED = 100;
-export const isPressed = (state: TestState): boolean => strength(state) >= PRESSED;
+export const isStronglySuspected = (state: TestState): boolean => strength(state) >= PRESSED;
 
 /** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_MIN = 3;

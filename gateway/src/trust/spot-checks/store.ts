@@ -6,9 +6,16 @@ import { type Pico, pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { plainArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { Reading, VerifierBench } from "./calibration.ts";
+import type { IdentityScore, ScoreGroup } from "./calibration.ts";
 import type { Score } from "./score.ts";
-import { addCheck, isPressed, isSuspected, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
+import {
+  addCheck,
+  type CheckEvidence,
+  isStronglySuspected,
+  isSuspected,
+  NEW_TEST,
+  type TestState,
+} from "./sequential-test.ts";
 
 /** The number of the migration that gives the tables their current form. */
 export const SPOT_CHECKS_SCHEMA = 55;
@@ -35,7 +42,7 @@ interface CheckRecord {
 }
 
 /** The similarity of two verifiers' answers to a checked request. It is evidence against neither of them. */
-interface SampleRecord extends VerifierBench {
+interface SampleRecord extends ScoreGroup {
   id: Uuid;
   requestId: Uuid;
   verifierIds: readonly [Uuid, Uuid];
@@ -53,14 +60,14 @@ export interface CheckPayment {
 
 export interface CheckStore {
   /** The scores since this time that judge new ones, oldest first. */
-  calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
+  calibration(since: Date): Promise<(ScoreGroup & IdentityScore & { nodeId: Uuid })[]>;
   /**
    * Stores the check and the verifiers' earnings in one transaction. `noted` is the check's contribution to the node's
    * test. Returns the test's new state.
    */
   record(
     check: CheckRecord,
-    noted: Omit<Noted, "at"> | undefined,
+    noted: Omit<CheckEvidence, "at"> | undefined,
     payments: readonly CheckPayment[],
   ): Promise<TestState>;
   /** Stores the verifiers' earnings for a check that was not recorded. */
@@ -153,7 +160,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       let before = known.get(key) ?? (await read(pool, check));
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const state = addCheck(before, { ...noted, at: check.at.getTime() });
-        const calibrates = check.calibrates && !isSuspected(state) && !isPressed(state);
+        const calibrates = check.calibrates && !isSuspected(state) && !isStronglySuspected(state);
         const values = [
           ...valuesOf(check, calibrates),
           ...paid,

@@ -18,8 +18,9 @@ import { seeded } from "./testing.ts";
 
 export const MODEL = "tiny-3b";
 export const EMBEDDING = "embed-m3";
-export const HONEST = "a fine answer of more than a dozen plain words that the model itself would give to anybody";
-export const JUNK =
+export const HONEST_ANSWER =
+  "a fine answer of more than a dozen plain words that the model itself would give to anybody";
+export const JUNK_ANSWER =
   "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore";
 const WIDTH = 4;
 
@@ -60,7 +61,7 @@ const embedding = {
 } as unknown as ActiveModel;
 const catalogue = { active: new Map([model, embedding].map((each) => [each.id, each])) } as unknown as Catalogue;
 /** A test vector: one direction for junk, another for every other text. */
-export const vectorOf = (text: string): number[] => (text === JUNK ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
+export const vectorOf = (text: string): number[] => (text === JUNK_ANSWER ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
 const FINISHED: DispatchResult = {
   end: "finished",
   finish: "stop",
@@ -124,7 +125,7 @@ export class CheckerRig {
 
   async open(references: Uuid[] = []): Promise<void> {
     const u = seeded(11);
-    const honest = (answer: string): number => (answer === HONEST ? -0.5 - u() / 2 : -8);
+    const honest = (answer: string): number => (answer === HONEST_ANSWER ? -0.5 - u() / 2 : -8);
     const dispatcher: Pick<Dispatcher, "runOn" | "measured"> = {
       measured() {},
       runOn: async (nodeId, order, sink) => {
@@ -134,7 +135,7 @@ export class CheckerRig {
         sink.begin(nodeId);
         if (body.input !== undefined) sink.vectors(0, WIDTH, Float32Array.from(body.input.flatMap(vectorOf)));
         else if (body.score === undefined) {
-          const text = this.answers.get(nodeId)?.() ?? HONEST;
+          const text = this.answers.get(nodeId)?.() ?? HONEST_ANSWER;
           sink.delta(
             "answer",
             text
@@ -218,7 +219,7 @@ export class CheckerRig {
 
   async calibrate(): Promise<void> {
     const nodes = [...this.nodes];
-    for (let i = 0; i < 180; i++) await this.check(nodes[i % nodes.length] as RosterNode, HONEST);
+    for (let i = 0; i < 180; i++) await this.check(nodes[i % nodes.length] as RosterNode, HONEST_ANSWER);
   }
 
   async verdicts(node: RosterNode): Promise<Record<string, number>> {

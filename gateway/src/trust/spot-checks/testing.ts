@@ -5,10 +5,10 @@
  */
 const CANDIDATES = 8;
 
-export type Uniform = () => number;
+export type UniformRandom = () => number;
 
 /** A seeded generator: mulberry32. */
-export function seeded(seed: number): Uniform {
+export function seeded(seed: number): UniformRandom {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -21,14 +21,14 @@ export function seeded(seed: number): Uniform {
 
 /** Normally distributed numbers from a table, because a simulation needs a hundred million of them. */
 const GAUSSIANS = Float64Array.from({ length: 1 << 14 }, tableOf(seeded(7)));
-const gaussian = (u: Uniform): number => GAUSSIANS[(u() * GAUSSIANS.length) | 0] as number;
+const gaussian = (u: UniformRandom): number => GAUSSIANS[(u() * GAUSSIANS.length) | 0] as number;
 
-function tableOf(u: Uniform): () => number {
+function tableOf(u: UniformRandom): () => number {
   return () => Math.sqrt(-2 * Math.log(1 - u())) * Math.cos(2 * Math.PI * u());
 }
 
 /** How a simulated node produces an answer. */
-export interface Served {
+export interface SimulatedServer {
   temperature: number;
   tokens: number;
   /**
@@ -41,7 +41,7 @@ export interface Served {
 }
 
 /** A verifier's log probabilities for the answer's tokens, with noise of the verifier's own. */
-export function answerLogprobs(served: Served, u: Uniform, verifierNoise = 0.02): number[] {
+export function answerLogprobs(served: SimulatedServer, u: UniformRandom, verifierNoise = 0.02): number[] {
   const { temperature, tokens, noise, text = "model" } = served;
   const peak = 1.6 * (1.5 + 2.5 * u());
   const [own, verified] = [new Float64Array(CANDIDATES), new Float64Array(CANDIDATES)];
@@ -59,7 +59,7 @@ export function answerLogprobs(served: Served, u: Uniform, verifierNoise = 0.02)
 
 const LOOP_AFTER = 6;
 
-function sample(logits: Float64Array, temperature: number, u: Uniform): number {
+function sample(logits: Float64Array, temperature: number, u: UniformRandom): number {
   if (temperature === 0) return logits.indexOf(Math.max(...logits));
   const log = logSum(logits, temperature);
   let left = u();

@@ -5,11 +5,11 @@
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { sanitise } from "@tollgate/terminal/text.ts";
-import type { Dial } from "../../agent/plane.ts";
+import type { PlaneDialer } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import { bytesNeeded } from "../../engines/model-requirements.ts";
 import { describeError } from "../errors.ts";
-import { counted, gibibytes, milliseconds, PAUSES } from "../format.ts";
+import { formatCounted, formatGibibytes, formatMilliseconds, REDUCED_SLOTS_REASON } from "../format.ts";
 import type { Node, Stats } from "../gateway/answers.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
@@ -31,10 +31,10 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
       skew = clockCheck(ping, clock.now());
     }
   } catch (error) {
-    return [failure("gateway", error, "check the address and the network")];
+    return [checkFromError("gateway", error, "check the address and the network")];
   }
   if (best === undefined || skew === undefined) return [];
-  const took = `${gateway.address} answers in ${milliseconds(best.elapsedMs)}`;
+  const took = `${gateway.address} answers in ${formatMilliseconds(best.elapsedMs)}`;
   const reach =
     best.elapsedMs < SLOW_MS
       ? ok("gateway", took)
@@ -44,16 +44,16 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
 
 export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
   try {
-    return ok("token", `accepted; the account has ${counted((await gateway.nodes()).length, "node")}`);
+    return ok("token", `accepted; the account has ${formatCounted((await gateway.nodes()).length, "node")}`);
   } catch (error) {
-    return failure("token", error, "tollgate-host login");
+    return checkFromError("token", error, "tollgate-host login");
   }
 }
 
 /** Returns undefined if the node takes as many requests at once as its engine. */
 export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   if (engine_slots == null) return undefined;
-  const detail = `the node accepts ${slots ?? 0} requests at once, not the engine's ${engine_slots}: ${PAUSES}`;
+  const detail = `the node accepts ${slots ?? 0} requests at once, not the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
   return warn(
     "slots",
     detail,
@@ -79,7 +79,7 @@ export function nodeCheck({ id, name, state, quarantine }: Node): Check {
 export async function planeCheck(
   gateway: GatewayClient,
   node: string,
-  { clock, dial }: { clock: Clock; dial: Dial },
+  { clock, dial }: { clock: Clock; dial: PlaneDialer },
 ): Promise<Check> {
   try {
     const credentials = await gateway.credentials(node);
@@ -87,17 +87,17 @@ export async function planeCheck(
     try {
       const started = clock.monotonic();
       await connection.flush();
-      return ok("plane", `${credentials.url} answers in ${milliseconds(clock.monotonic() - started)}`);
+      return ok("plane", `${credentials.url} answers in ${formatMilliseconds(clock.monotonic() - started)}`);
     } finally {
       await connection.close();
     }
   } catch (error) {
-    return failure("plane", error, "check that a firewall allows outgoing connections to the plane's address");
+    return checkFromError("plane", error, "check that a firewall allows outgoing connections to the plane's address");
   }
 }
 
 /** Turns an error into a failed check. The next step is the remedy for this kind of error, or else `usual`. */
-export function failure(name: string, error: unknown, usual: string): Check {
+export function checkFromError(name: string, error: unknown, usual: string): Check {
   const { message, details, next } = describeError(error, usual);
   return { ...fail(name, message, next), ...(details.length > 0 && { details }) };
 }
@@ -129,7 +129,7 @@ export function clockCheck(ping: Ping, nowMs: number): Check {
     return warn("clock", "the gateway's response has no Date header", "check this machine's clock yourself");
   const off = Math.abs(skew);
   if (off < NOTICED_MS) return ok("clock", "this machine's clock agrees with the gateway's");
-  const detail = `${milliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
+  const detail = `${formatMilliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
   const next = "set this machine's clock by the network: timedatectl set-ntp true";
   return off < HARMFUL_MS ? warn("clock", detail, next) : fail("clock", detail, next);
 }
@@ -144,7 +144,7 @@ export async function memoryCheck(machine: Machine, models: readonly string[]): 
   const total = modelMemoryBytes(hardware);
   const [gpu] = hardware.gpus;
   const where = gpu === undefined ? "no graphics processor" : gpu.name;
-  const detail = `${gibibytes(total)} for models (${where}), ${gibibytes(machine.freeMemoryBytes())} of memory free`;
+  const detail = `${formatGibibytes(total)} for models (${where}), ${formatGibibytes(machine.freeMemoryBytes())} of memory free`;
   const large = models.filter((model) => (bytesNeeded(model) ?? 0) > total);
   if (large.length > 0)
     return warn(
@@ -159,7 +159,7 @@ export async function memoryCheck(machine: Machine, models: readonly string[]): 
 
 export async function diskCheck(machine: Machine): Promise<Check> {
   const free = await machine.freeDiskBytes(machine.home);
-  const detail = `${gibibytes(free)} free`;
+  const detail = `${formatGibibytes(free)} free`;
   return free < FREE_DISK_LOW
     ? warn("disk", detail, "free disk space: engines and the system need some to run")
     : ok("disk", detail);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { type Clock, systemClock } from "../../clock.ts";
-import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
+import { sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts";
 import type { Login } from "../login-file.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
@@ -17,8 +17,8 @@ type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
 /** Sets the date header of the gateway's responses. */
 const tellTime = (gateway: Stub, ms: number): void => {
   const date = new Date(ms).toUTCString();
-  gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
-    json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
+  gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof sendJson>[0]) =>
+    sendJson(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
 };
 
 /** A clock on which every measurement takes one millisecond, because the doctor's results depend on speed. */
@@ -77,7 +77,7 @@ test("doctor prints one line with advice per problem, and skips checks that depe
     await made.run(doctor, "--no-speed", "--json");
     return made.terminal.json();
   };
-  const lost = await ready(t, { login: { gateway: await deadAddress() } });
+  const lost = await ready(t, { login: { gateway: await unusedAddress() } });
   assert.deepEqual(verdicts(await examine(lost)), ["login ok", "gateway fail", "engine ok", "memory ok", "disk ok"]);
 
   const revoked = await ready(t, { login: { token: "tht_live_old_one" } });
@@ -130,10 +130,11 @@ test("doctor fails for an unreachable engine, and warns about too little memory 
 
 test("doctor reports that the engine runs another model when the tokenizer differs", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
-    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
-    else if (request.path === "/version") json(response, { version: "0.11.0" });
-    else if (request.path === "/tokenize") json(response, { tokens: [1, 2, 3] });
-    else json(response, {}, 404);
+    if (request.path === "/v1/models")
+      sendJson(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
+    else if (request.path === "/version") sendJson(response, { version: "0.11.0" });
+    else if (request.path === "/tokenize") sendJson(response, { tokens: [1, 2, 3] });
+    else sendJson(response, {}, 404);
   });
   const swapped = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
   const { run, terminal } = await ready(t, { login: { serving: swapped } });
@@ -144,9 +145,9 @@ test("doctor reports that the engine runs another model when the tokenizer diffe
 test("doctor reports a missing chat template when the engine counts too few tokens for a chat", async (t) => {
   let tokens = 54;
   const engineUrl = await stubServer(t, (request, response) => {
-    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct" }] });
-    else if (request.path === "/v1/chat/completions") json(response, { usage: { prompt_tokens: tokens } });
-    else json(response, {}, 404);
+    if (request.path === "/v1/models") sendJson(response, { data: [{ id: "Llama-3.2-3B-Instruct" }] });
+    else if (request.path === "/v1/chat/completions") sendJson(response, { usage: { prompt_tokens: tokens } });
+    else sendJson(response, {}, 404);
   });
   const serving = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
   const { run, terminal } = await ready(t, { login: { serving } });

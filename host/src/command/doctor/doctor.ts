@@ -3,15 +3,15 @@ import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/check
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
-import { fillsThisMachine } from "../choose-engine.ts";
-import { type Command, type CommandContext, printAnswer } from "../command.ts";
-import { engineFor } from "../engine-for.ts";
-import { counted } from "../format.ts";
+import { usesLocalMemory } from "../choose-engine.ts";
+import { type Command, type CommandContext, printResult } from "../command.ts";
+import { formatCounted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { type Login, settingsOf } from "../login-file.ts";
+import { openLocalEngine } from "../open-local-engine.ts";
 import {
+  checkFromError,
   diskCheck,
-  failure,
   gatewayChecks,
   memoryCheck,
   nodeCheck,
@@ -19,7 +19,7 @@ import {
   slotsCheck,
   tokenCheck,
 } from "./checks.ts";
-import { MODEL_CHECKS, MODEL_TRIES, type ModelCheck } from "./model-checks.ts";
+import { GENERATION_CHECKS, MODEL_CHECKS, type ModelCheck } from "./model-checks.ts";
 import { speedCheck } from "./speed.ts";
 
 export const doctor: Command = {
@@ -41,11 +41,11 @@ async function run({ switches, json }: CommandInput, context: CommandContext): P
   }
   const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
   const failed = count("fail");
-  printAnswer(context, json, { ok: failed === 0, checks }, () => [
+  printResult(context, json, { ok: failed === 0, checks }, () => [
     "",
     failed > 0
-      ? `${counted(failed, "failure")}, ${counted(count("warn"), "warning")}: this machine cannot serve yet`
-      : `ready to serve, ${counted(count("warn"), "warning")}`,
+      ? `${formatCounted(failed, "failure")}, ${formatCounted(count("warn"), "warning")}: this machine cannot serve yet`
+      : `ready to serve, ${formatCounted(count("warn"), "warning")}`,
   ]);
   return failed > 0 ? 1 : 0;
 }
@@ -90,10 +90,14 @@ async function* nodeChecks(gateway: GatewayClient, login: Login, context: Comman
     return;
   }
   const { id } = login.node;
-  const node = await gateway.node(id).then(nodeCheck, (error) => failure("node", error, "tollgate-host register"));
+  const node = await gateway
+    .node(id)
+    .then(nodeCheck, (error) => checkFromError("node", error, "tollgate-host register"));
   yield node;
   if (node.verdict === "ok") {
-    const slots = await gateway.stats(id).then(slotsCheck, (error) => failure("slots", error, "tollgate-host status"));
+    const slots = await gateway
+      .stats(id)
+      .then(slotsCheck, (error) => checkFromError("slots", error, "tollgate-host status"));
     if (slots !== undefined) yield slots;
   }
   context.terminal.progress.step("connecting to the dispatch plane");
@@ -116,9 +120,9 @@ async function* engineChecks(
   const { progress } = context.terminal;
   progress.step("looking for the engine");
   try {
-    ({ engine } = await engineFor({ ...settings, settled: true, demoFallback: false }, context));
+    ({ engine } = await openLocalEngine({ ...settings, settled: true, demoFallback: false }, context));
   } catch (error) {
-    yield failure("engine", error, "start the engine, or choose the models again with tollgate-host elect");
+    yield checkFromError("engine", error, "start the engine, or choose the models again with tollgate-host elect");
     return;
   }
   try {
@@ -131,8 +135,8 @@ async function* engineChecks(
       progress.step(`measuring the speed of ${model}`);
       yield await speedCheck(engine, model, kindOf(model), context.clock);
     }
-    if (options.speed) yield* modelChecks(MODEL_TRIES, engine, models, context);
-    yield await memoryCheck(context.machine, fillsThisMachine(settings) ? models : []);
+    if (options.speed) yield* modelChecks(GENERATION_CHECKS, engine, models, context);
+    yield await memoryCheck(context.machine, usesLocalMemory(settings) ? models : []);
   } finally {
     await engine.close();
   }

@@ -3,10 +3,10 @@
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { Clock } from "../../clock.ts";
 import { type Engine, EngineError } from "../../engines/engine.ts";
-import { engineKeepsFormat } from "../../engines/format-check.ts";
+import { engineEnforcesFormat } from "../../engines/format-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { checkStops } from "../../engines/stop-check.ts";
-import { engineTemplate, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
+import { engineTemplate, templateProblem, templateRemedy } from "../../engines/template-check.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
 
 /**
@@ -18,7 +18,7 @@ export type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promis
 /** The checks run in this order, each for all models. */
 export const MODEL_CHECKS: readonly ModelCheck[] = [tokenizerCheck, templateCheck];
 /** Checks that make the engine generate text. The flag --no-speed skips them. */
-export const MODEL_TRIES: readonly ModelCheck[] = [stopCheck, formatCheck];
+export const GENERATION_CHECKS: readonly ModelCheck[] = [stopCheck, formatCheck];
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
   const verdict = await engineTokenizer(engine, model);
@@ -35,7 +35,7 @@ async function templateCheck(engine: Engine, model: string, clock: Clock): Promi
   const template = await engineTemplate(engine, model, clock);
   if (template.verdict === "unknown") return undefined;
   if (template.verdict === "matches") return ok("template", `${model}: ${template.by}`);
-  return fail("template", `${model}: ${templateTrouble(template)}`, templateRemedy(template));
+  return fail("template", `${model}: ${templateProblem(template)}`, templateRemedy(template));
 }
 
 async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
@@ -56,7 +56,7 @@ async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<C
 /** An engine without output formats is no failure: the model only gets no requests for structured output. */
 async function formatCheck(engine: Engine, model: string): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
-  const keeps = await engineKeepsFormat(engine, model);
+  const keeps = await engineEnforcesFormat(engine, model);
   if (keeps === undefined) return undefined;
   return ok(
     "structured",

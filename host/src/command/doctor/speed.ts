@@ -3,7 +3,7 @@
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type Clock, sleep } from "../../clock.ts";
 import { type Engine, EngineError, type Sink } from "../../engines/engine.ts";
-import { milliseconds, perSecond } from "../format.ts";
+import { formatMilliseconds, formatPerSecond } from "../format.ts";
 
 const TEST_MS_MAX = 60_000;
 const TEST_TOKENS = 64;
@@ -26,7 +26,7 @@ export async function speedCheck(engine: Engine, model: string, kind: "generatio
     const test = kind === "generation" ? generationSpeed : embeddingSpeed;
     const check = await test(engine, model, clock, limit.signal);
     if (!done.signal.aborted && limit.signal.aborted)
-      return fail("speed", `${model}: no complete answer within ${milliseconds(TEST_MS_MAX)}`, ENGINE_TROUBLE);
+      return fail("speed", `${model}: no complete answer within ${formatMilliseconds(TEST_MS_MAX)}`, ENGINE_TROUBLE);
     return check;
   } catch (error) {
     const reason = error instanceof EngineError ? error.message : "the engine failed";
@@ -57,7 +57,7 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
 }
 
 function judged(model: string, firstMs: number, rate: number): Check {
-  const detail = `${model}: first token after ${milliseconds(firstMs)}, about ${perSecond(rate)}`;
+  const detail = `${model}: first token after ${formatMilliseconds(firstMs)}, about ${formatPerSecond(rate)}`;
   if (firstMs > FIRST_MS_LATE)
     return warn("speed", detail, "keep the model loaded and test again: the first request may have loaded it");
   if (rate < TOKENS_PER_SECOND_SLOW)
@@ -75,5 +75,5 @@ async function embeddingSpeed(engine: Engine, model: string, clock: Clock, signa
   let width: number | undefined;
   for await (const vector of engine.embed(job, { progress() {} }, signal)) width = vector.length;
   if (width === undefined) return fail("speed", `${model}: the engine returned no vector`, ENGINE_TROUBLE);
-  return ok("speed", `${model}: a vector of ${width} numbers after ${milliseconds(clock.monotonic() - started)}`);
+  return ok("speed", `${model}: a vector of ${width} numbers after ${formatMilliseconds(clock.monotonic() - started)}`);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PLAIN } from "@tollgate/terminal/text.ts";
 import { GIB } from "../testing/fake-machine.ts";
-import { type Candidate, objections, proposalLines, proposed } from "./candidates.ts";
+import { type Candidate, modelObjections, proposalLines, proposedModels } from "./candidates.ts";
 
 const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => ({
   model,
@@ -26,7 +26,7 @@ const candidates = [
 ];
 
 test("proposes models that an engine has, that fit the memory and whose tokens are counted correctly", () => {
-  assert.deepEqual(proposed(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
+  assert.deepEqual(proposedModels(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
 });
 
 test("formats the proposal for the terminal", () => {
@@ -42,8 +42,8 @@ test("formats the proposal for the terminal", () => {
 });
 
 test("accepts models that seem too large, and refuses missing models and models with another tokenizer", () => {
-  assert.deepEqual(objections(["tiny-3b", "reason-32b"], candidates), []);
-  const wrong = objections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
+  assert.deepEqual(modelObjections(["tiny-3b", "reason-32b"], candidates), []);
+  const wrong = modelObjections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
   assert.deepEqual(
     wrong.map((line) => line.slice(0, 40)),
     [

@@ -6,11 +6,11 @@ import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { bytesNeeded, fitsMemory } from "../../engines/model-requirements.ts";
 import { ACTIVE_MODELS } from "../../engines/models.ts";
-import { engineTemplate, type TemplateVerdict, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
+import { engineTemplate, type TemplateVerdict, templateProblem, templateRemedy } from "../../engines/template-check.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
-import { fillsThisMachine } from "../choose-engine.ts";
+import { usesLocalMemory } from "../choose-engine.ts";
 import type { EngineSettings } from "../flags.ts";
-import { dollars, gibibytes } from "../format.ts";
+import { formatDollars, formatGibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
 
 export interface Candidate {
@@ -31,12 +31,12 @@ export interface Candidate {
   template: TemplateVerdict | undefined;
 }
 
-export async function candidatesOf(
+export async function listCandidates(
   catalogue: CatalogueModel[],
   engine: Engine,
   { memoryBytes, settings }: { memoryBytes: number; settings: EngineSettings },
 ): Promise<Candidate[]> {
-  const here = fillsThisMachine(settings);
+  const here = usesLocalMemory(settings);
   return Promise.all(
     catalogue.map(async (entry): Promise<Candidate> => {
       const held = engine.models.includes(entry.model);
@@ -60,7 +60,7 @@ export async function candidatesOf(
  * Tests the chat templates of these models one after the other, because each may have to be loaded. Skips models that
  * were already tested.
  */
-export async function lookAtTemplates(
+export async function checkTemplates(
   models: readonly string[],
   candidates: readonly Candidate[],
   { engine, clock }: { engine: Engine; clock: Clock },
@@ -71,7 +71,7 @@ export async function lookAtTemplates(
 }
 
 /** The proposed models, in the catalogue's order. */
-export function proposed(candidates: readonly Candidate[]): string[] {
+export function proposedModels(candidates: readonly Candidate[]): string[] {
   return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
 }
 
@@ -79,9 +79,9 @@ export function proposed(candidates: readonly Candidate[]): string[] {
 function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
-  const trouble = template && templateTrouble(template);
+  const trouble = template && templateProblem(template);
   if (trouble !== undefined) return trouble;
-  if (!fitsMemory) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
+  if (!fitsMemory) return `needs about ${bytesNeeded === undefined ? "more memory" : formatGibibytes(bytesNeeded)}`;
   return undefined;
 }
 
@@ -91,7 +91,7 @@ export function templateObjection(
   candidates: readonly Candidate[],
 ): CommandError | undefined {
   const found = candidates.flatMap(({ model, template }) => {
-    const trouble = models.includes(model) && template !== undefined ? templateTrouble(template) : undefined;
+    const trouble = models.includes(model) && template !== undefined ? templateProblem(template) : undefined;
     return trouble === undefined || template === undefined ? [] : [{ line: `${model}: ${trouble}`, template }];
   });
   const [first] = found;
@@ -103,7 +103,7 @@ export function templateObjection(
  * The problems of the chosen models, one per line. A host may elect a model that seems too large, but no model that
  * differs from the catalogue's.
  */
-export function objections(models: readonly string[], candidates: readonly Candidate[]): string[] {
+export function modelObjections(models: readonly string[], candidates: readonly Candidate[]): string[] {
   return models.flatMap((model) => {
     const candidate = candidates.find((known) => known.model === model);
     if (candidate === undefined)
@@ -126,7 +126,7 @@ export function proposalLines(candidates: readonly Candidate[], paint: Paint): s
     const names = looked.filter((name) => name !== false).join(" and ");
     const checked = names === "" ? "" : `, ${names} checked`;
     const verdict = obstacle === undefined ? paint.good(`yes${checked}`) : paint.dim(`no: ${obstacle}`);
-    return row(model, bytesNeeded === undefined ? "" : gibibytes(bytesNeeded), priceOf(candidate), verdict);
+    return row(model, bytesNeeded === undefined ? "" : formatGibibytes(bytesNeeded), priceOf(candidate), verdict);
   });
   const header = row("model", "memory", "a builder pays per 1M tokens", "can be served here");
   return table([header, ...rows], ["left", weighed ? "right" : "left", "left", "left"]);
@@ -134,8 +134,8 @@ export function proposalLines(candidates: readonly Candidate[], paint: Paint): s
 
 function priceOf({ priceInMicro1m, priceOutMicro1m }: Candidate): string {
   const parts = [
-    priceInMicro1m === null ? undefined : `${dollars(String(priceInMicro1m))} in`,
-    priceOutMicro1m === null ? undefined : `${dollars(String(priceOutMicro1m))} out`,
+    priceInMicro1m === null ? undefined : `${formatDollars(String(priceInMicro1m))} in`,
+    priceOutMicro1m === null ? undefined : `${formatDollars(String(priceOutMicro1m))} out`,
   ];
   return parts.filter((part) => part !== undefined).join(", ");
 }

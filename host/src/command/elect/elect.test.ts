@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { addressesFor, type FoundEngine, findEngines } from "../../engines/detect.ts";
-import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
+import { sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
@@ -14,11 +14,11 @@ const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54)
 async function ollamaWith(t: TestContext, names: string[], chatTokens = templated): Promise<FoundEngine[]> {
   const url = await stubServer(t, (request, response) => {
     if (request.path === "/api/chat")
-      json(response, { done: true, prompt_eval_count: chatTokens(JSON.parse(request.body).model) });
-    else if (request.path === "/api/tags") json(response, { models: names.map((name) => ({ name, model: name })) });
-    else if (request.path === "/api/ps") json(response, { models: [] });
-    else if (request.path === "/api/version") json(response, { version: "0.12.0" });
-    else json(response, { error: "not found" }, 404);
+      sendJson(response, { done: true, prompt_eval_count: chatTokens(JSON.parse(request.body).model) });
+    else if (request.path === "/api/tags") sendJson(response, { models: names.map((name) => ({ name, model: name })) });
+    else if (request.path === "/api/ps") sendJson(response, { models: [] });
+    else if (request.path === "/api/version") sendJson(response, { version: "0.12.0" });
+    else sendJson(response, { error: "not found" }, 404);
   });
   const nowhere = "http://127.0.0.1:9";
   const addresses = { ...addressesFor({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
@@ -155,10 +155,11 @@ test("elect refuses unavailable models with a reason and elects nothing", async 
 
 test("elect refuses an engine whose tokenizer belongs to another model", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
-    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
-    else if (request.path === "/version") json(response, { version: "0.11.0" });
-    else if (request.path === "/tokenize") json(response, { tokens: [1, 2, 3] });
-    else json(response, {}, 404);
+    if (request.path === "/v1/models")
+      sendJson(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
+    else if (request.path === "/version") sendJson(response, { version: "0.11.0" });
+    else if (request.path === "/tokenize") sendJson(response, { tokens: [1, 2, 3] });
+    else sendJson(response, {}, 404);
   });
   const { fails, gateway } = await loggedIn(t);
   const asked = ["--engine", "openai", "--engine-url", engineUrl];
@@ -206,7 +207,7 @@ test("elect warns about the demo model", async (t) => {
 
 test("elect explains why an engine is not ready, and what to do", async (t) => {
   const { fails } = await loggedIn(t);
-  const report = await fails(elect, "--engine", "openai", "--engine-url", await deadAddress(), "--yes");
+  const report = await fails(elect, "--engine", "openai", "--engine-url", await unusedAddress(), "--yes");
   assert.match(report.message, /^nothing answers at .* \(ECONNREFUSED\)$/);
   assert.match(report.next ?? "", /^start the engine/);
   assert.equal(report.exitCode, 1);

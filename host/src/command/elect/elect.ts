@@ -5,25 +5,25 @@ import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { engineKeepsFormat } from "../../engines/format-check.ts";
+import { engineEnforcesFormat } from "../../engines/format-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
-import { mapOf, modelsOf, NODE_FLAG } from "../arguments.ts";
+import { NODE_FLAG, parseModelMap, parseModels } from "../arguments.ts";
 import type { EngineSource } from "../choose-engine.ts";
-import { type Command, type CommandContext, printAnswer } from "../command.ts";
-import { engineFor } from "../engine-for.ts";
+import { type Command, type CommandContext, printResult } from "../command.ts";
 import { ENGINE_FLAGS, type EngineSettings, engineSettings } from "../flags.ts";
-import { gibibytes } from "../format.ts";
+import { formatGibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
 import { servingOf } from "../login-file.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
+import { openLocalEngine } from "../open-local-engine.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";
 import {
   type Candidate,
-  candidatesOf,
-  lookAtTemplates,
-  objections,
+  checkTemplates,
+  listCandidates,
+  modelObjections,
   proposalLines,
-  proposed,
+  proposedModels,
   templateObjection,
 } from "./candidates.ts";
 
@@ -53,7 +53,7 @@ export const elect: Command = {
 async function run({ flags, switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
-  const map = mapOf(flags.map, wrong);
+  const map = parseModelMap(flags.map, wrong);
   // If no flag names an engine, the model names in --map decide which engine is used.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
   const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
@@ -67,7 +67,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const { engine, sources } = await openEngine(found, catalogue, context);
   try {
     const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
-    const candidates = await candidatesOf(catalogue, engine, { memoryBytes, settings: found });
+    const candidates = await listCandidates(catalogue, engine, { memoryBytes, settings: found });
     const models = await decide(
       candidates,
       settings.models,
@@ -82,7 +82,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
       ...{ node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates },
       structured_output: structured,
     };
-    printAnswer(context, json, report, () => [
+    printResult(context, json, report, () => [
       `this node now offers ${models.join(", ")}, served by ${engine.name}; the node's state is ${elected.state}`,
       `structured output: ${structured.join(", ") || "none of these models supports JSON schemas"}`,
       "next: tollgate-host doctor, then tollgate-host up",
@@ -100,7 +100,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
 async function keepingFormats(engine: Engine, models: string[]): Promise<string[]> {
   const keeping: string[] = [];
   for (const model of models)
-    if (!EMBEDDING_MODELS.includes(model) && (await engineKeepsFormat(engine, model))) keeping.push(model);
+    if (!EMBEDDING_MODELS.includes(model) && (await engineEnforcesFormat(engine, model))) keeping.push(model);
   return keeping;
 }
 
@@ -121,17 +121,17 @@ async function decide(
   { engine, memoryBytes, context }: Deciding,
 ): Promise<string[]> {
   const { terminal, clock } = context;
-  await lookAtTemplates(asked ?? proposed(candidates), candidates, { engine, clock });
+  await checkTemplates(asked ?? proposedModels(candidates), candidates, { engine, clock });
   if (!flags.json) {
-    terminal.print(`${engine.name}, ${gibibytes(memoryBytes)} for models`);
+    terminal.print(`${engine.name}, ${formatGibibytes(memoryBytes)} for models`);
     for (const line of [...proposalLines(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
   }
-  const proposal = proposed(candidates);
+  const proposal = proposedModels(candidates);
   if (asked === undefined && proposal.length === 0) throw nothingToServe(candidates);
   const models = asked ?? (flags.yes ? proposal : await question(proposal, context));
-  const wrong = objections(models, candidates);
+  const wrong = modelObjections(models, candidates);
   if (wrong.length > 0) throw new UsageError(wrong);
-  await lookAtTemplates(models, candidates, { engine, clock });
+  await checkTemplates(models, candidates, { engine, clock });
   const objection = templateObjection(models, candidates);
   if (objection !== undefined) throw objection;
   return models;
@@ -158,7 +158,7 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
   const usual = proposal.join(",");
   const said = await terminal.ask(`Choose models to elect [${usual}]: `);
   const mistakes: string[] = [];
-  const models = said === "" ? proposal : modelsOf(said, (mistake) => void mistakes.push(mistake));
+  const models = said === "" ? proposal : parseModels(said, (mistake) => void mistakes.push(mistake));
   if (models === undefined) throw new UsageError(mistakes);
   return models;
 }
@@ -200,5 +200,5 @@ async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[],
   const models = everything ? catalogue.map(({ model }) => model) : undefined;
   const tell = (line: string): void => context.terminal.progress.step(`waiting: ${line}`);
   const patience = { waitMs: LOADING_MS_MAX, tell, signal: new AbortController().signal };
-  return engineFor({ ...settings, models, settled: false, demoFallback: false }, context, patience);
+  return openLocalEngine({ ...settings, models, settled: false, demoFallback: false }, context, patience);
 }

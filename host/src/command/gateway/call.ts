@@ -60,7 +60,7 @@ export async function callGateway<T>(options: CallOptions<T>): Promise<{ data: T
 }
 
 /** Normalises a gateway address: removes a trailing slash or the public API's `/v1`. */
-export function gatewayAddress(text: string): string {
+export function normalizeGatewayAddress(text: string): string {
   return text.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../clock.ts";
-import { deadAddress, json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
+import { type StubRequest, sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./call.ts";
 import { gatewayClient } from "./client.ts";
 
@@ -14,12 +14,12 @@ test("sends the token with every call and parses the answer", async (t) => {
     seen.push([request.method, request.path, request.body === "" ? undefined : JSON.parse(request.body)]);
     const node = { id: "node_1", object: "node", name: "box", state: "registered", more: 1 };
     if (request.path.endsWith("/credentials"))
-      json(response, { plane_url: "nats://h:1", jwt: "j", seed: "S", expires_at: 1000, subjects: {}, builds: [] });
+      sendJson(response, { plane_url: "nats://h:1", jwt: "j", seed: "S", expires_at: 1000, subjects: {}, builds: [] });
     else if (request.method === "GET" && request.path === "/node/v1/nodes")
-      json(response, { object: "list", data: [node], next_cursor: "n/2" });
+      sendJson(response, { object: "list", data: [node], next_cursor: "n/2" });
     else if (request.method === "GET")
-      json(response, { object: "list", data: [{ ...node, id: "node_2" }], next_cursor: null });
-    else json(response, node, request.method === "POST" ? 201 : 200);
+      sendJson(response, { object: "list", data: [{ ...node, id: "node_2" }], next_cursor: null });
+    else sendJson(response, node, request.method === "POST" ? 201 : 200);
   });
   const gateway = gatewayClient({ gateway: `${url}/v1/`, token });
   assert.equal((await gateway.register({ name: "box", hardware: { cores: 2 }, agent: "a/1" })).id, "node_1");
@@ -43,7 +43,7 @@ test("pings without a token and returns the gateway's time", async (t) => {
   const date = "Sun, 15 Nov 2026 06:50:22 GMT";
   const url = await stubServer(t, (request, response) => {
     assert.equal(request.headers.authorization, undefined);
-    json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
+    sendJson(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
   });
   const { elapsedMs, serverTimeMs } = await gatewayClient({ gateway: url, token }).ping(systemClock);
   assert.equal(serverTimeMs, Date.parse(date));
@@ -52,7 +52,7 @@ test("pings without a token and returns the gateway's time", async (t) => {
 
 test("reports a refused call with status, code and message in one line", async (t) => {
   const error = { message: "The node is\n  quarantined.", type: "node_quarantined", code: "node_quarantined" };
-  const url = await stubServer(t, (_request, response) => json(response, { error }, 409));
+  const url = await stubServer(t, (_request, response) => sendJson(response, { error }, 409));
   await assert.rejects(gatewayClient({ gateway: url, token }).credentials("node_1"), (thrown) => {
     assert.ok(thrown instanceof GatewayRefusal);
     const { status, code, message } = thrown;
@@ -75,7 +75,7 @@ const unreachable = (gateway: string) => (thrown: unknown) => {
 };
 
 test("reports a closed port, or a server that is not a gateway, as unreachable, with the address", async (t) => {
-  const dead = await deadAddress();
+  const dead = await unusedAddress();
   const web = await stubServer(t, (_request, response) => response.end("<html>"));
   for (const gateway of [dead, web]) {
     await assert.rejects(gatewayClient({ gateway, token }).nodes(), unreachable(gateway));
@@ -110,7 +110,7 @@ test("stops reading an answer that does not end", async (t) => {
 
 test("accepts an older gateway's answers without newer fields, and refuses fields of a wrong type", async (t) => {
   let answer: object = {};
-  const url = await stubServer(t, (_request, response) => json(response, answer));
+  const url = await stubServer(t, (_request, response) => sendJson(response, answer));
   const gateway = gatewayClient({ gateway: url, token });
   answer = { id: "node_1", name: "box" };
   assert.deepEqual(await gateway.node("node_1"), { ...answer, state: "unknown", models: [] });

@@ -1,22 +1,22 @@
 /** A client for the gateway's node API. */
-import type { NodeCalls, Place, Sent } from "@tollgate/api/client.ts";
+import type { NodeCalls, RouteAt, RouteRequest } from "@tollgate/api/client.ts";
 import { z } from "zod";
 import type { PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import * as answers from "./answers.ts";
-import { callGateway, GatewayRefusal, GatewayUnreachable, gatewayAddress } from "./call.ts";
+import { callGateway, GatewayRefusal, GatewayUnreachable, normalizeGatewayAddress } from "./call.ts";
 
 const PAGES_MAX = 100;
 /** The time limit for `try`, which waits for an engine's complete answer. */
 const TRY_MS_MAX = 180_000;
 
-type At = keyof NodeCalls & Place;
-type NewNode = Sent<"POST /node/v1/nodes">["body"];
-type TryOrder = Sent<"POST /node/v1/nodes/{id}/try">["body"];
-export type InsightRange = NonNullable<NonNullable<Sent<"GET /node/v1/insight">["query"]>["range"]>;
-type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
-type WithheldQuery = NonNullable<Sent<"GET /node/v1/withheld">["query"]>;
-export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
+type At = keyof NodeCalls & RouteAt;
+type NewNode = RouteRequest<"POST /node/v1/nodes">["body"];
+type TryOrder = RouteRequest<"POST /node/v1/nodes/{id}/try">["body"];
+export type InsightRange = NonNullable<NonNullable<RouteRequest<"GET /node/v1/insight">["query"]>["range"]>;
+type JobsQuery = NonNullable<RouteRequest<"GET /node/v1/nodes/{id}/jobs">["query"]>;
+type WithheldQuery = NonNullable<RouteRequest<"GET /node/v1/withheld">["query"]>;
+export type EarningsQuery = NonNullable<RouteRequest<"GET /node/v1/earnings">["query"]>;
 
 /** The gateway's response time and its clock. */
 export interface Ping {
@@ -46,7 +46,7 @@ export interface GatewayClient {
   market(node: string | undefined): Promise<answers.Market>;
   earnings(query: EarningsQuery): Promise<answers.EarningsPage>;
   withheld(query: WithheldQuery): Promise<z.infer<typeof answers.WithheldPage>>;
-  tryNode(id: string, order: TryOrder): Promise<answers.Trial>;
+  tryNode(id: string, order: TryOrder): Promise<answers.TryResult>;
   credentials(id: string): Promise<PlaneCredentials>;
 }
 
@@ -55,13 +55,13 @@ const NodePage = z.object({ data: z.array(answers.Node), next_cursor: z.string()
 const Catalogue = z.object({ data: z.array(answers.CatalogueModel) });
 
 export function gatewayClient(options: { gateway: string; token: string; timeoutMs?: number }): GatewayClient {
-  const address = gatewayAddress(options.gateway);
+  const address = normalizeGatewayAddress(options.gateway);
   const { token, timeoutMs } = options;
 
   const call = async <Of extends At, T>(
     at: Of,
     answer: z.ZodType<T>,
-    sent: Sent<Of>,
+    sent: RouteRequest<Of>,
     patienceMs = timeoutMs,
   ): Promise<T> => {
     const { method, path, body } = requestOf(at, sent);
@@ -109,7 +109,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
     earnings: (query) => call("GET /node/v1/earnings", answers.EarningsPage, { query }),
     withheld: (query) => call("GET /node/v1/withheld", answers.WithheldPage, { query }),
     tryNode: (id, order) =>
-      call("POST /node/v1/nodes/{id}/try", answers.Trial, { path: { id }, body: order }, timeoutMs ?? TRY_MS_MAX),
+      call("POST /node/v1/nodes/{id}/try", answers.TryResult, { path: { id }, body: order }, timeoutMs ?? TRY_MS_MAX),
     async credentials(id) {
       const found = await call("POST /node/v1/nodes/{id}/credentials", answers.Credentials, { path: { id } });
       return { url: found.plane_url, jwt: found.jwt, seed: found.seed, expiresAt: found.expires_at * 1000 };

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect.ts";
 import { parseJson } from "../../http-body.ts";
-import { counted, gibibytes } from "../format.ts";
+import { formatCounted, formatGibibytes } from "../format.ts";
 import type { Machine } from "./machine.ts";
 
 interface Gpu {
@@ -61,11 +61,11 @@ export function describeHardware(hardware: Hardware): [name: string, value: stri
   const { cpu, cores, memoryBytes, gpus } = hardware;
   const lines = gpus.map(({ name, memoryBytes }): [string, string] => [
     "gpu",
-    memoryBytes === undefined ? `${name}, shares the machine's memory` : `${name}, ${gibibytes(memoryBytes)}`,
+    memoryBytes === undefined ? `${name}, shares the machine's memory` : `${name}, ${formatGibibytes(memoryBytes)}`,
   ]);
   return [
-    ["cpu", `${cpu}, ${counted(cores, "core")}`],
-    ["memory", gibibytes(memoryBytes)],
+    ["cpu", `${cpu}, ${formatCounted(cores, "core")}`],
+    ["memory", formatGibibytes(memoryBytes)],
     ...(lines.length === 0 ? [["gpu", "no GPU found: models run on the CPU"] as [string, string]] : lines),
   ];
 }

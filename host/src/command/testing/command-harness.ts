@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { JSON_FLAG } from "@tollgate/terminal/command.ts";
 import type { Failure } from "@tollgate/terminal/failure.ts";
-import { readGiven } from "@tollgate/terminal/read.ts";
+import { parseCommandInput } from "@tollgate/terminal/parse-command-line.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../clock.ts";
-import type { Absence } from "../../engines/absence.ts";
 import type { FoundEngine } from "../../engines/detect.ts";
+import type { EngineAbsence } from "../../engines/engine-absence.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { describeError } from "../errors.ts";
@@ -22,7 +22,7 @@ export interface HarnessOptions extends FakeTerminalOptions {
   /** The engines that are found on the machine. */
   engines?: FoundEngine[];
   /** The reported reasons why engines were not found. */
-  absences?: Absence[];
+  absences?: EngineAbsence[];
 }
 
 export async function temporaryDirectory(t: TestContext): Promise<string> {
@@ -52,7 +52,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
   };
   const run = (command: Command, ...args: string[]): Promise<number> => {
     const flags = { ...command.flags, ...JSON_FLAG };
-    return command.run(readGiven("command", { ...command, flags }, args), context);
+    return command.run(parseCommandInput("command", { ...command, flags }, args), context);
   };
   /** Runs a command that fails, and returns its message. */
   const fails = async (command: Command, ...args: string[]): Promise<Failure> => {

@@ -1,7 +1,7 @@
 /** Test helper: a stub of the gateway's node API with one account and one node. Tests can change its answers. */
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
-import { json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
+import { type StubRequest, sendJson, stubServer } from "../../testing/stub-http.ts";
 import type { Stats } from "../gateway/answers.ts";
 
 export const TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
@@ -61,7 +61,7 @@ type Answering = (request: StubRequest, response: ServerResponse) => void;
 export const refusal =
   (status: number, code: string, message: string): Answering =>
   (_request, response) =>
-    json(response, { error: { message, type: code, code } }, status);
+    sendJson(response, { error: { message, type: code, code } }, status);
 
 export async function stubGateway(t: TestContext): Promise<StubGateway> {
   const gateway: StubGateway = { url: "", calls: [], bodies: [], answers: {} };
@@ -91,7 +91,7 @@ export async function stubGateway(t: TestContext): Promise<StubGateway> {
     const answer = gateway.answers[call] ?? usual[call];
     if (answer === undefined) return refusal(404, "not_found", `No such path: ${call}`)(request, response);
     if (typeof answer === "function") return (answer as Answering)(request, response);
-    json(response, answer);
+    sendJson(response, answer);
   });
   return gateway;
 }

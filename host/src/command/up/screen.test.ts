@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN, paint, width } from "@tollgate/terminal/text.ts";
+import { PLAIN, paint, textWidth } from "@tollgate/terminal/text.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Stats } from "../gateway/answers.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
@@ -118,7 +118,7 @@ test("fits the terminal's width and height for any content", () => {
     for (const columns of [20, 40, 80, 200]) {
       const lines = renderScreen(much, { rows, columns, paint: paint(true) });
       assert.ok(lines.length < rows, `${lines.length} lines in ${rows} rows`);
-      if (columns >= 40) for (const line of lines) assert.ok(width(line) <= columns, line);
+      if (columns >= 40) for (const line of lines) assert.ok(textWidth(line) <= columns, line);
     }
   }
   const lines = renderScreen(much, { rows: 24, columns: 80, paint: PLAIN });

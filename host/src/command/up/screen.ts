@@ -7,7 +7,7 @@ import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
 import { parseJson } from "../../http-body.ts";
 import type { Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
-import { count, counted, dollars, duration, perSecond } from "../format.ts";
+import { formatCount, formatCounted, formatDollars, formatDuration, formatPerSecond } from "../format.ts";
 import type { Stats } from "../gateway/answers.ts";
 import { connectionSentence, type Reporter, standingSentence } from "./reporter.ts";
 
@@ -152,15 +152,15 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
 
   const { text, colour } = stateOf(snapshot, stats, paint);
   return [
-    paint.strong(truncate(`Tollgate host, up for ${duration(view.uptimeMs)}`, columns)),
+    paint.strong(truncate(`Tollgate host, up for ${formatDuration(view.uptimeMs)}`, columns)),
     "",
     fact("node", `${view.node} at ${view.gateway}`),
     fact("state", text, colour),
     fact("engine", sanitise(view.engine)),
     fact("models", modelsOf(snapshot)),
-    fact("speed", `about ${perSecond(snapshot.tokensPerSecond)} over the last ten seconds`),
+    fact("speed", `about ${formatPerSecond(snapshot.tokensPerSecond)} over the last ten seconds`),
     fact("requests", requestsOf(snapshot, stats)),
-    fact("earned", stats === undefined ? "–" : `${dollars(stats.today.earned_micro)} today`),
+    fact("earned", stats === undefined ? "–" : `${formatDollars(stats.today.earned_micro)} today`),
     "",
     ...list("running", running),
     "",
@@ -174,7 +174,7 @@ function stateOf(snapshot: AgentSnapshot, stats: Stats | undefined, paint: Paint
   const { slotsMax } = snapshot;
   const fewer =
     slotsMax > snapshot.slots && snapshot.slots > 0 ? ` (the engine is too slow for ${slotsMax} requests at once)` : "";
-  const slots = `${snapshot.busy} of ${counted(snapshot.slots, "slot")} busy${fewer}`;
+  const slots = `${snapshot.busy} of ${formatCounted(snapshot.slots, "slot")} busy${fewer}`;
   if (snapshot.state === "online") {
     const nodeState = stats?.state;
     if (nodeState === "quarantined" || nodeState === "retired")
@@ -193,8 +193,8 @@ function modelsOf({ models, elected }: AgentSnapshot): string {
 }
 
 function requestsOf({ jobsDone, jobsFailed, jobsRefused }: AgentSnapshot, stats: Stats | undefined): string {
-  const here = `${count(jobsDone)} done, ${count(jobsFailed)} failed, ${count(jobsRefused)} refused since the start`;
-  return stats === undefined ? here : `${here}; ${count(stats.today.requests)} billed today`;
+  const here = `${formatCount(jobsDone)} done, ${formatCount(jobsFailed)} failed, ${formatCount(jobsRefused)} refused since the start`;
+  return stats === undefined ? here : `${here}; ${formatCount(stats.today.requests)} billed today`;
 }
 
 function runningLines(running: readonly RunningJob[], linesMax: number): string[] {
@@ -202,14 +202,14 @@ function runningLines(running: readonly RunningJob[], linesMax: number): string[
   const shown = running.slice(0, running.length <= linesMax ? linesMax : linesMax - 1);
   const rows = shown.map((job) => [job.model, job.endpoint, seconds(job), progressOf(job)]);
   const rest = running.length - rows.length;
-  return [...table(rows, ["left", "left", "right"]), ...(rest === 0 ? [] : [`and ${count(rest)} more`])];
+  return [...table(rows, ["left", "left", "right"]), ...(rest === 0 ? [] : [`and ${formatCount(rest)} more`])];
 }
 
 const seconds = (job: RunningJob): string => `${job.seconds.toFixed(1)} s`;
 
 function progressOf(job: RunningJob): string {
-  if (job.vectors > 0) return counted(job.vectors, "vector");
-  if (job.outputChars > 0) return counted(job.outputChars, "character");
+  if (job.vectors > 0) return formatCounted(job.vectors, "vector");
+  if (job.outputChars > 0) return formatCounted(job.outputChars, "character");
   return job.promptRead === undefined ? "reading" : `reading, ${Math.floor(job.promptRead * 100)} %`;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Login } from "../login-file.ts";
-import type { Report, Supervisor } from "../supervisor.ts";
+import type { Supervisor, SupervisorReport } from "../supervisor.ts";
 import { type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { NODE, refusal, TOKEN } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";
@@ -14,12 +14,12 @@ class FakeSupervisor implements Supervisor {
   readonly #online = Promise.withResolvers<void>();
   readonly hasParent = false;
   readonly hurry = new AbortController().signal;
-  readonly told: Report[] = [];
+  readonly told: SupervisorReport[] = [];
   readonly stopRequested = this.#stop.promise;
   /** Resolves when the node has come online. */
   readonly online = this.#online.promise;
 
-  async tell(report: Report): Promise<void> {
+  async tell(report: SupervisorReport): Promise<void> {
     this.told.push(report);
     if (report.type === "online") this.#online.resolve();
   }

@@ -5,16 +5,16 @@
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { Agent } from "../../agent/agent.ts";
-import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
+import type { PlaneCredentials, PlaneDialer } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { engineFor } from "../engine-for.ts";
 import { describeError } from "../errors.ts";
 import { type EngineSettings, parseUpFlags, UP_FLAGS, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import { rememberedOf } from "../login-file.ts";
+import { storedSettingsOf } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
+import { openLocalEngine } from "../open-local-engine.ts";
 import type { Supervisor } from "../supervisor.ts";
 import { jsonReporter, plainReporter, type Reporter } from "./reporter.ts";
 import { screenReporter } from "./screen.ts";
@@ -50,7 +50,7 @@ async function readFlags(given: CommandInput, { env, logins }: CommandContext): 
     throw new CommandError("this machine is not logged in", {
       next: "run tollgate-host login, or set everything with flags (tollgate-host up --help)",
     });
-  return parseUpFlags(given, env, login && rememberedOf(login));
+  return parseUpFlags(given, env, login && storedSettingsOf(login));
 }
 
 async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
@@ -72,7 +72,7 @@ interface ServingNode {
   engine: Engine;
   node: string;
   models: string[];
-  dial: Dial;
+  dial: PlaneDialer;
   gateway: GatewayClient;
   credentials: () => Promise<PlaneCredentials>;
 }
@@ -91,7 +91,7 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<ServingNode> {
   const patience = { waitMs: Number.POSITIVE_INFINITY, tell: reporter.waiting, signal };
-  const { engine, models, plane } = await engineFor(flags, context, patience);
+  const { engine, models, plane } = await openLocalEngine(flags, context, patience);
   reporter.engine(engine);
   try {
     return await joinPlatform({ engine, models, dial: plane(context.dial) }, flags, { context, reporter });

@@ -8,7 +8,7 @@ import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { chatJob, RecordingSink } from "../../testing/recording-sink.ts";
 import { generate, nextStep } from "./generate.ts";
-import { reportPromptProgress } from "./reading.ts";
+import { reportPromptProgress } from "./prompt-progress.ts";
 import { score } from "./score.ts";
 
 const STEP_MS = 2_500;

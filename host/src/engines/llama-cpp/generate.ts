@@ -13,7 +13,7 @@ import { EngineError, type Finish, type GenerationJob, type Sink } from "../engi
 import { engineSeed } from "../seed.ts";
 import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
-import type { PromptProgress } from "./reading.ts";
+import type { PromptProgress } from "./prompt-progress.ts";
 
 /**
  * The number of prompt tokens per step. Between steps, other jobs run, progress is reported and cancellation is
@@ -56,7 +56,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
   const { tokens: prompt, thinking, startsThinking } = format(job);
   // llama.cpp needs one position of the context itself.
   const usable = sequence.contextSize - 1;
-  if (prompt.length > usable) throw tooLong(sequence.contextSize);
+  if (prompt.length > usable) throw promptTooLongError(sequence.contextSize);
   const said: Token[] = [];
   const decoder = new OutputDecoder<Token>({
     detokenize: (tokens, before) => model.detokenize(tokens, false, before),
@@ -134,5 +134,5 @@ function samplingOptions(sampling: Sampling, defaults: SamplingDefaults, said: T
   };
 }
 
-export const tooLong = (contextTokens: number): EngineError =>
+export const promptTooLongError = (contextTokens: number): EngineError =>
   new EngineError("prompt", `the prompt exceeds this model's context of ${contextTokens.toLocaleString("en")} tokens`);

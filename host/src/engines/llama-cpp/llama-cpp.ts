@@ -17,17 +17,17 @@ import {
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Sink } from "../engine.ts";
-import { keepsToFormat } from "../format-check.ts";
+import { testFormatEnforcement } from "../format-check.ts";
 import { contextTokensOf } from "../model-requirements.ts";
 import { EMBEDDING_MODELS } from "../models.ts";
 import { normalise } from "../prose.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import { scoresAs } from "../score-check.ts";
+import { testScoring } from "../score-check.ts";
 import { answerGrammar } from "./answer-grammar.ts";
-import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
+import { generate, promptTooLongError, type SamplingDefaults } from "./generate.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
-import { reportPromptProgress, TELL_EVERY_MS } from "./reading.ts";
+import { PROGRESS_EVERY_MS, reportPromptProgress } from "./prompt-progress.ts";
 import { sampleInTurns } from "./sample-in-turns.ts";
 import { score } from "./score.ts";
 
@@ -123,9 +123,9 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       models,
       notes: options.promptFormat === undefined ? notesOn(model, models, contextTokens) : [],
       generate: write,
-      scoring: (id) => scoresAs("text", scoreAnswer, { model: id, clock }),
+      scoring: (id) => testScoring("text", scoreAnswer, { model: id, clock }),
       score: scoreAnswer,
-      keepsFormat: async (id) => !EMBEDDING_MODELS.includes(id) && keepsToFormat(write, id, clock),
+      keepsFormat: async (id) => !EMBEDDING_MODELS.includes(id) && testFormatEnforcement(write, id, clock),
       schemaKeywords: () => SCHEMA_KEYWORDS.inProcess,
       async *embed(job, sink, signal) {
         for await (const values of embedder.vectors(job, { sink, signal, clock })) yield toVector(values);
@@ -238,14 +238,15 @@ class Embedder {
     { sink, signal, clock }: { sink: Pick<Sink, "progress">; signal: AbortSignal; clock: Clock },
   ): AsyncGenerator<readonly number[]> {
     let done = 0;
-    const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(done / job.input.length));
+    const stopTelling = clock.every(PROGRESS_EVERY_MS, () => sink.progress(done / job.input.length));
     try {
       this.#context ??= this.#create();
       const context = await this.#context;
       for (const text of job.input) {
         if (signal.aborted) return;
         const tokens = this.#tokens(text);
-        if (context.calculateInputLength(tokens) > this.#contextTokens - 1) throw tooLong(this.#contextTokens);
+        if (context.calculateInputLength(tokens) > this.#contextTokens - 1)
+          throw promptTooLongError(this.#contextTokens);
         yield (await context.getEmbeddingFor(tokens)).vector;
         done++;
       }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { LLAMA_CPP, NoLlamaCpp, withLlamaCpp } from "./load.ts";
+import { LLAMA_CPP, LlamaCppMissingError, withLlamaCpp } from "./load.ts";
 
 /** Imports a module that imports `specifier`, from a folder without packages. */
 async function moduleImporting(
@@ -23,7 +23,7 @@ test("distinguishes a missing llama.cpp package from any other failure", async (
   const without = await moduleImporting("node-llama-cpp");
   const broken = await moduleImporting("some-other-package");
   t.after(() => Promise.all([without.remove(), broken.remove()]));
-  await assert.rejects(withLlamaCpp(without.load), (error) => error instanceof NoLlamaCpp);
+  await assert.rejects(withLlamaCpp(without.load), (error) => error instanceof LlamaCppMissingError);
   await assert.rejects(withLlamaCpp(broken.load), { code: "ERR_MODULE_NOT_FOUND", message: /some-other-package/ });
   assert.equal(await withLlamaCpp(async () => 1), 1);
 });

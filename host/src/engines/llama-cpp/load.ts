@@ -7,7 +7,7 @@
 export const LLAMA_CPP = "node-llama-cpp@3.21.1";
 
 /** The package is not installed. */
-export class NoLlamaCpp extends Error {
+export class LlamaCppMissingError extends Error {
   override name = "NoLlamaCpp";
 }
 
@@ -16,7 +16,7 @@ export async function withLlamaCpp<Module>(load: () => Promise<Module>): Promise
     return await load();
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
-    throw new NoLlamaCpp("the demo model and GGUF files need llama.cpp, which is not installed", { cause });
+    throw new LlamaCppMissingError("the demo model and GGUF files need llama.cpp, which is not installed", { cause });
   }
 }
 

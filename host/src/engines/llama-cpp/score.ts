@@ -3,9 +3,9 @@ import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import type { Logprobs, ScoringJob } from "../engine.ts";
-import { readPrompt, tooLong } from "./generate.ts";
+import { promptTooLongError, readPrompt } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
-import type { PromptProgress } from "./reading.ts";
+import type { PromptProgress } from "./prompt-progress.ts";
 
 /**
  * The number of tokens per step. It is small because the probabilities of the whole vocabulary are copied for each
@@ -32,7 +32,7 @@ export async function score(scoring: Scoring): Promise<Logprobs> {
   const { tokens: prompt, startsThinking } = format(job);
   const answer = answerTokens(model, job.score.answer, startsThinking).slice(0, SCORES_MAX);
   const tokens = prompt.length + answer.length;
-  if (tokens > sequence.contextSize - 1) throw tooLong(sequence.contextSize);
+  if (tokens > sequence.contextSize - 1) throw promptTooLongError(sequence.contextSize);
   const rest = await readPrompt(prompt, { ...scoring, tokens });
   await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, -1));
   // A token's probability is computed when the token before it is read.

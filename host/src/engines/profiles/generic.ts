@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineProfile } from "./profile.ts";
-import { promptLogprobs } from "./prompt-logprobs.ts";
+import { promptLogprobScoring } from "./prompt-logprobs.ts";
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
@@ -11,7 +11,7 @@ export const generic: EngineProfile = {
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/v1/models",
   // Other engines have adopted vLLM's field for scoring, so it is tried.
-  scoring: promptLogprobs,
+  scoring: promptLogprobScoring,
   // `transformers serve` answers one request at a time. Further ones would wait inside it and look stalled.
   assumedSlots: 1,
   async inspect(http) {

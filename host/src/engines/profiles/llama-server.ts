@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import { nextToken } from "./next-token.ts";
+import { nextTokenScoring } from "./next-token.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
@@ -56,7 +56,7 @@ export const llamaServer: EngineProfile = {
   ),
   schemaKeywords: SCHEMA_KEYWORDS.llamaCpp,
   stopsExactly: true,
-  scoring: nextToken,
+  scoring: nextTokenScoring,
   async tokens(http, model, text) {
     const body = { model, content: text, add_special: false, parse_special: false };
     return (await http.ask("/tokenize", Tokens, body))?.json.tokens;

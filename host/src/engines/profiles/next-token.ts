@@ -5,9 +5,9 @@
  */
 import { z } from "zod";
 import { EngineError, type Logprobs } from "../engine.ts";
-import { knownRole } from "../openai-wire.ts";
+import { mapToKnownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
-import { askLogprobs } from "./prompt-logprobs.ts";
+import { requestLogprobs } from "./prompt-logprobs.ts";
 
 /** The number of requested candidates. A token that is not among them counts as very unlikely. */
 const CANDIDATES = 64;
@@ -19,7 +19,7 @@ const Answer = z.object({
   completion_probabilities: z.array(Candidate.extend({ top_logprobs: z.array(Candidate) })).min(1),
 });
 
-export const nextToken: EngineScoring = {
+export const nextTokenScoring: EngineScoring = {
   kind: "next",
   async score(http, model, job, signal) {
     const { answer, cuts = [] } = job.score;
@@ -28,10 +28,10 @@ export const nextToken: EngineScoring = {
       "prompt" in input
         ? input.prompt
         : (
-            await askLogprobs(
+            await requestLogprobs(
               http,
               "/apply-template",
-              { model, messages: input.messages.map(knownRole) },
+              { model, messages: input.messages.map(mapToKnownRole) },
               Template,
               signal,
             )
@@ -40,7 +40,7 @@ export const nextToken: EngineScoring = {
     for (const cut of cuts) {
       if (signal.aborted) return logprobs;
       const rest = { model, content: answer.slice(cut), add_special: false, parse_special: false };
-      const { tokens } = await askLogprobs(http, "/tokenize", rest, Tokens, signal);
+      const { tokens } = await requestLogprobs(http, "/tokenize", rest, Tokens, signal);
       const said = tokens[0];
       if (said === undefined)
         throw new EngineError("prompt", "the gateway asked for a token position beyond the end of the answer to score");
@@ -52,7 +52,7 @@ export const nextToken: EngineScoring = {
         temperature: 0,
         cache_prompt: true,
       };
-      const { completion_probabilities: found } = await askLogprobs(http, "/completion", body, Answer, signal);
+      const { completion_probabilities: found } = await requestLogprobs(http, "/completion", body, Answer, signal);
       const [next] = found;
       const candidates = next === undefined ? [] : [next, ...next.top_logprobs];
       logprobs.push(candidates.find(({ id }) => id === said)?.logprob ?? null);

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { parseJson } from "../../http-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
 import { type EngineHttp, streamError } from "../engine-http.ts";
-import { finishOf, knownRole } from "../openai-wire.ts";
+import { mapToKnownRole, parseFinishReason } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import { engineSeed } from "../seed.ts";
 import type { Dialect, EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
@@ -63,7 +63,7 @@ const ollamaDialect: Dialect = {
     const common = { model, stream: true, ...whole, options: optionsOf(job, contextTokens), ...format };
     if ("prompt" in job.input)
       return { path: "/api/generate", body: { ...common, raw: true, prompt: job.input.prompt } };
-    return { path: "/api/chat", body: { ...common, messages: job.input.messages.map(knownRole) } };
+    return { path: "/api/chat", body: { ...common, messages: job.input.messages.map(mapToKnownRole) } };
   },
   read(data) {
     const result = Line.safeParse(parseJson(data));
@@ -109,7 +109,7 @@ function eventOf(line: z.infer<typeof Line>): StreamEvent {
   return {
     thinking: line.message?.thinking || line.thinking || undefined,
     answer: line.message?.content || line.response || undefined,
-    ...(line.done ? { finish: finishOf(line.done_reason ?? "stop"), last: true } : {}),
+    ...(line.done ? { finish: parseFinishReason(line.done_reason ?? "stop"), last: true } : {}),
   };
 }
 

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { parseJson } from "../../http-body.ts";
 import { EngineError, type Logprobs, type ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
-import { knownRole } from "../openai-wire.ts";
+import { mapToKnownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
 
 /**
@@ -24,13 +24,13 @@ const Answer = z.object({
 });
 const Counted = z.object({ count: z.int().min(0) });
 
-export const promptLogprobs: EngineScoring = {
+export const promptLogprobScoring: EngineScoring = {
   kind: "text",
   async score(http, model, job, signal) {
-    const before = await askLogprobs(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
+    const before = await requestLogprobs(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
     const path = "messages" in job.input ? "/v1/chat/completions" : "/v1/completions";
     const body = { model, ...promptOf(job, true), max_tokens: 1, temperature: 0, prompt_logprobs: 0 };
-    const { prompt_logprobs: beside, choices } = await askLogprobs(http, path, body, Answer, signal);
+    const { prompt_logprobs: beside, choices } = await requestLogprobs(http, path, body, Answer, signal);
     const tokens = beside ?? choices?.[0]?.prompt_logprobs;
     if (tokens == null) throw new EngineError("prompt", "the engine returned no prompt_logprobs");
     return tokens.slice(before.count, before.count + SCORES_MAX).map(logprobOf);
@@ -40,7 +40,7 @@ export const promptLogprobs: EngineScoring = {
 /** The request's prompt. With the answer, a chat ends with the assistant's message, which the engine continues. */
 function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<string, unknown> {
   if ("prompt" in input) return { prompt: withAnswer ? input.prompt + score.answer : input.prompt };
-  const messages = input.messages.map(knownRole);
+  const messages = input.messages.map(mapToKnownRole);
   if (!withAnswer) return { messages, add_generation_prompt: true };
   return {
     messages: [...messages, { role: "assistant", content: score.answer }],
@@ -55,7 +55,7 @@ function logprobOf(entry: z.infer<typeof TokenLogprobs>[number]): Logprobs[numbe
   return values.length === 0 ? null : Math.min(0, Math.max(...values.map(({ logprob }) => logprob)));
 }
 
-export async function askLogprobs<T>(
+export async function requestLogprobs<T>(
   http: EngineHttp,
   path: string,
   body: object,

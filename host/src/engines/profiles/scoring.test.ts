@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../clock.ts";
 import { chatJob } from "../../testing/recording-sink.ts";
-import { type Answer, json, stubServer } from "../../testing/stub-http.ts";
+import { type StubHandler, sendJson, stubServer } from "../../testing/stub-http.ts";
 import { type Engine, EngineError } from "../engine.ts";
 import { openAiEngine } from "../openai.ts";
 import { generic } from "./generic.ts";
@@ -18,18 +18,18 @@ const models = new Map([
 const never = new AbortController().signal;
 const nowhere = { progress: () => {} };
 
-async function engineWith(t: TestContext, profile: EngineProfile, answer: Answer): Promise<Engine> {
+async function engineWith(t: TestContext, profile: EngineProfile, answer: StubHandler): Promise<Engine> {
   return openAiEngine({ name: "stub", url: await stubServer(t, answer), models, profile, clock: systemClock });
 }
 
 /** A stub of vLLM in which each word is a token, and the n-th token has the log-probability -n. */
-const likeVllm: Answer = ({ path, body }, response) => {
+const likeVllm: StubHandler = ({ path, body }, response) => {
   const { messages = [], prompt = "" } = JSON.parse(body) as { messages?: { content: string }[]; prompt?: string };
   const words = (prompt || messages.map(({ content }) => content).join(" ")).split(" ");
-  if (path === "/tokenize") return json(response, { count: words.length, tokens: words.map((_, i) => i) });
+  if (path === "/tokenize") return sendJson(response, { count: words.length, tokens: words.map((_, i) => i) });
   const logprobs = words.map((_, i) => (i === 0 ? null : { [i]: { logprob: -i, rank: 1, decoded_token: "x" } }));
-  if (path === "/v1/completions") return json(response, { choices: [{ text: "", prompt_logprobs: logprobs }] });
-  return json(response, { choices: [{ message: {} }], prompt_logprobs: logprobs });
+  if (path === "/v1/completions") return sendJson(response, { choices: [{ text: "", prompt_logprobs: logprobs }] });
+  return sendJson(response, { choices: [{ message: {} }], prompt_logprobs: logprobs });
 };
 
 test("vLLM: scores only the tokens of the answer, at the end of the prompt", async (t) => {
@@ -66,11 +66,13 @@ test("a test job detects whether an engine scores answers, and thinking models n
   assert.equal(await engine.scoring?.("reason-32b"), undefined);
   assert.equal(await engine.scoring?.("embed-m3"), undefined);
   const ignores = await engineWith(t, generic, ({ path }, response) =>
-    path === "/tokenize" ? json(response, { count: 3 }) : json(response, { choices: [{ message: { content: "hi" } }] }),
+    path === "/tokenize"
+      ? sendJson(response, { count: 3 })
+      : sendJson(response, { choices: [{ message: { content: "hi" } }] }),
   );
   assert.equal(await ignores.scoring?.("tiny-3b"), undefined, "it took the field for nothing");
   const refuses = await engineWith(t, generic, (_request, response) =>
-    json(response, { error: { message: "no such path" } }, 404),
+    sendJson(response, { error: { message: "no such path" } }, 404),
   );
   assert.equal(await refuses.scoring?.("tiny-3b").catch((error) => error instanceof EngineError), true);
 });
@@ -79,16 +81,16 @@ test("llama-server: requests the next token at each position, after the prompt a
   const prompts: string[] = [];
   const engine = await engineWith(t, llamaServer, ({ path, body }, response) => {
     const asked = JSON.parse(body) as { prompt?: string; content?: string; n_probs?: number; cache_prompt?: boolean };
-    if (path === "/apply-template") return json(response, { prompt: "<user>hi<assistant>" });
+    if (path === "/apply-template") return sendJson(response, { prompt: "<user>hi<assistant>" });
     // The stub's token ID of a word is the word's length.
-    if (path === "/tokenize") return json(response, { tokens: [asked.content?.trim().split(" ")[0]?.length] });
+    if (path === "/tokenize") return sendJson(response, { tokens: [asked.content?.trim().split(" ")[0]?.length] });
     prompts.push(asked.prompt ?? "");
     assert.deepEqual([asked.n_probs, asked.cache_prompt], [64, true]);
     const top = [
       { id: 3, token: "the", logprob: -0.1 },
       { id: 5, token: "other", logprob: -2 },
     ];
-    json(response, { completion_probabilities: [{ ...top[0], top_logprobs: top }] });
+    sendJson(response, { completion_probabilities: [{ ...top[0], top_logprobs: top }] });
   });
   const job = { ...chatJob("hi"), score: { answer: "the quick fox", cuts: [0, 3, 9] } };
   assert.deepEqual(await engine.score?.(job, nowhere, never), [-0.1, -2, -0.1]);

@@ -8,7 +8,7 @@ import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
-import { promptLogprobs } from "./prompt-logprobs.ts";
+import { promptLogprobScoring } from "./prompt-logprobs.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -96,7 +96,7 @@ export const vllm: EngineProfile = {
   dialect: openAiDialect({}, { format: responseFormat }),
   schemaKeywords: SCHEMA_KEYWORDS.vllm,
   stopsExactly: true,
-  scoring: promptLogprobs,
+  scoring: promptLogprobScoring,
   async tokens(http, model, text) {
     const body = { model, prompt: text, add_special_tokens: false };
     return (await http.ask("/tokenize", Tokens, body))?.json.tokens;

@@ -2,16 +2,17 @@
  * A stub of LM Studio, written after its REST documentation. It reports a prompt that is too long as an event in the
  * stream, after status 200.
  */
-import { type Answer, json } from "../stub-http.ts";
+import { type StubHandler, sendJson } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
-import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
+import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
 
 /** `v0`: a version before 0.4, which has only the older API. */
-export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Answer {
+export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): StubHandler {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
-    if (stub.dead) return json(response, { error: "The model has crashed without additional information." }, 500);
-    if (stub.refuses()) return json(response, { error: "Too many requests are queued" }, 429, { "retry-after": "0" });
+    if (stub.dead) return sendJson(response, { error: "The model has crashed without additional information." }, 500);
+    if (stub.refuses())
+      return sendJson(response, { error: "Too many requests are queued" }, 429, { "retry-after": "0" });
     const context = stub.model(body.model)?.contextTokens ?? 0;
     const tokens = stub.promptTokens(body);
     if (tokens > context) {
@@ -32,7 +33,7 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Ans
   };
   const routes: Routes = {
     [version === "v1" ? "GET /api/v1/models" : ""]: (_, response) =>
-      json(response, {
+      sendJson(response, {
         models: stub.models.map(({ name, contextTokens, embeds }) => ({
           type: embeds ? "embedding" : "llm",
           key: name,
@@ -43,7 +44,7 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Ans
         })),
       }),
     "GET /api/v0/models": (_, response) =>
-      json(response, {
+      sendJson(response, {
         object: "list",
         data: stub.models.map(({ name, contextTokens, embeds }) => ({
           id: name,
@@ -55,7 +56,7 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Ans
         })),
       }),
     "GET /v1/models": (_, response) =>
-      json(response, {
+      sendJson(response, {
         object: "list",
         data: stub.models.map(({ name }) => ({ id: name, object: "model", owned_by: "organization_owner" })),
       }),
@@ -65,14 +66,14 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Ans
       const body = stub.take(request);
       const input = body.input as string[];
       const context = stub.model(body.model)?.contextTokens ?? 0;
-      if (input.every((text) => wordsIn(text) <= context))
-        return json(response, embeddingList(stub, body.model, input));
-      json(response, { error: "The input is longer than the context length of the model" }, 400);
+      if (input.every((text) => countWords(text) <= context))
+        return sendJson(response, embeddingList(stub, body.model, input));
+      sendJson(response, { error: "The input is longer than the context length of the model" }, 400);
     },
   };
   return (request, response) => {
     const route = routes[`${request.method} ${request.path}`];
-    if (route === undefined) json(response, { error: `Unexpected endpoint or method. (${request.path})` });
+    if (route === undefined) sendJson(response, { error: `Unexpected endpoint or method. (${request.path})` });
     else void route(request, response);
   };
 }

@@ -2,17 +2,17 @@
  * A stub of mlx_lm.server, written after mlx_lm/server.py: HTTP/1.0, progress as comments in the stream, errors as 404,
  * no embeddings.
  */
-import { type Answer, json } from "../stub-http.ts";
+import { type StubHandler, sendJson } from "../stub-http.ts";
 import { streamCompletion } from "./sse-stub.ts";
 import type { Routes, StubEngine } from "./stub-engine.ts";
 
 const SERVER = { server: "BaseHTTP/0.6 Python/3.12.4", connection: "close" };
 
-export function mlxStub(stub: StubEngine): Answer {
+export function mlxStub(stub: StubEngine): StubHandler {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
-    if (stub.dead) return json(response, { error: "generation failed" }, 500, SERVER);
-    if (stub.refuses()) return json(response, { error: "busy" }, 503, SERVER);
+    if (stub.dead) return sendJson(response, { error: "generation failed" }, 500, SERVER);
+    if (stub.refuses()) return sendJson(response, { error: "busy" }, 503, SERVER);
     const traits = {
       thinking: "reasoning" as const,
       common: { model: body.model, system_fingerprint: "0.27-x" },
@@ -26,10 +26,10 @@ export function mlxStub(stub: StubEngine): Answer {
     });
   };
   const routes: Routes = {
-    "GET /health": (_, response) => json(response, { status: "ok" }, 200, SERVER),
+    "GET /health": (_, response) => sendJson(response, { status: "ok" }, 200, SERVER),
     "GET /v1/models": (_, response) => {
       const data = stub.models.map(({ name }) => ({ id: name, object: "model", created: 1 }));
-      json(response, { object: "list", data }, 200, SERVER);
+      sendJson(response, { object: "list", data }, 200, SERVER);
     },
     "POST /v1/chat/completions": generate,
     "POST /v1/completions": generate,

@@ -2,23 +2,23 @@
  * A stub of Ollama's own API, written after its sources (server/routes.go, api/types.go): JSON lines, `options`,
  * `truncate`.
  */
-import { type Answer, json } from "../stub-http.ts";
-import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
+import { type StubHandler, sendJson } from "../stub-http.ts";
+import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
 
-export function ollamaStub(stub: StubEngine): Answer {
+export function ollamaStub(stub: StubEngine): StubHandler {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
-    if (stub.dead) return json(response, { error: "llama runner process has terminated" }, 500);
+    if (stub.dead) return sendJson(response, { error: "llama runner process has terminated" }, 500);
     if (stub.refuses())
-      return json(response, { error: "server busy, please try again.  maximum pending requests exceeded" }, 503);
+      return sendJson(response, { error: "server busy, please try again.  maximum pending requests exceeded" }, 503);
     const model = stub.model(body.model);
-    if (model === undefined) return json(response, { error: `model '${body.model}' not found` }, 404);
+    if (model === undefined) return sendJson(response, { error: `model '${body.model}' not found` }, 404);
     const chat = request.path === "/api/chat";
-    if (chat !== Array.isArray(body.messages)) return json(response, { error: "invalid request" }, 400);
+    if (chat !== Array.isArray(body.messages)) return sendJson(response, { error: "invalid request" }, 400);
     const { num_ctx: asked } = body.options as { num_ctx?: number };
     const cut = body.truncate !== false;
     if (!cut && stub.promptTokens(body) > Math.min(model.contextTokens, asked ?? Number.POSITIVE_INFINITY))
-      return json(response, { error: "the input length exceeds the context length" }, 400);
+      return sendJson(response, { error: "the input length exceeds the context length" }, 400);
     const line = (fields: object): string =>
       `${JSON.stringify({ model: body.model, created_at: "2026-01-01T00:00:00Z", ...fields })}\n`;
     response.writeHead(200, { "content-type": "application/x-ndjson" });
@@ -31,16 +31,16 @@ export function ollamaStub(stub: StubEngine): Answer {
     response.end(line({ ...empty, done: true, done_reason: stub.finish, eval_count: 9e9 }));
   };
   const routes: Routes = {
-    "GET /api/version": (_, response) => json(response, { version: "0.12.0" }),
+    "GET /api/version": (_, response) => sendJson(response, { version: "0.12.0" }),
     "GET /api/tags": (_, response) =>
-      json(response, {
+      sendJson(response, {
         models: [
           ...stub.models.map(({ name }) => ({ name, model: name, size: 1, digest: "x", details: {} })),
           { name: "qwq:32b-cloud", model: "qwq:32b-cloud", remote_model: "qwq:32b", remote_host: "https://elsewhere" },
         ],
       }),
     "GET /api/ps": (_, response) =>
-      json(response, {
+      sendJson(response, {
         models: stub.models.slice(0, 1).map(({ name }) => ({ name, model: name, context_length: 4096 })),
       }),
     "POST /api/chat": generate,
@@ -49,9 +49,13 @@ export function ollamaStub(stub: StubEngine): Answer {
       const body = stub.take(request);
       const input = body.input as string[];
       const context = stub.model(body.model)?.contextTokens ?? 0;
-      if (body.truncate === false && input.some((text) => wordsIn(text) > context))
-        return json(response, { error: "the input length exceeds the context length" }, 400);
-      json(response, { model: body.model, embeddings: input.map((text) => stub.vector(text)), prompt_eval_count: 9 });
+      if (body.truncate === false && input.some((text) => countWords(text) > context))
+        return sendJson(response, { error: "the input length exceeds the context length" }, 400);
+      sendJson(response, {
+        model: body.model,
+        embeddings: input.map((text) => stub.vector(text)),
+        prompt_eval_count: 9,
+      });
     },
   };
   return (request, response) => {

@@ -72,7 +72,7 @@ export class StubEngine {
   promptTokens(body: Record<string, unknown>): number {
     const messages = (body.messages ?? []) as { content: string }[];
     const text = [body.prompt ?? "", ...messages.map(({ content }) => content)].join(" ");
-    return wordsIn(text);
+    return countWords(text);
   }
 
   /** Sends thinking and answer word by word, as fast as the client reads, with the configured pauses. */
@@ -100,11 +100,11 @@ export class StubEngine {
 
   /** Makes a vector that depends on the text. */
   vector(text: string): number[] {
-    return [wordsIn(text), text.length, 0.5];
+    return [countWords(text), text.length, 0.5];
   }
 }
 
-export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
+export const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
 
 /** Handlers by method and path. Other requests get a 404. */
 export type Routes = Record<string, (request: StubRequest, response: ServerResponse) => void | Promise<void>>;

@@ -2,16 +2,16 @@
  * A stub of vLLM, written after its sources (vllm/entrypoints). Errors have a number as their code and a Python class
  * as their type.
  */
-import { type Answer, json } from "../stub-http.ts";
+import { type StubHandler, sendJson } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
-import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
+import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
 
 const SERVER = { server: "uvicorn" };
 const error = (code: number, type: string, message: string): object => ({
   error: { message, type, param: null, code },
 });
 
-export function vllmStub(stub: StubEngine): Answer {
+export function vllmStub(stub: StubEngine): StubHandler {
   const tooLong = (contextTokens: number, tokens: number, cap: number): object =>
     error(
       400,
@@ -21,15 +21,15 @@ export function vllmStub(stub: StubEngine): Answer {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead)
-      return json(response, error(500, "InternalServerError", "EngineCore encountered an issue."), 500, SERVER);
-    if (stub.refuses()) return json(response, error(503, "ServiceUnavailable", "overloaded"), 503, SERVER);
+      return sendJson(response, error(500, "InternalServerError", "EngineCore encountered an issue."), 500, SERVER);
+    if (stub.refuses()) return sendJson(response, error(503, "ServiceUnavailable", "overloaded"), 503, SERVER);
     const model = stub.model(body.model);
     if (model === undefined)
-      return json(response, error(404, "NotFoundError", "The model does not exist."), 404, SERVER);
+      return sendJson(response, error(404, "NotFoundError", "The model does not exist."), 404, SERVER);
     const tokens = stub.promptTokens(body);
     const cap = (body.max_tokens ?? 0) as number;
     if (tokens + cap > model.contextTokens)
-      return json(response, tooLong(model.contextTokens, tokens, cap), 400, SERVER);
+      return sendJson(response, tooLong(model.contextTokens, tokens, cap), 400, SERVER);
     await streamCompletion(
       stub,
       response,
@@ -44,7 +44,7 @@ export function vllmStub(stub: StubEngine): Answer {
   };
   const routes: Routes = {
     "GET /health": (_, response) => void response.writeHead(200, SERVER).end(),
-    "GET /version": (_, response) => json(response, { version: "0.11.0" }, 200, SERVER),
+    "GET /version": (_, response) => sendJson(response, { version: "0.11.0" }, 200, SERVER),
     "GET /v1/models": (_, response) => {
       const data = stub.models.map(({ name, contextTokens }) => ({
         id: name,
@@ -56,7 +56,7 @@ export function vllmStub(stub: StubEngine): Answer {
         max_model_len: contextTokens,
         permission: [],
       }));
-      json(response, { object: "list", data }, 200, SERVER);
+      sendJson(response, { object: "list", data }, 200, SERVER);
     },
     "GET /metrics": (_, response) => {
       const blocks = stub.slots * 512;
@@ -67,14 +67,14 @@ export function vllmStub(stub: StubEngine): Answer {
       );
     },
     "GET /server_info?config_format=json": (_, response) => {
-      if (stub.sequencesTold === undefined) return json(response, { detail: "Not Found" }, 404, SERVER);
+      if (stub.sequencesTold === undefined) return sendJson(response, { detail: "Not Found" }, 404, SERVER);
       const config = { scheduler_config: { max_num_seqs: stub.sequencesTold } };
-      json(response, { vllm_config: config, vllm_env: {}, system_env: {} }, 200, SERVER);
+      sendJson(response, { vllm_config: config, vllm_env: {}, system_env: {} }, 200, SERVER);
     },
     "POST /tokenize": (request, response) => {
       const { prompt } = JSON.parse(request.body) as { prompt: string };
-      const tokens = Array.from({ length: wordsIn(prompt) }, (_, i) => i);
-      json(response, { count: tokens.length, max_model_len: 8192, tokens, token_strs: null }, 200, SERVER);
+      const tokens = Array.from({ length: countWords(prompt) }, (_, i) => i);
+      sendJson(response, { count: tokens.length, max_model_len: 8192, tokens, token_strs: null }, 200, SERVER);
     },
     "POST /v1/chat/completions": generate,
     "POST /v1/completions": generate,
@@ -82,14 +82,14 @@ export function vllmStub(stub: StubEngine): Answer {
       const body = stub.take(request);
       const input = body.input as string[];
       const context = stub.model(body.model)?.contextTokens ?? 0;
-      const long = input.find((text) => wordsIn(text) > context);
-      if (long === undefined) return json(response, embeddingList(stub, body.model, input), 200, SERVER);
-      json(response, tooLong(context, wordsIn(long), 0), 400, SERVER);
+      const long = input.find((text) => countWords(text) > context);
+      if (long === undefined) return sendJson(response, embeddingList(stub, body.model, input), 200, SERVER);
+      sendJson(response, tooLong(context, countWords(long), 0), 400, SERVER);
     },
   };
   return (request, response) => {
     const route = routes[`${request.method} ${request.path}`];
-    if (route === undefined) json(response, { detail: "Not Found" }, 404, SERVER);
+    if (route === undefined) sendJson(response, { detail: "Not Found" }, 404, SERVER);
     else void route(request, response);
   };
 }

@@ -4,9 +4,9 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
-import { useActing, usePermissions } from "../../../data/session.ts";
+import { useChosenAccount, usePermissions } from "../../../data/session.ts";
 import { CreateSecretForm } from "../../../secrets/create-secret.tsx";
-import { forgetSecret, keepSecret, useKeptSecret } from "../../../secrets/kept-secret.ts";
+import { clearStashedSecret, stashSecret, useStashedSecret } from "../../../secrets/stashed-secret.ts";
 import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
@@ -27,8 +27,8 @@ const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
   const may = usePermissions("host");
-  const of = `${useActing("host")?.id} token`;
-  const secret = useKeptSecret(of);
+  const of = `${useChosenAccount("host")?.id} token`;
+  const secret = useStashedSecret(of);
   const [name, setName] = useState("garage");
   const [engine, setEngine] = useState<EngineChoice>("found");
   const { data: nodes } = useQuery({ ...nodesQuery, refetchInterval: LOOK_AGAIN_MS });
@@ -37,7 +37,7 @@ export function AddNodePage() {
   const commands = commandsFor({ gateway: location.origin, name: name.trim(), engine, secret });
   // The node is online, so its machine has stored the token and the page discards the secret.
   useEffect(() => {
-    if (online) forgetSecret(of);
+    if (online) clearStashedSecret(of);
   }, [online, of]);
   const done = [secret !== undefined || loggedIn, loggedIn || node !== undefined, node !== undefined, elected, online];
   const current = done.indexOf(false);
@@ -62,7 +62,7 @@ export function AddNodePage() {
             <RoleNote kind="host" need="work" />
             {!may("work") ? null : secret === undefined ? (
               <div className="max-w-xs">
-                <CreateSecretForm kind={HOST_TOKENS} onCreated={(text) => keepSecret(of, text)} />
+                <CreateSecretForm kind={HOST_TOKENS} onCreated={(text) => stashSecret(of, text)} />
               </div>
             ) : (
               <>

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { commandsFor, shellWord } from "./commands.ts";
+import { commandsFor, quoteShellWord } from "./commands.ts";
 
 test("quotes a node's name as one shell word, whatever it contains", () => {
   for (const name of ["garage", "my box", "it's; rm -rf $HOME", "a`b`", 'with "quotes"']) {
-    assert.equal(execFileSync("sh", ["-c", `printf %s ${shellWord(name)}`], { encoding: "utf8" }), name);
+    assert.equal(execFileSync("sh", ["-c", `printf %s ${quoteShellWord(name)}`], { encoding: "utf8" }), name);
   }
-  assert.equal(shellWord(""), "garage");
+  assert.equal(quoteShellWord(""), "garage");
 });
 
 test("includes this platform's address and the node's name in the commands", () => {

@@ -37,12 +37,12 @@ export const commandsFor = ({ gateway, name, engine, secret }: Wanted) => ({
   /** All steps as one line to paste. */
   whole: [
     `${secret === undefined ? "" : `TOLLGATE_HOST_TOKEN=${secret} `}tollgate-host login --gateway ${gateway}`,
-    `tollgate-host register --name ${shellWord(name)}`,
+    `tollgate-host register --name ${quoteShellWord(name)}`,
     `${ELECT[engine]}${engine === "found" ? " --yes" : ""}`,
     "tollgate-host up",
   ].join(" && "),
   login: `tollgate-host login --gateway ${gateway}`,
-  register: `tollgate-host register --name ${shellWord(name)}`,
+  register: `tollgate-host register --name ${quoteShellWord(name)}`,
   elect: ELECT[engine],
   doctor: "tollgate-host doctor",
   up: "tollgate-host up",
@@ -50,7 +50,7 @@ export const commandsFor = ({ gateway, name, engine, secret }: Wanted) => ({
 });
 
 /** Quotes text as one shell word. */
-export function shellWord(text: string): string {
+export function quoteShellWord(text: string): string {
   if (text === "") return "garage";
   return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -7,10 +7,10 @@ import { parseMicro, sumMicro } from "../../../money.ts";
 import { bucketNames, RANGE_WORDS, SUM_RANGES, spanBefore, spanOf } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
+import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
-import { ChartRoom } from "../../../ui/chart/room.tsx";
-import { stacked } from "../../../ui/chart/stacked.ts";
+import { stackAmounts } from "../../../ui/chart/stacked.ts";
 import { useBefore } from "../../../ui/chart/use-before.ts";
 import { ChartColumn } from "../../../ui/icons.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -50,7 +50,7 @@ export function EarningsChart({ node, nameOf }: Props) {
   const chartOf = (rows: EarningSum[]) => {
     const earlierSums = before.data && { amounts: amounts(before.data.data), buckets: bucketNames(spanBefore(span)) };
     const period = { amounts: amounts(rows), buckets: bucketNames(span), before: earlierSums };
-    const { earlier, ...chart } = stacked({ ...period, nameOf: partName, labelOf });
+    const { earlier, ...chart } = stackAmounts({ ...period, nameOf: partName, labelOf });
     return { ...chart, before: comparison.of(earlier, before.error) };
   };
   return (
@@ -64,7 +64,7 @@ export function EarningsChart({ node, nameOf }: Props) {
           </div>
         }
       >
-        <Loaded query={sums} loading={<ChartRoom />}>
+        <Loaded query={sums} loading={<ChartPlaceholder />}>
           {({ data }) =>
             data.length === 0 ? (
               <Empty icon={<ChartColumn aria-hidden />} title="No earnings">

@@ -5,7 +5,7 @@ import { withheldQuery } from "../../../data/earnings.ts";
 import { Card } from "../../../ui/card.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Awaited } from "../../../ui/sections.tsx";
+import { FirstLoadPlaceholder } from "../../../ui/sections.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { Receipt } from "./earning-columns.tsx";
@@ -17,7 +17,8 @@ interface Props {
 
 export function Withheld({ node, nameOf }: Props) {
   const shares = useInfiniteQuery(withheldQuery(node === undefined ? {} : { node }));
-  if (shares.error === null && (shares.data?.pages[0]?.data.length ?? 0) === 0) return <Awaited query={shares} />;
+  if (shares.error === null && (shares.data?.pages[0]?.data.length ?? 0) === 0)
+    return <FirstLoadPlaceholder query={shares} />;
   return (
     <Card title="Withheld shares" flush>
       <PagedTable

@@ -11,10 +11,10 @@ const DAY_S = 86_400;
 const labelOf = (at: number, slotS: number): string =>
   slotS === DAY_S ? bucketTick("day", at * 1000) : momentTick(at * 1000);
 
-export type Lines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
+export type ChartLines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
 
 /** Converts the time slots to chart lines. A slot without measurements becomes a gap. */
-export const courseOf = ({ series, slot_s }: NodeInsight, lines: Lines): ChartRow[] =>
+export const lineRowsOf = ({ series, slot_s }: NodeInsight, lines: ChartLines): ChartRow[] =>
   series.map((point) => ({
     label: labelOf(point.at, slot_s),
     at: point.at * 1000,

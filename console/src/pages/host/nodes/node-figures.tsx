@@ -35,7 +35,7 @@ export const Slots = ({ of }: { of: NodeRow }) => (
 );
 
 /** The node's utilization in the last 24 hours, as a number and a small chart. */
-export function Use({ of: { node, use } }: { of: NodeRow }) {
+export function Utilization({ of: { node, use } }: { of: NodeRow }) {
   if (use === undefined) return <Skeleton className="inline-block h-4 w-24" />;
   if (use === null || use.total.utilisation === null) return <span className="text-ink-soft">–</span>;
   const share = percentText(use.total.utilisation);

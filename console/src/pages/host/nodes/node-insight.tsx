@@ -7,14 +7,14 @@ import { countText } from "../../../locale.ts";
 import { RANGE_WORDS, RANGES } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
-import type { Before, ChartProps, ChartRow } from "../../../ui/chart/chart-data.ts";
+import type { ChartProps, ChartRow, PreviousPeriod } from "../../../ui/chart/chart-data.ts";
 import { moneyTick, spanTick } from "../../../ui/chart/labels.ts";
 import { useBefore } from "../../../ui/chart/use-before.ts";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Count, Span } from "../../../ui/time.tsx";
-import { courseOf, EARNED, earningsOf, type Lines, percentText, percentTick } from "./insight-charts.ts";
+import { type ChartLines, EARNED, earningsOf, lineRowsOf, percentText, percentTick } from "./insight-charts.ts";
 
 const HEIGHT = 170;
 
@@ -23,7 +23,7 @@ interface CourseChart extends Pick<ChartProps, "kind" | "format" | "unit" | "who
   note: string;
   /** The chart's full title, if it differs from the visible one. */
   sentence?: string;
-  lines: Lines;
+  lines: ChartLines;
 }
 
 const CHARTS: CourseChart[] = [
@@ -87,7 +87,7 @@ export function NodeInsight({ id }: { id: string }) {
   const end = insight.data?.range === range ? insight.data.from : undefined;
   const comparison = useBefore(range, end !== undefined);
   const before = useQuery({ ...nodeInsightQuery(id, range, String(end)), ...comparison.query });
-  const beforeOf = (rowsOf: (past: Insight) => ChartRow[]): Before =>
+  const beforeOf = (rowsOf: (past: Insight) => ChartRow[]): PreviousPeriod =>
     comparison.of(before.data && rowsOf(before.data), before.error);
   return (
     <section aria-label="Activity" className="flex flex-col gap-5">
@@ -107,8 +107,8 @@ export function NodeInsight({ id }: { id: string }) {
                     height={HEIGHT}
                     {...chart}
                     series={lines}
-                    rows={courseOf(found, lines)}
-                    before={beforeOf((past) => courseOf(past, lines))}
+                    rows={lineRowsOf(found, lines)}
+                    before={beforeOf((past) => lineRowsOf(past, lines))}
                   />
                 </Course>
               ))}

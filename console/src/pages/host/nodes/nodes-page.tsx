@@ -3,7 +3,7 @@ import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ListedNode } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
-import { hostInsightQuery, LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
+import { hostInsightQuery, NODES_REFETCH_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
 import { usePermissions } from "../../../data/session.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
@@ -18,7 +18,7 @@ import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
 import { percentText } from "./insight-charts.ts";
-import { Failures, type NodeRow, Slots, Speed, Use } from "./node-figures.tsx";
+import { Failures, type NodeRow, Slots, Speed, Utilization } from "./node-figures.tsx";
 
 /** The maximum requests per second for node statistics, however many nodes there are. */
 const QUESTIONS_A_SECOND = 2;
@@ -84,7 +84,7 @@ function Withheld({ nodes }: { nodes: ListedNode[] }) {
 
 function NodeTable({ nodes }: { nodes: ListedNode[] }) {
   const navigate = useNavigate();
-  const refetchInterval = Math.max(LOOK_AGAIN_MS, (nodes.length * 1000) / QUESTIONS_A_SECOND);
+  const refetchInterval = Math.max(NODES_REFETCH_MS, (nodes.length * 1000) / QUESTIONS_A_SECOND);
   const details = useQueries({ queries: nodes.map(({ id }) => ({ ...nodeQuery(id), refetchInterval })) });
   const insight = useQuery(hostInsightQuery("24h"));
   const rows = nodes.map((node, i): NodeRow => {
@@ -169,7 +169,7 @@ const COLUMNS: Column<NodeRow>[] = [
   },
   { title: "State", cell: ({ node }) => <NodeState of={node.state} /> },
   { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
-  { title: "Utilisation, 24 h", from: "lg", cell: (row) => <Use of={row} /> },
+  { title: "Utilisation, 24 h", from: "lg", cell: (row) => <Utilization of={row} /> },
   { title: "Speed", from: "xl", align: "right", cell: (row) => <Speed of={row} /> },
   { title: "Failures", from: "xl", align: "right", cell: (row) => <Failures of={row} /> },
   moneyColumn({

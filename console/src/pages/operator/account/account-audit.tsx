@@ -5,7 +5,7 @@ import { auditQuery } from "../../../data/platform.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { Act, ActOutcome } from "../audit/act.tsx";
+import { AuditEntry, AuditOutcome } from "../audit/audit-entry.tsx";
 
 const SHOWN_MAX = 10;
 
@@ -34,12 +34,12 @@ export function AccountAudit({ id }: { id: string }) {
                   className="flex items-start justify-between gap-4 border-b border-line px-4 py-3 last:border-b-0 sm:px-5"
                 >
                   <div className="min-w-0">
-                    <Act action={action} />
+                    <AuditEntry action={action} />
                     <p className="mt-0.5 text-xs text-ink-soft">
                       <Time at={action.at} as="full" />
                     </p>
                   </div>
-                  <ActOutcome of={action.outcome} />
+                  <AuditOutcome of={action.outcome} />
                 </li>
               ))}
             </ul>

@@ -8,9 +8,9 @@ import { parseMicro } from "../../../money.ts";
 import { RANGE_WORDS, type SumRange } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
+import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
-import { ChartRoom } from "../../../ui/chart/room.tsx";
-import { stacked } from "../../../ui/chart/stacked.ts";
+import { stackAmounts } from "../../../ui/chart/stacked.ts";
 import { useBefore } from "../../../ui/chart/use-before.ts";
 import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
@@ -33,7 +33,7 @@ export function Activity({ id, range, choice }: Props) {
   const activity = useQuery(activityQuery(id, range));
   return (
     <Card title="Activity" aside={choice}>
-      <Loaded query={activity} loading={<ChartRoom />}>
+      <Loaded query={activity} loading={<ChartPlaceholder />}>
         {(found) => <Course id={id} activity={found} />}
       </Loaded>
     </Card>
@@ -47,7 +47,7 @@ function Course({ id, activity }: { id: string; activity: AccountActivity }) {
   const words = RANGE_WORDS[range];
   const amount = kind === "builder" ? "Spend" : "Earnings";
   const labelOf = (atMs: number): string => bucketTick(slot_s === DAY_S ? "day" : "hour", atMs);
-  const { earlier, ...amounts } = stacked({
+  const { earlier, ...amounts } = stackAmounts({
     ...amountsOf(series, amount),
     before: before.data && amountsOf(before.data.series, amount),
     nameOf: (part) => part,

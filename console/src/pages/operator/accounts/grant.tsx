@@ -2,8 +2,8 @@
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";
-import { exactDollars, parseMicro, typedDollars, wholeMicro } from "../../../money.ts";
-import { readDollars } from "../../../typed-dollars.ts";
+import { dollarsForInput, exactDollars, parseMicro, wholeMicro } from "../../../money.ts";
+import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
@@ -14,7 +14,7 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
   const grant = useGrant(id);
   const [problem, setProblem] = useState<string>();
   const submit = (fields: FormData): void => {
-    const read = readDollars(textOf(fields, "amount"));
+    const read = parseDollars(textOf(fields, "amount"));
     const pico = "pico" in read ? read.pico : 0n;
     setProblem("wrong" in read ? read.wrong : pico === 0n ? "Enter an amount above zero." : undefined);
     if (pico === 0n) return;
@@ -40,7 +40,7 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
           label="Amount ($)"
           name="amount"
           required
-          placeholder={typedDollars(parseMicro("25000000"))}
+          placeholder={dollarsForInput(parseMicro("25000000"))}
           error={problem ?? errorOfField(grant.error, "amount_micro")}
         />
         <TextField

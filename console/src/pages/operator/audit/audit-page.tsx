@@ -14,7 +14,7 @@ import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { Act, ActOutcome } from "./act.tsx";
+import { AuditEntry, AuditOutcome } from "./audit-entry.tsx";
 import { AuditFilters } from "./audit-filters.tsx";
 import { apiFilterOf, readAuditSearch } from "./search.ts";
 
@@ -62,7 +62,7 @@ const COLUMNS: Column<OperatorAction>[] = [
     className: "w-full",
     cell: (action) => (
       <>
-        <Act action={action} />
+        <AuditEntry action={action} />
         <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
           <Time at={action.at} as="full" />
         </span>
@@ -78,5 +78,5 @@ const COLUMNS: Column<OperatorAction>[] = [
       </span>
     ),
   },
-  { title: "Outcome", align: "right", cell: ({ outcome }) => <ActOutcome of={outcome} /> },
+  { title: "Outcome", align: "right", cell: ({ outcome }) => <AuditOutcome of={outcome} /> },
 ];

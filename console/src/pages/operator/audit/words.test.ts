@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nameOfAction, sentenceOf } from "./words.ts";
+import { auditSentence, nameOfAction } from "./words.ts";
 
 const said = (action: string, details: Record<string, unknown> = {}, outcome: string | null = "done"): string => {
-  const { before, subject, after } = sentenceOf({ action, details, outcome });
+  const { before, subject, after } = auditSentence({ action, details, outcome });
   return `${before}${subject ? " Acme" : ""}${after}`;
 };
 

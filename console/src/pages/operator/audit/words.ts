@@ -137,7 +137,7 @@ interface Sentence {
 }
 
 /** For example "granted $5.00 to" Acme ": a welcome", or for a refused action "tried to grant $5.00 to" Acme. */
-export function sentenceOf({
+export function auditSentence({
   action,
   details,
   outcome,

@@ -1,18 +1,18 @@
 /** The page of the ledger check, which recomputes every figure from the entries and shows one result. */
 import { useQuery } from "@tanstack/react-query";
 import type { BooksCheck } from "../../../api/types.ts";
-import { ledgerCheckQuery, useProof } from "../../../data/platform.ts";
+import { ledgerCheckQuery, useCheckLedger } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Check, RefreshCw, X } from "../../../ui/icons.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { isAwaited, Sections } from "../../../ui/sections.tsx";
+import { isFirstLoad, Sections } from "../../../ui/sections.tsx";
 import { Loaded, Loading } from "../../../ui/states.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 
 export function LedgerPage() {
   const check = useQuery(ledgerCheckQuery);
-  const proof = useProof();
+  const proof = useCheckLedger();
   return (
     <>
       <PageHeader
@@ -26,7 +26,7 @@ export function LedgerPage() {
         }
       />
       <Sections>
-        <div role="status" className="empty:hidden" data-loading={isAwaited(check) ? "" : undefined}>
+        <div role="status" className="empty:hidden" data-loading={isFirstLoad(check) ? "" : undefined}>
           {check.data !== undefined && <Verdict result={check.data} />}
         </div>
         <Card flush>

@@ -1,8 +1,8 @@
 /** A dialog that creates a payout batch of all amounts owed to hosts. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
-import { parseMicro, typedDollars, wholeMicro } from "../../../money.ts";
-import { readDollars } from "../../../typed-dollars.ts";
+import { dollarsForInput, parseMicro, wholeMicro } from "../../../money.ts";
+import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
@@ -19,7 +19,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
   const [problem, setProblem] = useState<string>();
   const submit = (fields: FormData): void => {
     const text = textOf(fields, "minimum").trim();
-    const read = text === "" ? { pico: 0n } : readDollars(text);
+    const read = text === "" ? { pico: 0n } : parseDollars(text);
     setProblem("wrong" in read ? read.wrong : undefined);
     if ("wrong" in read) return;
     const minimum = read.pico;
@@ -47,7 +47,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
         <AmountField
           label="Minimum per host ($)"
           name="minimum"
-          placeholder={typedDollars(parseMicro("10000000"))}
+          placeholder={dollarsForInput(parseMicro("10000000"))}
           hint="Leave empty to pay every host that is owed money."
           error={problem ?? errorOfField(create.error, "minimum_micro")}
         />

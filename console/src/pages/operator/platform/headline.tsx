@@ -7,7 +7,7 @@ import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { useBefore } from "../../../ui/chart/use-before.ts";
 import { count } from "../../../ui/time.tsx";
-import { figuresOf, rowsOf } from "./course.ts";
+import { figuresOf, rowsOf } from "./platform-charts.ts";
 
 export function Headline({ performance }: { performance: PlatformPerformance }) {
   const { total, range } = performance;

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Triage } from "../../../api/types.ts";
-import { evidenceOf, wordsOf } from "../../../nodes/quarantine.ts";
+import { evidenceOf, quarantineText } from "../../../nodes/quarantine.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -63,7 +63,7 @@ export function Inbox({ of: { quarantines, payouts, disputes, settlements_given_
               }
               beside={account_name}
             >
-              {wordsOf(quarantine).title}
+              {quarantineText(quarantine).title}
               <Evidence of={quarantine} />
             </Item>
           ))}

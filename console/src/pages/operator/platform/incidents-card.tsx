@@ -12,7 +12,7 @@ import { Form, textOf } from "../../../ui/form.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
-import { incidentTitle, shownOf } from "./incidents.ts";
+import { incidentTitle, shownIncidents } from "./incidents.ts";
 
 export function IncidentsCard() {
   const query = useQuery(incidentsQuery);
@@ -31,7 +31,7 @@ export function IncidentsCard() {
     >
       <Loaded query={query}>
         {({ data }) => {
-          const shown = isAll ? data : shownOf(data);
+          const shown = isAll ? data : shownIncidents(data);
           return (
             <>
               {data.length === 0 && (

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { incidentTitle, shownOf } from "./incidents.ts";
+import { incidentTitle, shownIncidents } from "./incidents.ts";
 
 test("describes the effect of an incident and its cause", () => {
   assert.equal(
@@ -16,5 +16,5 @@ test("describes the effect of an incident and its cause", () => {
 
 test("shows all open incidents and the last three ended ones", () => {
   const [open, past] = [{ to: null }, { to: 1 }];
-  assert.deepEqual(shownOf([past, open, past, past, past, open]), [open, open, past, past, past]);
+  assert.deepEqual(shownIncidents([past, open, past, past, past, open]), [open, open, past, past, past]);
 });

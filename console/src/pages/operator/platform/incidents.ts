@@ -17,7 +17,7 @@ export function incidentTitle({ model, state, cause }: Pick<Incident, "model" | 
 }
 
 /** The open incidents, and the last few ended ones. */
-export const shownOf = <One extends Pick<Incident, "to">>(incidents: One[]): One[] => [
+export const shownIncidents = <One extends Pick<Incident, "to">>(incidents: One[]): One[] => [
   ...incidents.filter(({ to }) => to === null),
   ...incidents.filter(({ to }) => to !== null).slice(0, PAST_SHOWN),
 ];

@@ -1,7 +1,7 @@
 /** The amounts that the platform owes, and the latest ledger check with a button to run a new one. */
 import { Link } from "@tanstack/react-router";
 import type { PlatformPerformance } from "../../../api/types.ts";
-import { useProof } from "../../../data/platform.ts";
+import { useCheckLedger } from "../../../data/platform.ts";
 import { Button, buttonClasses } from "../../../ui/button.tsx";
 import { Stat, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -71,7 +71,7 @@ function Lost({ of }: { of: NonNullable<Parts["history_losses"]>[number] }) {
 }
 
 function Verdict({ of: books }: { of: Parts["books"] }) {
-  const proof = useProof();
+  const proof = useCheckLedger();
   const action = (
     <div className="flex flex-wrap gap-2">
       <Button size="small" busy={proof.isPending} onClick={() => proof.mutate(undefined, { onError: toastError })}>

@@ -5,7 +5,7 @@ import { setupQuery } from "../../../data/platform.ts";
 import { Card } from "../../../ui/card.tsx";
 import { CheckField } from "../../../ui/field.tsx";
 import { Check } from "../../../ui/icons.tsx";
-import { Awaited } from "../../../ui/sections.tsx";
+import { FirstLoadPlaceholder } from "../../../ui/sections.tsx";
 import { stepsOf } from "./setup.ts";
 
 const STORED_AS = "tollgate.setup";
@@ -14,7 +14,7 @@ export function SetupCard() {
   const setup = useQuery(setupQuery);
   const { data } = setup;
   const [ticked, setTicked] = useState(readTicked);
-  if (data === undefined) return <Awaited query={setup} />;
+  if (data === undefined) return <FirstLoadPlaceholder query={setup} />;
   const steps = stepsOf(data, ticked);
   const done = steps.filter((one) => one.done).length;
   if (done === steps.length) return null;

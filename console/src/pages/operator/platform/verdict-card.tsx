@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Triage } from "../../../api/types.ts";
 import { useHealth } from "../../../data/old-data.ts";
-import { useOutage } from "../../../data/reach.ts";
+import { useOutage } from "../../../data/outage.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { Skeleton } from "../../../ui/states.tsx";

@@ -5,8 +5,8 @@ import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { seconds } from "../../../base/time.ts";
 import type { HourlySum } from "../../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
-import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
-import { page } from "../../../http/lists/pages.ts";
+import { type PerformanceSum, slotsOf, type TimeSlots } from "../../../history/performance.ts";
+import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
 import type { StatementRow } from "../../../ledger/statement.ts";
@@ -46,7 +46,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
     async listAccountStatement({ params, query, refuse }) {
       const { id, kind } = await find(params.id, refuse);
       if (kind !== "builder") throw refuse("not_a_builder");
-      return await page({
+      return await listPage({
         cursors,
         list: `operator statement ${id}`,
         query,
@@ -58,7 +58,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
 
     async listAccountPayouts({ params, query, refuse }) {
       const { id, kind } = await find(params.id, refuse);
-      const found = await page({
+      const found = await listPage({
         cursors,
         list: `operator payouts ${id}`,
         query,
@@ -91,7 +91,7 @@ interface Activity {
 }
 
 /** The activity of a builder's requests, or of the requests that a host's nodes served. */
-async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Slots): Promise<Activity> {
+async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: TimeSlots): Promise<Activity> {
   const { performance, usage, earnings, directory } = parts;
   const subjects = kind === "builder" ? [id] : await directory.nodes.idsOf(id);
   const asked = { scope: kind === "builder" ? ("account" as const) : ("node" as const), subjects, ...span };
@@ -108,7 +108,7 @@ async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Sl
 const sumOf = (sums: HourlySum[]): Pico => sums.reduce<Pico>((all, { amount }) => pico(all + amount), ZERO);
 
 /** Every time slot of the span, including slots without activity. */
-function seriesOf({ from, to, slotMs }: Slots, slots: PerformanceSum[], amounts: HourlySum[]) {
+function seriesOf({ from, to, slotMs }: TimeSlots, slots: PerformanceSum[], amounts: HourlySum[]) {
   const sums = new Map(slots.map((sum) => [sum.slot?.getTime(), sum]));
   const inSlot = new Map(amounts.map(({ bucket, amount }) => [Date.parse(bucket), amount]));
   const starts = Array.from(

@@ -4,14 +4,14 @@ import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../../base/time.ts";
-import { breaksRule, type Fault } from "../../../faults.ts";
-import { page } from "../../../http/lists/pages.ts";
+import { type Fault, ruleViolation } from "../../../faults.ts";
+import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
 import type { LimitOverrides } from "../../../keys/keys.ts";
 import type { KeyParts } from "../../../keys/parts.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
-import { DEFAULT_LIMITS, limitsInForce } from "../../../limits/limits.ts";
+import { DEFAULT_LIMITS, effectiveLimits } from "../../../limits/limits.ts";
 import type { AccountEntry, Directory } from "../../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
@@ -39,7 +39,7 @@ export function operatorAccountHandlers(
     };
   return {
     listAccounts: ({ query }) =>
-      page({
+      listPage({
         cursors,
         list: "accounts",
         query,
@@ -54,7 +54,7 @@ export function operatorAccountHandlers(
     async grantCredit({ who, params, body, refuse }) {
       const { id, kind, deletedAt } = await find(params.id, refuse);
       const { amount_micro, reason } = body();
-      const amount = microAmount("amount_micro", amount_micro);
+      const amount = parseMicroAmount("amount_micro", amount_micro);
       if (kind !== "builder") throw refuse("not_a_builder");
       if (deletedAt !== null) throw refuse("account_deleted");
       const act = {
@@ -100,7 +100,7 @@ export function operatorAccountHandlers(
         if (set === undefined) throw refuse("not_found");
         return set;
       });
-      const inForce = limitsObject(limitsInForce({ overrides, own }));
+      const inForce = limitsObject(effectiveLimits({ overrides, own }));
       return { object: "key_limits", id: subject, limits: inForce, ...ownAndDefault(overrides) };
     },
   };
@@ -117,17 +117,17 @@ export const accountFinder =
   };
 
 /** An amount of microdollars, given as a whole number or as digits, of at most a million dollars. */
-export function microAmount(field: string, value: string | number): Pico {
+export function parseMicroAmount(field: string, value: string | number): Pico {
   const digits = String(value);
   const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;
   if (amount < 1n || amount > GRANT_MAX) {
-    throw breaksRule(field, `must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
+    throw ruleViolation(field, `must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
   }
   return pico(amount);
 }
 
 const tooMuch = (): Error =>
-  breaksRule("amount_micro", `must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`);
+  ruleViolation("amount_micro", `must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`);
 
 function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
   const { id, kind, name, owners, members, suspendedAt, deletedAt, createdAt, balance, held } = account;

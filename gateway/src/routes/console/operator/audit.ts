@@ -3,7 +3,7 @@ import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { seconds } from "../../../base/time.ts";
-import { page } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
@@ -23,7 +23,7 @@ export function auditHandlers(
   return {
     async listOperatorActions({ query }) {
       const filter = await auditFilterOf(subjects, query);
-      const found = await page({
+      const found = await listPage({
         cursors,
         list: "audit",
         query,

@@ -16,7 +16,7 @@ import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
-import { insertServed } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 

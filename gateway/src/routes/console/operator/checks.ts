@@ -6,8 +6,8 @@ import { DAY_MS, seconds } from "../../../base/time.ts";
 import { singlePage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import { rounded } from "../../nodes/checks.ts";
-import { namedNode } from "../../nodes/earnings.ts";
+import { roundScore } from "../../nodes/checks.ts";
+import { nodeIdOfFilter } from "../../nodes/earnings.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
 import type { SiteParts } from "../../parts.ts";
 
@@ -22,7 +22,7 @@ export function operatorCheckHandlers(
       const to = new Date(now());
       const from = new Date(to.getTime() - DAYS * DAY_MS);
       const [nodes, models, charged] = await Promise.all([
-        checks.sums(from, namedNode(query)),
+        checks.sums(from, nodeIdOfFilter(query)),
         checks.models(from),
         spend.models({ from, to }),
       ]);
@@ -39,8 +39,8 @@ export function operatorCheckHandlers(
               checks: count,
               bad,
               cost_micro: exactMicro(cost),
-              score: rounded(score),
-              evidence: rounded(strength),
+              score: roundScore(score),
+              evidence: roundScore(strength),
               last_at: seconds(lastAt),
             }),
           ),

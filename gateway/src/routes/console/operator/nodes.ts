@@ -4,11 +4,11 @@ import type { NodeState } from "@tollgate/api/states.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
-import { page } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ListedEntry, NodeEntry } from "../../../operators/nodes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import { changed, notAllowed, showListed } from "../../nodes/own-nodes.ts";
+import { listedNodeObject, notAllowedMessage, showChangedNode } from "../../nodes/own-nodes.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
 import { nodeStats, type StatsParts } from "../../nodes/stats.ts";
 import type { SiteParts } from "../../parts.ts";
@@ -30,24 +30,24 @@ export function operatorNodeHandlers(
     account: publicId("acc", accountId),
     account_name: hostName,
   });
-  const show = (node: NodeEntry) => ({ ...showListed(parts, node), hardware: node.hardware, ...owner(node) });
+  const show = (node: NodeEntry) => ({ ...listedNodeObject(parts, node), hardware: node.hardware, ...owner(node) });
   return {
     listPlatformNodes({ query }) {
       const { q: text, state } = query;
       const host = query.host === undefined ? undefined : parseId("acc", query.host);
       const filter = { text, host, standing: standingOf(state) };
-      return page({
+      return listPage({
         cursors,
         list: "nodes",
         query,
         read: (before, max) =>
           readMatching(
             (from) => directory.nodes.search({ ...filter, before: from, limit: max }),
-            (node) => state === undefined || showListed(parts, node).state === state,
+            (node) => state === undefined || listedNodeObject(parts, node).state === state,
             { before: before as Uuid | undefined, limit: max },
           ),
         position: ({ id }) => id,
-        show: (node) => ({ ...showListed(parts, node), ...owner(node) }),
+        show: (node) => ({ ...listedNodeObject(parts, node), ...owner(node) }),
       });
     },
 
@@ -65,8 +65,8 @@ export function operatorNodeHandlers(
         async (): Promise<Node> => {
           const outcome = await fleet.quarantine(id, { reason, evidence: {}, by: operator });
           if (outcome.kind === "refused")
-            throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
-          return changed(outcome, refuse, nodeChanged);
+            throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+          return showChangedNode(outcome, refuse, nodeChanged);
         },
       );
       return show(await find(params.id, refuse));
@@ -77,8 +77,9 @@ export function operatorNodeHandlers(
       const [operator, subject] = [who.email, publicId("node", id)];
       await audit.record({ operator, action: "node.release", subject }, async (): Promise<Node> => {
         const outcome = await fleet.release(id, operator);
-        if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
-        return changed(outcome, refuse, nodeChanged);
+        if (outcome.kind === "refused")
+          throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+        return showChangedNode(outcome, refuse, nodeChanged);
       });
       return show(await find(params.id, refuse));
     },
@@ -89,7 +90,7 @@ export function operatorNodeHandlers(
       await audit.record({ operator, action: "node.clear", subject }, async (): Promise<Node> => {
         const outcome = await fleet.clear(id, operator);
         if (outcome.kind === "refused") throw refuse("node_state_conflict");
-        return changed(outcome, refuse, nodeChanged);
+        return showChangedNode(outcome, refuse, nodeChanged);
       });
       return show(await find(params.id, refuse));
     },

@@ -2,7 +2,7 @@
 import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
 import { exactMicro, pico } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";
-import { breaksRule } from "../../../faults.ts";
+import { ruleViolation } from "../../../faults.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { InferenceParts } from "../../../inference/parts.ts";
 import type { Totals, Traffic } from "../../../operators/overview.ts";
@@ -23,7 +23,7 @@ export function platformHandlers(
     async getOverview({ query }) {
       const { to = new Date(now()), from = new Date(to.getTime() - DAY_MS) } = query;
       if (to < from || to.getTime() - from.getTime() > SPAN_MS_MAX) {
-        throw breaksRule("from", 'must be at most 31 days before "to"');
+        throw ruleViolation("from", 'must be at most 31 days before "to"');
       }
       const [totals, traffic] = await Promise.all([overview.totals(), overview.traffic({ from, to })]);
       return {

@@ -4,8 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { hostShareOf } from "../../../base/testing.ts";
 import { checkLedger } from "../../../ledger/check.ts";
-import { lastActs } from "../../testing/acts.ts";
-import { insertServed } from "../../testing/past.ts";
+import { latestAuditEntries } from "../../testing/audit-log.ts";
+import { insertServed } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -110,7 +110,7 @@ describe("status 201 and 200", () => {
     assert.deepEqual(rows, [{ kind: "payout", account_id: rich.account, amount }]);
     assert.ok((await checkLedger(platform.pool)).every(({ differences }) => differences.length === 0));
     assert.deepEqual(
-      (await lastActs(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
+      (await latestAuditEntries(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
       [
         ["payout.paid", id, "done"],
         ["payout.paid", id, "done"],
@@ -193,6 +193,6 @@ test("returns 409 nothing_owed and creates no batch if an open batch already con
   assertRefused(await create(), 409, "nothing_owed");
   assertRefused(await create({ minimum_micro: "1000000000000" }), 409, "nothing_owed");
   assert.equal(await count(), before);
-  const [last] = await lastActs(operator, 1);
+  const [last] = await latestAuditEntries(operator, 1);
   assert.deepEqual([last?.action, last?.outcome], ["payout.create", "nothing_owed"]);
 });

@@ -8,20 +8,20 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, ZERO } from "../../../base/money.ts";
 import { seconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
-import { page } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import type { LinesQuery, PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
 import type { SiteParts } from "../../parts.ts";
 import { csvFile } from "../csv.ts";
-import { microAmount } from "./accounts.ts";
+import { parseMicroAmount } from "./accounts.ts";
 
 export function payoutHandlers(
   parts: Pick<AccountParts, "identities"> & Pick<OperatorParts, "audit" | "payouts"> & Pick<SiteParts, "cursors">,
 ): Handlers<typeof payoutRoutes> {
   const { identities, audit, payouts, cursors } = parts;
   const lines = async (id: Uuid, query: LinesQuery): Promise<PayableLine[]> =>
-    withMethods(identities.payoutMethods, await payouts.lines(id, query));
+    withPayoutMethods(identities.payoutMethods, await payouts.lines(id, query));
   const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<PayoutBatch> => {
     const id = parseId("pay", text);
     const batch = id === undefined ? undefined : await payouts.find(id);
@@ -30,7 +30,7 @@ export function payoutHandlers(
   };
   return {
     listPayouts: ({ query }) =>
-      page({
+      listPage({
         cursors,
         list: "payouts",
         query,
@@ -41,7 +41,7 @@ export function payoutHandlers(
 
     async createPayout({ who, body, refuse }) {
       const { note, minimum_micro } = body();
-      const minimum = minimum_micro === undefined ? ZERO : microAmount("minimum_micro", minimum_micro);
+      const minimum = minimum_micro === undefined ? ZERO : parseMicroAmount("minimum_micro", minimum_micro);
       const details = { note, minimum_micro: exactMicro(minimum) };
       const by = who.email;
       const batch = await audit.record(
@@ -57,7 +57,7 @@ export function payoutHandlers(
 
     async getPayout({ params, query, refuse }) {
       const batch = await find(params.id, refuse);
-      const { data, next_cursor } = await page({
+      const { data, next_cursor } = await listPage({
         cursors,
         list: `payout ${batch.id}`,
         query,
@@ -72,7 +72,7 @@ export function payoutHandlers(
       const { id } = await find(params.id, refuse);
       return csvFile({
         name: "payouts.csv",
-        columns: LINE_COLUMNS,
+        columns: PAYOUT_LINE_COLUMNS,
         read: (last, limit) => lines(id, { after: last?.id, limit, paying: true }),
       });
     },
@@ -117,7 +117,10 @@ export interface PayableLine extends PayoutLine {
   method: PayoutMethod | undefined;
 }
 
-export async function withMethods(methods: Pick<PayoutMethods, "ofAll">, lines: PayoutLine[]): Promise<PayableLine[]> {
+export async function withPayoutMethods(
+  methods: Pick<PayoutMethods, "ofAll">,
+  lines: PayoutLine[],
+): Promise<PayableLine[]> {
   const found = await methods.ofAll(lines.map(({ accountId }) => accountId));
   return lines.map((line) => ({ ...line, method: found.get(line.accountId) }));
 }
@@ -134,7 +137,7 @@ const AMOUNT_COLUMNS = {
 } satisfies Columns<PayoutLine>;
 
 /** The columns of the exported file: a column's name, and its cell's value for a line. */
-export const LINE_COLUMNS = {
+export const PAYOUT_LINE_COLUMNS = {
   ...AMOUNT_COLUMNS,
   method: ({ method }) => method?.kind ?? "",
   holder: ({ method }) => method?.holder ?? "",

@@ -3,16 +3,16 @@ import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-p
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";
-import type { Loss } from "../../../db/lineage/losses.ts";
+import type { HistoryLoss } from "../../../db/lineage/losses.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
-import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
+import { type PerformanceSum, slotsOf, type TimeSlots } from "../../../history/performance.ts";
 import type { PresenceSum } from "../../../history/presence.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { NodeToLookAt } from "../../../operators/attention.ts";
 import type { Verdict } from "../../../operators/ledger-checks.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
-import { tenth } from "../../nodes/stats.ts";
+import { roundToTenth } from "../../nodes/stats.ts";
 import type { SiteParts } from "../../parts.ts";
 import { moneyObject } from "./overview.ts";
 
@@ -78,7 +78,7 @@ export function platformPerformanceHandlers(
 }
 
 /** One entry per database failover, with the sums of the losses that all gateways found. */
-function lossObjects(losses: Loss[]) {
+function lossObjects(losses: HistoryLoss[]) {
   return [...Map.groupBy(losses, ({ epoch }) => epoch).values()].map((of) => ({
     at: seconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),
     lost_s: Math.max(...of.map(({ positions }) => positions)),
@@ -94,7 +94,7 @@ interface Course {
 }
 
 /** Every time slot of the span, including slots without requests. */
-function seriesOf({ from, to, slotMs }: Slots, { slots, seen, now }: Course) {
+function seriesOf({ from, to, slotMs }: TimeSlots, { slots, seen, now }: Course) {
   const sums = new Map(slots.map((sum) => [sum.slot?.getTime(), sum]));
   const samples = Map.groupBy(seen, ({ slot }) => slot.getTime());
   const starts = Array.from(
@@ -117,8 +117,8 @@ function loadObject(sum: PerformanceSum | undefined, seen: PresenceSum[], lasted
     ...countsObject(sum),
     rate_per_s: lastedMs < RATE_AFTER_MS ? null : ((sum?.requests ?? 0) * 1000) / lastedMs,
     ttft_p95_ms: sum?.ttft.p95 ?? null,
-    nodes: tenth(nodes),
-    slots: tenth(slots),
+    nodes: roundToTenth(nodes),
+    slots: roundToTenth(slots),
     busy_share: slots === null || busy === null || slots === 0 ? null : Math.min(1, busy / slots),
   };
 }

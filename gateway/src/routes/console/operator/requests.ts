@@ -4,7 +4,7 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
 import type { RequestRecord } from "../../../history/history.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
-import { noSuchRequest } from "../../../http/lists/no-such-request.ts";
+import { requestNotFound } from "../../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import type { Parties } from "../../../operators/requests.ts";
@@ -18,12 +18,12 @@ export function platformRequestHandlers(
     async getPlatformRequest({ who, params, refuse }) {
       const text = params.id.replace(ANSWER_ID, "req_");
       const id = parseId("req", text);
-      if (id === undefined) throw await noSuchRequest(history, id, refuse);
+      if (id === undefined) throw await requestNotFound(history, id, refuse);
       const subject = publicId("req", id);
       return audit.record({ operator: who.email, action: "request.read", subject }, async () => {
         const found = await partiesOf(id);
         const record = found && (await history.find(found.accountId, id));
-        if (record === undefined || found === undefined) throw await noSuchRequest(history, id, refuse);
+        if (record === undefined || found === undefined) throw await requestNotFound(history, id, refuse);
         return {
           ...requestObject(record),
           account: named("acc", found.accountId, found.accountName),

@@ -2,11 +2,11 @@
 import type { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro } from "../../../base/money.ts";
-import { page } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import { namedNode, withheldObject } from "../../nodes/earnings.ts";
+import { nodeIdOfFilter, withheldObject } from "../../nodes/earnings.ts";
 import type { SiteParts } from "../../parts.ts";
 
 export function operatorWithheldHandlers(
@@ -15,14 +15,14 @@ export function operatorWithheldHandlers(
   const { audit, reserve, cursors } = parts;
   return {
     listPlatformWithheld: ({ query }) =>
-      page({
+      listPage({
         cursors,
         list: "withheld",
         query,
         read: (before, limit) =>
           reserve.list({
             hostId: query.host === undefined ? undefined : parseId("acc", query.host),
-            nodeId: namedNode(query),
+            nodeId: nodeIdOfFilter(query),
             open: query.open === "true",
             before: before as Uuid | undefined,
             limit,
@@ -39,7 +39,7 @@ export function operatorWithheldHandlers(
 
     async releaseWithheld({ who, body }) {
       const { requests = [], node, note } = body();
-      const nodeId = namedNode({ node });
+      const nodeId = nodeIdOfFilter({ node });
       const of = nodeId === undefined ? { requestIds: requests.map((id) => parseId("req", id) as Uuid) } : { nodeId };
       const [only = "", another] = requests;
       const subject = node ?? (another === undefined ? only : "withheld shares");

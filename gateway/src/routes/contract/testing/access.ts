@@ -5,27 +5,27 @@
 
 import type { FaultCode } from "@tollgate/api/faults.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { TEAMS, type Thing, type Who } from "./fixture.ts";
+import { type ObjectKind, type PersonKind, TEAMS } from "./fixture.ts";
 import { idPrefixOf, type Operation, operationsOf } from "./operations.ts";
 
-export interface Access extends Operation {
+export interface AccessCase extends Operation {
   /** The kind of object that `{id}` in the path names. */
-  thing: Thing | undefined;
+  thing: ObjectKind | undefined;
   sent: unknown;
   /** The status for a caller who has access and owns the object. */
   status: number;
   /** The error code for another account's object or an unknown one. */
   absent: FaultCode | undefined;
   /** The error codes for callers who pass the guard but are refused by the route's own rule. */
-  except: Partial<Record<Who, string>>;
+  except: Partial<Record<PersonKind, string>>;
 }
 
 interface Row {
-  thing?: Thing;
+  thing?: ObjectKind;
   /** A function if every call needs a different body. */
   body?: object | (() => object);
   status?: number;
-  except?: Access["except"];
+  except?: AccessCase["except"];
 }
 
 /** An empty body, which is refused, so that the operation changes nothing. */
@@ -100,7 +100,7 @@ const ROWS: Record<string, Row> = {
 /** Operations that change permissions, so they run last. */
 const LAST = ["openAccount", "signOut"];
 
-const THINGS: Record<string, Thing> = {
+const THINGS: Record<string, ObjectKind> = {
   acc: "account",
   ses: "session",
   key: "key",
@@ -114,10 +114,10 @@ const THINGS: Record<string, Thing> = {
 };
 
 /** All operations with their access data, ordered so that no operation removes an object that a later one needs. */
-export function accessOf(api: Api): Access[] {
+export function accessOf(api: Api): AccessCase[] {
   const inOrder = operationsOf(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
   return inOrder.map((operation) => {
-    const { thing = thingOf(operation), body, status, except = {} } = ROWS[operation.id] ?? {};
+    const { thing = objectKindOf(operation), body, status, except = {} } = ROWS[operation.id] ?? {};
     return {
       ...operation,
       thing,
@@ -131,7 +131,7 @@ export function accessOf(api: Api): Access[] {
   });
 }
 
-export function thingOf(operation: Operation): Thing | undefined {
+export function objectKindOf(operation: Operation): ObjectKind | undefined {
   const prefix = idPrefixOf(operation);
   if (prefix === undefined) return undefined;
   const thing = THINGS[prefix];
@@ -140,7 +140,7 @@ export function thingOf(operation: Operation): Thing | undefined {
 }
 
 /** The rows of the table above whose operation no longer exists. */
-export const rowsWithout = (apis: Api[]): string[] => {
+export const rowsWithoutOperation = (apis: Api[]): string[] => {
   const ids = new Set(apis.flatMap(operationsOf).map(({ id }) => id));
   return Object.keys(ROWS).filter((id) => !ids.has(id));
 };

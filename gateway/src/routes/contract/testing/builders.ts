@@ -8,11 +8,11 @@ import { fault } from "../../../faults.ts";
 import { openRollups } from "../../../history/rollups.ts";
 import { PoolBusyError } from "../../../metering/pool.ts";
 import { Browser } from "../../testing/browser.ts";
-import { insertRefused, insertServed } from "../../testing/past.ts";
+import { insertRefused, insertServed } from "../../testing/past-requests.ts";
 import { signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
-import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";
+import { emptySecrets, fillSecrets } from "./full-accounts.ts";
 
 export async function callAccounts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, identityId } = await signedIn(platform);

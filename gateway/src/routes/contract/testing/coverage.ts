@@ -12,7 +12,7 @@ import type { Answer, Browser } from "../../testing/browser.ts";
 import { type EventReader, openEvents } from "./events.ts";
 import { addressOf, type Operation, operationsOf } from "./operations.ts";
 
-export interface Sent {
+export interface RequestInput {
   /** The value of the ID in the path. */
   id?: unknown;
   query?: string;
@@ -22,9 +22,9 @@ export interface Sent {
 
 export interface Coverage {
   operations: Operation[];
-  send(browser: Browser, id: string, sent?: Sent): Promise<Answer>;
+  send(browser: Browser, id: string, sent?: RequestInput): Promise<Answer>;
   /** Calls `send` and asserts the status. */
-  ask(browser: Browser, status: number, id: string, sent?: Sent): Promise<Answer>;
+  ask(browser: Browser, status: number, id: string, sent?: RequestInput): Promise<Answer>;
   /** Opens a stream of events. */
   watch(app: FastifyInstance, browser: Browser, id: string): Promise<EventReader>;
   /** The declared answers, errors and events that have not occurred so far. */

@@ -9,7 +9,7 @@ import { systemRandom } from "../../../base/random.ts";
 import { ProviderUnavailable } from "../../../payments/provider.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";
-import { insertServed } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -30,16 +30,16 @@ export const PEOPLE = [
   "host billing",
   "host viewer",
 ] as const;
-export type Who = (typeof PEOPLE)[number];
+export type PersonKind = (typeof PEOPLE)[number];
 
 /** The invited members of the builder's account and of the host's account. */
 export const TEAMS = {
   builder: ["member", "billing", "viewer"],
   host: ["host member", "host billing", "host viewer"],
-} as const satisfies Record<string, readonly Who[]>;
+} as const satisfies Record<string, readonly PersonKind[]>;
 
 /** The kinds of objects that a path's `{id}` can name. */
-export type Thing =
+export type ObjectKind =
   | "account"
   | "session"
   | "key"
@@ -57,9 +57,9 @@ export type Thing =
 export interface Fixture {
   platform: TestPlatform;
   demo: DemoProvider;
-  people: Record<Who, Person>;
+  people: Record<PersonKind, Person>;
   /** Creates an object of the builder, the host or the platform, and returns its public ID. */
-  make(thing: Thing): Promise<string>;
+  make(thing: ObjectKind): Promise<string>;
   /** Texts that only their owner and operators may see. */
   marks: Record<"builder" | "host", string[]>;
   /** The database's content, except these tables and those that reads may change. */
@@ -162,7 +162,7 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
     const servedBy = { accountId: hostId, nodeId: await newNode() };
     return publicId("req", await insertServed(platform, { accountId: builderId, charge: 1_000n, host: servedBy }));
   };
-  const makers: Record<Thing, () => Promise<string>> = {
+  const makers: Record<ObjectKind, () => Promise<string>> = {
     account: async () => publicId("acc", builderId),
     async session() {
       const elsewhere = new Browser(platform);

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { totp } from "../../../accounts/testing/totp.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { Browser, PASSWORD } from "../../testing/browser.ts";
-import { insertChecked, insertServed } from "../../testing/past.ts";
+import { insertChecked, insertServed } from "../../testing/past-requests.ts";
 import { signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
-import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";
+import { emptySecrets, fillSecrets } from "./full-accounts.ts";
 
 export async function callTokens({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;

@@ -1,7 +1,7 @@
 /** For tests: calls all console operations of operators, and causes their errors. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { insertChecked, insertServed } from "../../testing/past.ts";
+import { insertChecked, insertServed } from "../../testing/past-requests.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 

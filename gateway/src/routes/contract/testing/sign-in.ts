@@ -81,7 +81,7 @@ async function browserAt(platform: TestPlatform, options: Partial<IdentitiesOpti
   return { identities, browser: new Browser({ app: platform.serve({ identities, publicUrl: PUBLIC_URL }) }) };
 }
 
-export async function callMailedLinks({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callEmailedLinks({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const mailbox = await openTestMailbox();
   const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
   const { browser, identities } = await browserAt(platform, { mail, verifyEmails: true });
@@ -127,7 +127,7 @@ export async function callProviders({ platform }: Fixture, { ask, send }: Covera
 }
 
 /** Attempts are counted by network address, and by identity once a person is signed in. */
-export async function callTooOften({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callSignInLimits({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "often@example.test", password: PASSWORD, name: "Often", token: "none", code: "123456" };
   for (let i = 0; i < 10; i++) await ask(browser, 400, "verifyEmail", { body });

@@ -1,13 +1,13 @@
 /** For tests: invalid values for an operation's body, query, account header and path. */
 import { ACCOUNT_HEADER, accessOf } from "@tollgate/api/guards.ts";
 import { publicId } from "../../../base/ids.ts";
-import type { Sent } from "./coverage.ts";
+import type { RequestInput } from "./coverage.ts";
 import { idPrefixOf, type Operation } from "./operations.ts";
 
 const FROM_OUR_PAGES = { "sec-fetch-site": "same-origin" };
 
 /** Requests with invalid values, each of which must be refused. `id` names an existing object. */
-export function wrongInputs(operation: Operation, id: string | undefined): Sent[] {
+export function wrongInputs(operation: Operation, id: string | undefined): RequestInput[] {
   const { body, query } = operation;
   return [
     ...(body === undefined ? [] : WRONG_BODIES),
@@ -15,10 +15,10 @@ export function wrongInputs(operation: Operation, id: string | undefined): Sent[
     ...(accessOf(operation).parameters.includes("account")
       ? [{ headers: { [ACCOUNT_HEADER]: "acc_of_another" } }]
       : []),
-  ].map(({ headers, ...sent }: Sent) => ({ ...sent, id, headers: { ...FROM_OUR_PAGES, ...headers } }));
+  ].map(({ headers, ...sent }: RequestInput) => ({ ...sent, id, headers: { ...FROM_OUR_PAGES, ...headers } }));
 }
 
-const WRONG_BODIES: Sent[] = [
+const WRONG_BODIES: RequestInput[] = [
   { body: [] },
   { body: {}, headers: { "content-encoding": "gzip" } },
   { body: {}, headers: { "content-length": "11000000" } },

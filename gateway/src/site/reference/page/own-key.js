@@ -5,7 +5,7 @@ const NAME = "Docs examples";
 const KEY_DAYS = 30;
 /** Whose tab this is; the console empties its storage for anybody else (console/src/data/session.ts). */
 const PERSON = "tollgate.person";
-/** The accounts that the console acts for (console/src/api/acting.ts). */
+/** The accounts that the console acts for (console/src/api/chosen-account.ts). */
 const ACTING = "tollgate.acting";
 
 /** By the kind of account that has it, as the examples mark its places. */

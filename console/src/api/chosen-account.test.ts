@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { accountIdForPath, chooseAccount, chosenAccount, setOwnedAccounts } from "./chosen-account.ts";
+import type { Account } from "./types.ts";
+
+const kept = new Map<string, string>();
+Object.defineProperty(globalThis, "localStorage", {
+  configurable: true,
+  value: {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => kept.set(name, value),
+  },
+});
+
+const account = (id: string, kind: Account["kind"], suspended = false): Account => ({
+  id,
+  kind,
+  name: id,
+  suspended,
+  role: "owner",
+  may: ["read"],
+});
+const [one, two, host] = [account("acc_1", "builder"), account("acc_2", "builder"), account("acc_3", "host")];
+
+beforeEach(() => kept.clear());
+
+test("sends the chosen account's ID only if the person has several accounts of that kind", () => {
+  setOwnedAccounts([one, host]);
+  assert.equal(accountIdForPath("/console/api/keys"), undefined);
+  setOwnedAccounts([one, two, host]);
+  assert.equal(accountIdForPath("/console/api/keys"), "acc_1");
+  assert.equal(accountIdForPath("/console/api/nodes"), undefined);
+});
+
+test("stores one chosen account per kind (builder, host)", () => {
+  setOwnedAccounts([one, two, host]);
+  chooseAccount(two);
+  chooseAccount(host);
+  assert.equal(accountIdForPath("/console/api/requests.csv"), "acc_2");
+  assert.equal(chosenAccount("host")?.id, "acc_3");
+});
+
+test("ignores a stored choice that is suspended, deleted or unreadable", () => {
+  setOwnedAccounts([account("acc_1", "builder", true), two]);
+  chooseAccount(one);
+  assert.equal(chosenAccount("builder")?.id, "acc_2");
+  kept.set("tollgate.acting", "{");
+  assert.equal(chosenAccount("builder")?.id, "acc_2");
+  setOwnedAccounts([]);
+  assert.equal(chosenAccount("builder"), undefined);
+});

@@ -1,0 +1,69 @@
+/** Converts the view in the URL to API queries, and loads suggestions for the filter. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { RequestFilter } from "../../api/types.ts";
+import { keysQuery } from "../../data/keys.ts";
+import { ratesQuery } from "../../data/models.ts";
+import { usageQuery } from "../../data/money.ts";
+import { keyName, PLAYGROUND } from "../../keys/key-names.ts";
+import { type InvalidWord, type ParsedFilter, parseFilter, printTerm, type Term } from "../../requests/filter-text.ts";
+import { useToday } from "../../ui/time.tsx";
+import { daysBefore } from "../../utc.ts";
+import type { KnownValues } from "./completions.ts";
+import { needsKeys, queryParametersOf } from "./filter-terms.ts";
+import { type RequestsView, spanOfView } from "./search.ts";
+
+/** Suggests labels of requests in this many last days. */
+const LABEL_DAYS = 90;
+
+interface Asked {
+  read: ParsedFilter;
+  wrong: InvalidWord[];
+  /** Whether the API can be called: the filter is valid, and any keys that it names are loaded. */
+  isReady: boolean;
+  filter: RequestFilter;
+  known: KnownValues;
+  nameOf: (term: Term) => string;
+}
+
+export function useRequestQueries(view: RequestsView, now: Date): Asked {
+  const { data: rates } = useQuery(ratesQuery);
+  const { data: listed } = useQuery(keysQuery);
+  const keys = listed?.data;
+  const labels = useLabels();
+  const { q = "", from, to, range } = view;
+  const asked = useMemo(() => {
+    const read = parseFilter(q);
+    const { filter, wrong } = queryParametersOf(read.terms, keys);
+    const isReady = read.wrong.length + wrong.length === 0 && (keys !== undefined || !needsKeys(read.terms));
+    return { read, wrong: [...read.wrong, ...wrong], filter, isReady };
+  }, [q, keys]);
+  const filter = useMemo(
+    () => ({
+      ...asked.filter,
+      ...spanOfView({ ...(from && { from }), ...(to && { to }), ...(range && { range }) }, now.getTime()),
+    }),
+    [asked.filter, from, to, range, now],
+  );
+  return {
+    ...asked,
+    filter,
+    known: {
+      models: (rates?.data ?? []).map(({ sku_id }) => sku_id),
+      keys: [...(keys ?? []).map(({ name }) => name), PLAYGROUND.value],
+      labels,
+    },
+    nameOf: (term) =>
+      printTerm(
+        term.field === "key" && term.value.startsWith("key_") ? { ...term, value: keyName(keys, term.value) } : term,
+      ),
+  };
+}
+
+/** Labels for suggestions, most expensive first. */
+function useLabels(): string[] {
+  const today = useToday();
+  const from = daysBefore(today, LABEL_DAYS).toISOString();
+  const { data } = useQuery(usageQuery({ by: "label", from }));
+  return useMemo(() => (data?.data ?? []).flatMap(({ label }) => (typeof label === "string" ? [label] : [])), [data]);
+}

@@ -1,0 +1,47 @@
+/** Sends one request of a run and returns the mistakes in its response. */
+import type { Answer } from "./expected.ts";
+import { findMistakes } from "./judge.ts";
+import type { AgentSender } from "./send-agent.ts";
+import { sendSocket } from "./send-socket.ts";
+import type { Shot } from "./shot.ts";
+import { NoAnswer, type Target } from "./target.ts";
+
+export interface ShotResult {
+  answers: Answer[];
+  mistakes: string[];
+}
+
+export async function sendAndJudge(shot: Shot, target: Target, agent: AgentSender): Promise<ShotResult> {
+  try {
+    if (shot.via === "agent") {
+      const answer = await agent.send(shot);
+      return { answers: [answer], mistakes: findMistakes(answer, shot.expected, shot.method) };
+    }
+    const answers = await sendSocket(target, shot);
+    const found = answers.flatMap((answer, i) => findMistakes(answer, shot.answers[i] ?? shot.last ?? []));
+    return { answers, mistakes: found };
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    return { answers: [], mistakes: [error.message] };
+  }
+}
+
+const SHOWN_CHARS_MAX = 4000;
+const cut = (text: string): string =>
+  text.length <= SHOWN_CHARS_MAX ? text : `${text.slice(0, SHOWN_CHARS_MAX)}… (${text.length} characters)`;
+
+/** Formats the request so that a person can send it again. */
+export function formatShot(shot: Shot): string {
+  if (shot.via === "socket") {
+    const pieces = shot.pieces.map((piece) => JSON.stringify(piece.toString("latin1")));
+    return `${cut(pieces.join("\n"))}\nafterwards: ${shot.afterwards}`;
+  }
+  const headers = Object.entries(shot.headers).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const body = shot.body === null ? "no body" : `body: ${JSON.stringify(shot.body.toString("latin1"))}`;
+  return cut([`${shot.method} ${shot.path}`, ...headers, body].join("\n"));
+}
+
+export function formatAnswer({ status, headers, text }: Answer): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return cut([`HTTP ${status}`, ...lines, text].join("\n"));
+}

@@ -1,0 +1,117 @@
+/** Inputs to the platform with errors, by kind: in a field, a header, a path, a form, or a message on the plane. */
+import { connect } from "node:net";
+import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
+import { unlessHung } from "@tollgate/stage/wait.ts";
+
+/** Makes a unique word for the named input. */
+type Word = (way: string) => string;
+
+/** Chat requests with an invalid field that contains the word, by the field. */
+export const WRONG_FIELDS: [string, (it: string) => object][] = [
+  ["model", (it) => ({ model: it })],
+  ["messages", (it) => ({ messages: it })],
+  ["a role", (it) => ({ messages: [{ role: it, content: "x" }] })],
+  ["a part's type", (it) => ({ messages: [{ role: "user", content: [{ type: it, text: "x" }] }] })],
+  [
+    "a part's text",
+    (it) => ({ messages: [{ role: "user", content: [{ type: "text", text: it }, { type: "image" }] }] }),
+  ],
+  ["temperature", (it) => ({ temperature: it })],
+  ["max_tokens", (it) => ({ max_tokens: it })],
+  ["n", (it) => ({ n: it })],
+  ["seed", (it) => ({ seed: it })],
+  ["stream", (it) => ({ stream: it })],
+  ["a stop string", (it) => ({ stop: [it, it, it, it, it] })],
+  ["tool_choice", (it) => ({ tool_choice: { type: "function", function: { name: it } } })],
+  ["response_format", (it) => ({ response_format: { type: it } })],
+  ["a schema's name", (it) => ({ response_format: { type: "json_schema", json_schema: { name: it } } })],
+];
+
+export const HEADERS = [
+  "x-request-id",
+  "idempotency-key",
+  "referer",
+  "origin",
+  "cookie",
+  "accept",
+  "accept-language",
+  "openai-organization",
+  "traceparent",
+  "x-forwarded-for",
+  "x-stainless-lang",
+  "x-stainless-package-version",
+  "x-anything",
+];
+
+export const PATH_PREFIXES = [
+  "/",
+  "/v1/",
+  "/v1/models/",
+  "/console/",
+  "/console/api/",
+  "/console/api/keys/",
+  "/node/v1/nodes/",
+  "/webhooks/",
+  "/docs/",
+  "/anthropic/",
+];
+
+/** Bytes that are not a valid request. */
+export const invalidHttpRequests = (word: Word): string[] => [
+  `${word("a method").toUpperCase()} / HTTP/1.1\r\nHost: x\r\n\r\n`,
+  `GET /${word("a path")} HTTP/9.9\r\nHost: x\r\n\r\n`,
+  `GET / HTTP/1.1\r\n${word("a header that is none")}\r\n\r\n`,
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: ${word("a host's name")}\r\nContent-Length: ${word("a length")}\r\n\r\n`,
+];
+
+/** Nodes that send the word: some in places where text is allowed, others where it is not. */
+export function makeTalkingNodes(word: Word): Behaviour[] {
+  const said: Behaviour[] = (["engine", "prompt", "agent"] as const).map((cause) => (job) => {
+    job.accept();
+    job.deltas([word("output of a node that fails")]);
+    job.failed(cause, `${word(`a failure of the ${cause}`)} at: ${job.prompt}`);
+  });
+  const broken =
+    (frame: (job: string) => Buffer): Behaviour =>
+    (job) => {
+      job.accept();
+      job.raw(frame(job.header.job));
+      job.failed("engine", "over");
+    };
+  const frames = [19, 20, 21, 22].map((kind) =>
+    broken((job) =>
+      Buffer.concat([Buffer.of(1, kind), Buffer.from(`{"job":"${job}","${word(`a frame of kind ${kind}`)}`)]),
+    ),
+  );
+  const finish = broken((job) =>
+    Buffer.concat([Buffer.of(1, 21), Buffer.from(JSON.stringify({ job, seq: 0, finish: word("a finish") }))]),
+  );
+  return [...said, ...frames, finish];
+}
+
+type Form = [method: "GET" | "POST", path: string, body?: object];
+
+/** Console forms with an invalid field that contains the word. */
+export const makeWrongForms = (word: Word): Form[] => [
+  ["POST", "accounts", { kind: word("an account's kind"), name: "x" }],
+  ["POST", "keys", { name: { x: word("a key's name that is none") } }],
+  ["POST", "credits/checkout", { pack_id: word("a pack") }],
+  ["POST", "credits/checkout", { pack_id: "pack_5" }],
+  ["POST", "auth/two-factor/enable", { password: word("another wrong password") }],
+  ["POST", "auth/two-factor/confirm", { code: word("a code") }],
+  ["POST", "auth/reset-password", { token: word("a reset's token"), password: word("a new password") }],
+  ["POST", "auth/request-password-reset", { email: `${word("an address to mail")}@example.test` }],
+  ["GET", `requests?model=${word("a filter's model")}&outcome=${word("a filter's outcome")}`],
+  ["GET", `requests?cursor=${word("a cursor")}&key=${word("a filter's key")}`],
+  ["GET", `usage?by=${word("a grouping")}`],
+];
+
+/** Sends bytes that are not a request and waits until the gateway closes the connection. */
+export async function sendRawHttp(baseUrl: string, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname, () => socket.write(bytes));
+  // The gateway may close the connection with a reset.
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+  await unlessHung(`the gateway closes on ${JSON.stringify(bytes)}`, closed);
+}

@@ -1,0 +1,183 @@
+/**
+ * The database freezes, becomes unreachable and comes back. Clients get retryable errors, and each event is logged
+ * once. gateway/src/base/breaker.test.ts tests how soon an outage is detected.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
+import { openDatabase } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { readText } from "@tollgate/stage/raw-http.ts";
+import { chat } from "@tollgate/stage/requests.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { z } from "zod";
+import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
+
+type Status = z.infer<typeof StatusSchema>;
+
+/** The number of requests during an outage. The log must not grow with each of them. */
+const REFUSED = 50;
+
+describe("a gateway whose database is unreachable", () => {
+  let dataDir: string;
+  let proxy: DatabaseProxy;
+  let platform: Platform;
+  let cookie: string;
+  let internal: string;
+  before(async () => {
+    dataDir = await newDataDir();
+    const { DATABASE_URL: connectionString } = await openDatabase(dataDir);
+    proxy = await openDatabaseProxy({ connectionString });
+    const flags = ["--engine", "scripted", "--models", "tiny-3b"];
+    platform = await startPlatform(dataDir, flags, {
+      DATABASE_URL: proxy.connection.connectionString,
+      STATUS_SAMPLE_S: "1",
+    });
+    const signedIn = await signIn();
+    assert.equal(signedIn.status, 200);
+    cookie = (signedIn.headers.get("set-cookie") as string).split(";")[0] as string;
+    internal = `http://127.0.0.1:${/"internalPort":(\d+)/.exec(await log())?.[1]}`;
+  });
+  after(async () => {
+    await proxy?.resume();
+    await platform?.stop();
+    await proxy?.close();
+    await removeDataDir(dataDir);
+  });
+
+  const log = (): Promise<string> => readFile(join(dataDir, "gateway.log"), "utf8");
+  const ask = (path: string, init: RequestInit = {}) => fetch(`${platform.ready.gateway_url}${path}`, init);
+  const signIn = (): Promise<Response> =>
+    ask("/console/api/auth/sign-in/email", {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: platform.ready.gateway_url },
+      body: JSON.stringify(platform.ready.builder),
+    });
+  const asHost = () => ({ authorization: `Bearer ${platform.ready.host_token}` });
+  const ready = async (): Promise<{ status: number; body: object }> => {
+    const response = await fetch(`${internal}/readyz`);
+    return { status: response.status, body: (await response.json()) as object };
+  };
+
+  const assertRefused = async (what: string, response: Response): Promise<void> => {
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    assert.deepEqual([response.status, error.code], [503, "no_capacity"], what);
+    assert.equal(response.headers.get("retry-after"), "1", what);
+    assert.equal(response.headers.get("x-should-retry"), "true", what);
+    assert.doesNotMatch(error.message, /database|PostgreSQL|connection/i, "the cause is not the client's");
+  };
+  const everything: [string, () => Promise<Response>][] = [
+    ["inference", () => chat(platform, { text: "hello" })],
+    ["the console", () => ask("/console/api/keys", { headers: { cookie } })],
+    ["signing in", signIn],
+    ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
+    ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
+  ];
+  /** Returns the data of the public status page. */
+  const status = async (): Promise<Status> => {
+    const response = await ask("/status.json");
+    assert.equal(response.status, 200);
+    return (await response.json()) as Status;
+  };
+  const isServed = async (): Promise<boolean> => {
+    const response = await chat(platform, { text: "hello" });
+    await readText(response);
+    return response.status === 200;
+  };
+
+  for (const [name, leave] of [
+    ["frozen", async () => proxy.hang()],
+    ["gone", () => proxy.refuse()],
+  ] as const) {
+    test(`${name}: requests get a 503, the gateway reports that it is not ready, recovers, and logs little`, async () => {
+      await eventually("requests are served", isServed);
+      const before = (await log()).length;
+      await leave();
+      // Waits until cached values, such as which accounts have credit, have expired (within about a second).
+      const first = await eventually("a request is refused", async () => {
+        const answer = await chat(platform, { text: "hello" });
+        return answer.status !== 200 && answer;
+      });
+      await assertRefused("the first one", first);
+      for (const [what, request] of everything) await assertRefused(what, await request());
+      const { status: answer, body } = await ready();
+      const { reasons, ...others } = body as { reasons: Record<string, string> };
+      assert.deepEqual(
+        [answer, others],
+        [503, { status: "not ready", dependencies: { database: "away", limits: "up", plane: "up" } }],
+      );
+      assert.deepEqual(Object.keys(reasons), ["database"]);
+      const metrics = await (await fetch(`${internal}/metrics`)).text();
+      assert.match(metrics, /^tollgate_dependency_up\{dependency="database"\} 0$/m);
+      assert.match(metrics, /^tollgate_refused_away_total\{dependency="database"\} [1-9]/m);
+      for (let i = 0; i < REFUSED; i++) await (await chat(platform, { text: "hello" })).text();
+      const last = await eventually("the status is the last that is known", async () => {
+        const told = await status();
+        return told.stale && told;
+      });
+      assert.deepEqual(last, { ...(await status()), stale: true }, "with its time");
+      const page = await ask("/status");
+      assert.equal(page.status, 200);
+      assert.match(await page.text(), /They are the last known ones, from <time datetime="/);
+
+      await proxy.resume();
+      await eventually("requests are served again", isServed);
+      assert.equal((await ready()).status, 200);
+      await eventually("the status is of now", async () => !(await status()).stale);
+      for (const [what, request] of everything) {
+        const response = await request();
+        assert.equal(response.status, 200, what);
+        await response.body?.cancel();
+      }
+      const lines = (await log())
+        .slice(before)
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      const told = lines.filter(({ level }) => level >= 30).map(({ msg }) => msg);
+      assert.equal(told.filter((msg) => msg.startsWith("database is unreachable")).length, 1, told.join("\n"));
+      assert.equal(told.filter((msg) => msg === "database is reachable again").length, 1, told.join("\n"));
+      assert.ok(told.length < REFUSED, told.join("\n"));
+    });
+  }
+
+  test("a model counts as unavailable while its node is stopped, and every second of that is counted", async () => {
+    const MODEL = "small-8b";
+    const until = (what: string, wanted: string) =>
+      eventually(what, async () => {
+        const model = (await status()).models.find(({ id }) => id === MODEL);
+        return model?.now.state === wanted && model;
+      });
+    await until("it is unavailable, because no node ever served it", "unavailable");
+    const node = await startNode(platform, { name: "small", model: MODEL, slots: 2 });
+    await until("it is available", "available");
+    await node.kill();
+    await until("it is unavailable again", "unavailable");
+    const again = await startNode(platform, { name: "small", model: MODEL, slots: 2 });
+    await until("it is available again", "available");
+    await eventually("the day has both", async () => {
+      const share = (await status()).models.find(({ id }) => id === MODEL)?.days.at(-1)?.availability;
+      return share != null && share > 0 && share < 1;
+    });
+    await again.kill();
+    // Every second counts once, even seconds in which no gateway took a sample.
+    const [sums] = await platform.query<{ whole: boolean }>(
+      `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
+         from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn
+        where model = $1`,
+      [MODEL],
+    );
+    assert.equal(sums?.whole, true, "no second is missing, and none is there twice");
+    const text = JSON.stringify(await status());
+    assert.doesNotMatch(text, /acc_|node_|key_|@|"requests"|"slots"|"nodes"/, "nothing of accounts, nodes or traffic");
+  });
+
+  test("nothing was billed during the outages, and the ledger balances", async () => {
+    await assertBalanced(platform);
+  });
+});

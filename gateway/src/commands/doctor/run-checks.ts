@@ -1,0 +1,71 @@
+/** Runs all checks, dependencies first. `tollgate doctor` prints the results, and `serve` logs them. */
+import { ok } from "@tollgate/terminal/checks.ts";
+import { createErrorLog, type Log } from "../../base/log.ts";
+import { PrivatePostgresError } from "../../db/embedded/errors.ts";
+import { findPrivatePostgres } from "../../db/embedded.ts";
+import { type Connection, openPool } from "../../db/pool.ts";
+import { assertReachable } from "../failures.ts";
+import { certificateChecks } from "./certificates.ts";
+import { type CheckContext, type Finding, unreachableFinding } from "./check-context.ts";
+import { databaseChecks } from "./database.ts";
+import { deploymentChecks } from "./deployment.ts";
+import { machineChecks } from "./machine.ts";
+import { planeChecks } from "./plane.ts";
+import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
+
+/** Yields each finding as soon as it is known, so that a slow check does not delay earlier results. */
+export async function* runChecks(examined: CheckContext): AsyncGenerator<Finding> {
+  const { config } = examined;
+  yield* machineChecks(config);
+  yield* storeChecks(examined);
+  yield* limitsChecks(examined);
+  yield* planeChecks(examined);
+  yield* certificateChecks(examined);
+  yield* mailChecks(examined);
+  yield* paymentChecks(examined);
+}
+
+async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncGenerator<Finding> {
+  // The private database does not exist yet, because the start sets it up.
+  if (isStarting && config.databaseUrl === undefined) return;
+  const connection = await connectionOf(config);
+  if (connection === undefined) {
+    yield ok("database", `a private PostgreSQL in ${config.dataDir}, which starts with the gateway`);
+    return;
+  }
+  const pool = openPool(connection, { log: createErrorLog("silent"), sizeMax: 2 });
+  try {
+    await assertReachable(pool, "DATABASE_URL");
+    yield* databaseChecks({ pool, connection, config, clock, ...(isStarting && { isStarting }) });
+    if (!isStarting) yield* deploymentChecks(pool, config);
+  } catch (error) {
+    const { next = "check DATABASE_URL, and the database's log" } = error as { next?: string };
+    yield unreachableFinding("database", error, next);
+  } finally {
+    await pool.end();
+  }
+}
+
+async function connectionOf({ databaseUrl, dataDir }: CheckContext["config"]): Promise<Connection | undefined> {
+  if (databaseUrl !== undefined) return { connectionString: databaseUrl };
+  // Undefined for a directory that was never used.
+  return await findPrivatePostgres({ dataDir }).catch((error) => {
+    if (error instanceof PrivatePostgresError) return undefined;
+    throw error;
+  });
+}
+
+/** Logs problems that the checks find when `serve` starts. The start itself logs unreachable services. */
+export async function logFindings(surroundings: Omit<CheckContext, "isStarting">, log: Log): Promise<void> {
+  try {
+    for await (const { name: check, verdict, detail, next, isAway } of runChecks({
+      ...surroundings,
+      isStarting: true,
+    })) {
+      const level = isAway || verdict === "ok" ? "debug" : verdict === "warn" ? "warn" : "error";
+      log[level]({ check, ...(next !== undefined && { next }) }, `check ${verdict}: ${detail}`);
+    }
+  } catch (error) {
+    log.error({ err: error }, "the start-up checks failed");
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Watches an attempt's deadline by the rules of silence.ts. It uses one timer, which is extended by signs of life,
+ * instead of a timer per frame. Delays of this gateway never count as a node's silence.
+ */
+import type { Clock } from "../base/clock.ts";
+import { LATE_MS_MAX, type SignsOfLife, silenceTimeout } from "./silence.ts";
+
+interface WatchOptions {
+  clock: Clock;
+  jobMsMax: number;
+  /** Called when the time has passed. May keep the attempt running if the node is only late. */
+  passed: (event: "quiet" | "late" | "expire" | "cut") => void;
+}
+
+/** Watches an attempt and calls `passed` when its time has passed. Returns a function that stops this. */
+export function watchDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOptions): () => void {
+  let stopped = false;
+  let stopTimer = (): void => {};
+  /**
+   * The silence whose timeout was extended. It is extended only once, because a gateway with constant delays would
+   * otherwise never end it.
+   */
+  let prolonged: number | undefined;
+  const left = (): ReturnType<typeof silenceTimeout> => silenceTimeout(heard, clock.monotonic(), jobMsMax);
+
+  const wait = (waitMs: number): void => {
+    const dueAt = clock.monotonic() + waitMs;
+    stopTimer = clock.after(waitMs, () => {
+      const lateMs = clock.monotonic() - dueAt;
+      const { leftMs, event } = left();
+      const since = event === "late" ? heard.lateAt : heard.aliveAt;
+      if (leftMs > 0) wait(leftMs);
+      // If this gateway was delayed, frames may still arrive, so the timeout is extended once.
+      else if (lateMs > LATE_MS_MAX && prolonged !== since) {
+        prolonged = since;
+        wait(lateMs);
+      }
+      // Data in the socket arrived in time, so it is read before the decision.
+      else clock.soon(lookAgain);
+    });
+  };
+  const lookAgain = (): void => {
+    if (stopped) return;
+    const { leftMs, event } = left();
+    if (leftMs <= 0) {
+      passed(event);
+      // Only a late node may continue to run.
+      if (stopped || event !== "late") return;
+    }
+    wait(left().leftMs);
+  };
+
+  wait(left().leftMs);
+  return () => {
+    stopped = true;
+    stopTimer();
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Tracks how nodes respond to offers: refusals (busy although it has a free slot by the gateways' counts) and late
+ * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection.
+ * Pure functions; the numbers are in base/node-thresholds.ts.
+ */
+import { failurePenaltyMs, REFUSALS, refusalPenaltyMs, SLOW_STREAM } from "../base/node-thresholds.ts";
+
+interface Conduct {
+  /** The number of refusals in a row. A job that ends well halves it. */
+  refusals: number;
+  refusedAt: number;
+  /** The number of jobs that the node ran at its latest refusal. */
+  ran: number;
+}
+
+/** The failed or slow jobs of a node, or of a host's nodes, since the last job that ended well. */
+interface Failing {
+  times: number;
+  at: number;
+  shunnedUntil: number;
+}
+
+export class OfferRecords {
+  readonly #nodes = new Map<string, Conduct>();
+  readonly #failing = new Map<string, Failing>();
+
+  /** Records a refusal. Returns for how many milliseconds other nodes are asked first. */
+  refused(nodeId: string, ran: number, now: number): number {
+    const refusals = this.refusalsOf(nodeId, now) + 1;
+    this.#nodes.set(nodeId, { refusals, refusedAt: now, ran: Math.max(1, ran) });
+    return refusalPenaltyMs(refusals);
+  }
+
+  /** Records a failure of a node, also for its host. Returns until when other nodes are asked first. */
+  failed(nodeId: string, hostId: string, how: "failed" | "crawled", now: number): number {
+    for (const id of [nodeId, hostId]) {
+      const times = (this.#failing.get(id)?.times ?? 0) + 1;
+      const shunnedMs = how === "failed" ? failurePenaltyMs(times) : SLOW_STREAM.shunMs * times;
+      this.#failing.set(id, { times, at: now, shunnedUntil: now + shunnedMs });
+    }
+    return this.#failing.get(nodeId)?.shunnedUntil ?? 0;
+  }
+
+  /** Until when other nodes are asked before those of the host's nodes that have no record of their own. */
+  shunnedUntil(hostId: string): number {
+    return this.#failing.get(hostId)?.shunnedUntil ?? 0;
+  }
+
+  served(nodeId: string, hostId: string): void {
+    this.#failing.delete(nodeId);
+    this.#failing.delete(hostId);
+    const conduct = this.#nodes.get(nodeId);
+    if (conduct !== undefined) conduct.refusals >>= 1;
+  }
+
+  refusalsOf(nodeId: string, now: number): number {
+    const conduct = this.#nodes.get(nodeId);
+    return conduct === undefined || now - conduct.refusedAt >= REFUSALS.forgottenMs ? 0 : conduct.refusals;
+  }
+
+  slotsMax(nodeId: string, now: number): number {
+    const conduct = this.#nodes.get(nodeId);
+    if (conduct === undefined) return Number.POSITIVE_INFINITY;
+    return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSALS.slotBackMs);
+  }
+
+  /** Drops expired records. Withdrawn slots have been restored by then, unless they were more than sixty. */
+  sweep(now: number): void {
+    for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
+    for (const [id, { at }] of this.#failing) if (now - at >= REFUSALS.forgottenMs) this.#failing.delete(id);
+  }
+}

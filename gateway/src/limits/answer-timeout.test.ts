@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { manualClock, turn } from "../base/testing.ts";
+import { answerTimeout } from "./answer-timeout.ts";
+
+const timeoutMs = 200;
+
+function start(isUnsent = (): boolean => false) {
+  const clock = manualClock();
+  let passed = 0;
+  const stop = answerTimeout({
+    clock,
+    timeoutMs,
+    isUnsent,
+    passed: () => {
+      passed += 1;
+    },
+  });
+  return { clock, stop, passed: () => passed };
+}
+
+test("calls back once, at the end of the timeout", async () => {
+  const { clock, passed } = start();
+  clock.advance(timeoutMs - 1);
+  await turn();
+  assert.equal(passed(), 0);
+  clock.advance(1);
+  await turn();
+  clock.advance(10 * timeoutMs);
+  await turn();
+  assert.equal(passed(), 1);
+});
+
+test("restarts the timeout once if the question is still unsent in this process", async () => {
+  const { clock, passed } = start(() => true);
+  clock.advance(timeoutMs);
+  await turn();
+  clock.advance(timeoutMs - 1);
+  await turn();
+  assert.equal(passed(), 0);
+  clock.advance(1);
+  await turn();
+  assert.equal(passed(), 1);
+});
+
+test("extends the timeout once by the delay of a late timer", async () => {
+  const { clock, passed } = start();
+  clock.freeze(timeoutMs + 150);
+  await turn();
+  clock.advance(149);
+  await turn();
+  assert.equal(passed(), 0);
+  clock.advance(1);
+  await turn();
+  assert.equal(passed(), 1);
+});
+
+test("never times out after the question was answered", async () => {
+  const { clock, stop, passed } = start();
+  clock.advance(timeoutMs);
+  // The timer has fired. The answer is read later in the same turn of the event loop.
+  stop();
+  await turn();
+  assert.equal(passed(), 0);
+});

@@ -1,0 +1,16 @@
+/** For tests: reads the audit log as an operator. */
+import type { Person } from "./signed-in.ts";
+
+interface Act {
+  operator: string;
+  action: string;
+  subject: string;
+  details: Record<string, unknown>;
+  outcome: string | null;
+}
+
+/** The latest entries of the audit log, newest first. */
+export async function latestAuditEntries({ browser }: Person, count: number): Promise<Act[]> {
+  const { body } = await browser.send("GET", `/console/api/operator/audit?limit=${count}`);
+  return (body.data as (Act & { object: string; at: number })[]).map(({ object, at, ...act }) => act);
+}

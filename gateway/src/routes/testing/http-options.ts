@@ -1,0 +1,36 @@
+/**
+ * For tests: the HTTP parts of a server, with the gateway's default memory for large bodies. Forms are parsed on the
+ * main thread.
+ */
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
+import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
+import { openBodyBudget } from "../../http/body-budget.ts";
+import type { HttpOptions, LargeBodies } from "../../http/call.ts";
+import { cutLongTexts } from "../../http/long-texts.ts";
+import type { Reader } from "../../inference/call.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+export const testHttpOptions = (more: Partial<HttpOptions> = {}): HttpOptions => {
+  const { clock = systemClock, log = createLog("silent") } = more;
+  return {
+    clock,
+    newId: newIds(systemClock, systemRandom()),
+    log,
+    troubles: rateLimitedLog(log, clock),
+    bodies: testBodies(),
+    ...more,
+  };
+};
+
+export const testBodies = (): LargeBodies => ({
+  budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
+  parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
+});
+
+/** A reader for tests that send no body large enough for a worker thread. */
+export const NO_READER: Reader = { read: () => Promise.reject(new Error("no test sends a large request here")) };

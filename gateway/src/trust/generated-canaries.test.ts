@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { seeded } from "../base/testing.ts";
+import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
+import type { Question } from "./canary.ts";
+import { generateCanary } from "./generated-canaries.ts";
+import { FAMILIES } from "./questions/families.ts";
+
+const random = seeded(1);
+const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveModel;
+const ask = (model = "mid-14b"): Question => generateCanary(modelOf(model), random);
+const judge = ({ judge }: Question, text: string) => judge({ text, vectors: [] });
+const promptOf = ({ messages }: Question): string => messages.map(({ content }) => content).join("\n");
+const GENERATION = ["tiny-3b", "small-8b", "mid-14b", "reason-32b"];
+
+describe("generated canaries", () => {
+  test("accept the right answer with any wording around it and in any case", () => {
+    for (let i = 0; i < 2000; i++) {
+      const question = ask();
+      const right = question.answer as string;
+      for (const text of [right, `${right}.`, `The answer is **${right.toUpperCase()}**.`, ` "${right}"\n`]) {
+        assert.equal(judge(question, text), undefined, `${promptOf(question)} → ${text}`);
+      }
+    }
+  });
+
+  test("refuse constants, answers to other canaries, repetitions of the prompt, and lists of possible answers", () => {
+    const prompts = new Set<string>();
+    let [lucky, constant] = [0, 0];
+    for (let i = 0; i < 2000; i++) {
+      const [question, other] = [ask(), ask()];
+      const prompt = promptOf(question);
+      prompts.add(prompt);
+      for (const text of ["", prompt, Array.from({ length: 1000 }, (_, n) => n).join(" ")]) {
+        assert.notEqual(judge(question, text), undefined, `${prompt} → ${text.slice(0, 50)}`);
+      }
+      if (judge(question, other.answer ?? "") === undefined) lucky++;
+      if (judge(question, "12 Paris lighthouse") === undefined) constant++;
+    }
+    assert.ok(constant < 40, `a constant passed ${constant} times in 2000`);
+    assert.ok(lucky < 40, `another's answer passed ${lucky} times in 2000`);
+    assert.equal(prompts.size, 2000, "no two are the same");
+  });
+
+  test("accept a number in words or digits, along with intermediate steps of the calculation", () => {
+    const stories = Array.from({ length: 5000 }, () => ask()).filter(({ family }) => family === "story");
+    assert.ok(stories.length > 100);
+    for (const question of stories) {
+      const value = Number(question.answer);
+      // A number that occurs in the prompt does not count as a second answer; this one does not occur.
+      const other = 100_003;
+      assert.ok(!promptOf(question).includes(String(other)));
+      assert.equal(judge(question, `So ${value} are left.`), undefined);
+      assert.equal(judge(question, `${value} or maybe ${other}`), "more than one answer");
+      assert.equal(judge(question, `${other}`), "unexpected answer");
+    }
+  });
+
+  test("use every question family that the model's size can answer, and no other family", () => {
+    for (const id of GENERATION) {
+      const model = modelOf(id);
+      const seen = new Set(Array.from({ length: 800 }, () => generateCanary(model, random).family));
+      const can = FAMILIES.filter(({ rates }) => rates[model.class as "tiny"] !== null).map(({ name }) => name);
+      assert.deepEqual([...seen].sort(), can.sort(), id);
+      assert.ok(can.length >= 10, id);
+    }
+  });
+
+  test("stop using a question family that the fleet's honest nodes fail", () => {
+    const rateOf = (family: string, rate: number): number => (family === "table" || family === "note" ? 0.4 : rate);
+    const seen = new Set(
+      Array.from({ length: 800 }, () => generateCanary(modelOf("tiny-3b"), random, { rateOf }).family),
+    );
+    assert.ok(seen.size > 5 && !seen.has("table") && !seen.has("note"), [...seen].join(" "));
+  });
+
+  test("have the prompt lengths and style of user requests", () => {
+    const questions = Array.from({ length: 2000 }, () => ask());
+    const chars = questions.map((question) => promptOf(question).length).sort((a, b) => a - b);
+    const [low, middle, high] = [0.05, 0.5, 0.95].map(
+      (part) => (chars[Math.floor(part * chars.length)] as number) / 4.6,
+    );
+    assert.ok(
+      (low as number) < 90 && (middle as number) > 120 && (middle as number) < 450 && (high as number) > 1000,
+      `${low} ${middle} ${high}`,
+    );
+    const part = (of: (question: Question) => boolean): number => questions.filter(of).length / questions.length;
+    for (const share of [
+      part(({ stream }) => stream === true),
+      part(({ messages }) => messages[0]?.role === "system"),
+      part(({ messages }) => messages.length > 2),
+      part(({ sampling }) => sampling?.temperature === undefined),
+    ]) {
+      assert.ok(share > 0.1 && share < 0.8, `${share}`);
+    }
+    assert.ok(new Set(questions.map(({ outputTokensMax }) => outputTokensMax)).size > 8);
+  });
+
+  test("use the sampling options and output cap of a user request, as far as the answer allows", () => {
+    const shape = { promptTokens: 1500, outputTokensMax: 700, temperature: 0.3, stream: false };
+    for (let i = 0; i < 100; i++) {
+      const question = generateCanary(modelOf("small-8b"), random, { shape });
+      const tokens = promptOf(question).length / 4.6;
+      assert.ok(tokens > 1200 && tokens < 2200, `${tokens}`);
+      assert.deepEqual(
+        [question.outputTokensMax, question.stream, question.sampling],
+        [700, false, { temperature: 0.3 }],
+      );
+    }
+    const tiny = generateCanary(modelOf("small-8b"), random, {
+      shape: { ...shape, outputTokensMax: 1, temperature: 2 },
+    });
+    assert.deepEqual([tiny.outputTokensMax, tiny.sampling], [64, { temperature: 1 }]);
+  });
+
+  test("allow enough output tokens for a thinking model", () => {
+    assert.ok(ask("reason-32b").outputTokensMax > 4096);
+  });
+
+  describe("generated canaries for embedding models", () => {
+    const texts = () => generateCanary(modelOf("embed-m3"), random);
+    /** An embedding that counts words: the simplest engine that reads its input. */
+    const bagOfWords = (text: string): Float32Array => {
+      const vector = new Float32Array(256);
+      for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {
+        const at = [...word].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 256, 7);
+        vector[at] = (vector[at] ?? 0) + 1;
+      }
+      return vector;
+    };
+    const noise = (): Float32Array => Float32Array.from({ length: 32 }, () => random.below(2001) - 1000);
+
+    test("accept meaningful vectors of the given texts, and refuse constant or random vectors", () => {
+      let lucky = 0;
+      for (let i = 0; i < 300; i++) {
+        const question = texts();
+        const verdict = (of: (text: string) => Float32Array) =>
+          question.judge({ text: "", vectors: question.texts.map(of) });
+        assert.equal(verdict(bagOfWords), undefined, question.texts.join(" | "));
+        const one = noise();
+        assert.notEqual(
+          verdict(() => one),
+          undefined,
+        );
+        // Each text gets a random vector, as from an engine that ignores meaning.
+        const drawn = new Map<string, Float32Array>();
+        const hashed = (text: string): Float32Array => {
+          const vector = drawn.get(text) ?? noise();
+          drawn.set(text, vector);
+          return vector;
+        };
+        if (verdict(hashed) === undefined) lucky++;
+      }
+      assert.ok(lucky < 60, `random vectors passed ${lucky} of 300`);
+    });
+  });
+});

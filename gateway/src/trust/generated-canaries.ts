@@ -1,0 +1,169 @@
+/**
+ * Generates canaries for one use, so that no prepared list of answers passes. They look like user requests: a question
+ * of a family (`questions/families.ts`) that the model's size can answer, in a conversation of a usual length. Pure
+ * except for the randomness passed in.
+ */
+import type { Random } from "../base/random.ts";
+import type { ActiveModel, Canary } from "../metering/catalogue.ts";
+import type { ChatMessage } from "../metering/meter.ts";
+import { type Question, questionFromCanaries } from "./canary.ts";
+import { FAMILIES, type Family } from "./questions/families.ts";
+import * as prose from "./questions/prose.ts";
+import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
+import { drawUsualShape, type RequestShape } from "./questions/request-shapes.ts";
+import { findMistake, revealsAnswer, type Task } from "./questions/task.ts";
+
+export interface RequestLikeness {
+  /** The shape (lengths and sampling) of a user request to imitate. Absent: a random usual shape. */
+  shape?: RequestShape;
+  /** The pass rate of honest nodes for the family. Absent: the family's configured rate. */
+  rateOf?: (family: string, rate: number) => number;
+}
+
+export type GenerateCanary = (model: ActiveModel, random: Random, like?: RequestLikeness) => Question;
+
+/** The least output cap: enough for the answer and a few words around it. */
+const ANSWER_TOKENS_MIN = 64;
+/** Additional output tokens for models that think before they answer. */
+const THINKING_TOKENS = 4096;
+/** The longest prompt. A longer one would cost the node too much. */
+const PROMPT_TOKENS_MAX = 6000;
+const OUTPUT_TOKENS_MAX = 2048;
+/** Above this temperature a correct answer depends on luck. */
+const TEMPERATURE_MAX = 1;
+/** The lowest pass rate of a usable family. Honest nodes fail the others too often. */
+const RATE_MIN = 0.75;
+const TRIPLES = 4;
+
+export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = asTheFamilySays } = {}) => {
+  const d = randomChoices(random);
+  if (model.kind === "embedding") return questionFromCanaries(Array.from({ length: TRIPLES }, () => triple(d)));
+  const usable = FAMILIES.flatMap((family) => {
+    const rate = model.class === "embed" ? null : family.rates[model.class];
+    return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
+  });
+  // If honest nodes pass no family often enough, the easiest family is used.
+  const { family, rate } =
+    usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as Family, rate: RATE_MIN };
+  return questionIn(d, { model, family, rate, shape: shape ?? drawUsualShape(d) });
+};
+
+const asTheFamilySays = (_family: string, rate: number): number => rate;
+const isEasy = ({ name }: Family): boolean => name === "table";
+
+interface Wanted {
+  model: ActiveModel;
+  family: Family;
+  rate: number;
+  shape: RequestShape;
+}
+
+function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted): Question {
+  const room = Math.min(PROMPT_TOKENS_MAX, model.contextLimit >> 1);
+  const { messages, task, prompt } = conversation(d, family, Math.min(shape.promptTokens, room));
+  const thinks = model.build.reasoning !== undefined;
+  const cap = Math.min(Math.max(shape.outputTokensMax, ANSWER_TOKENS_MIN), OUTPUT_TOKENS_MAX);
+  return {
+    family: family.name,
+    passRate: rate,
+    messages,
+    texts: [],
+    outputTokensMax: cap + (thinks ? Math.min(THINKING_TOKENS, model.contextLimit >> 1) : 0),
+    stream: shape.stream,
+    sampling: samplingOf(shape.temperature, thinks),
+    isNew: true,
+    answer: task.answer,
+    judge: ({ text }) => findMistake(task.check, prompt, text),
+  };
+}
+
+/** A thinking model gets no temperature of 0, because it would repeat itself endlessly. */
+function samplingOf(temperature: number | undefined, thinks: boolean): Question["sampling"] {
+  if (temperature === undefined) return {};
+  return { temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0) };
+}
+
+interface Conversation {
+  messages: ChatMessage[];
+  task: Task;
+  prompt: string;
+}
+
+/** The average number of characters per token in English. */
+const CHARS_PER_TOKEN = 4.6;
+
+function conversation(d: RandomChoices, family: Family, tokens: number): Conversation {
+  for (;;) {
+    const task = family.draw(d);
+    const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
+    const prompt = messages.map(({ content }) => content).join("\n");
+    // A random number in the material may equal the answer by chance; then the loop draws another question.
+    if (!revealsAnswer(task.check, prompt)) return { messages, task, prompt };
+  }
+}
+
+/** Puts the question and its material between small talk and notes. */
+function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
+  const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
+  if (d.percent(25)) messages.push(...prose.earlierTurns(d));
+  const asks = `${task.question} ${prose.askForOnly(d, task.form)}`;
+  const before: string[] = d.percent(35) ? [prose.greeting(d)] : [];
+  const pages: string[] = [];
+  let left = chars - lengthOf([...messages.map(({ content }) => content), ...before, task.material, asks]);
+  while (left > 150) {
+    const page = prose.paragraph(d);
+    pages.push(page);
+    left -= page.length;
+  }
+  if (task.material !== "") pages.splice(d.between(0, pages.length), 0, task.material);
+  if (pages.length > 0 && d.percent(60)) pages.unshift(prose.heading(d));
+  const joint = d.pick(["\n\n", "\n"]);
+  const material = pages.join(joint);
+  // The material is a message of its own, before or after the question.
+  if (material !== "" && d.percent(15)) {
+    messages.push({ role: "user", content: [...before, material].join(joint) });
+    messages.push({ role: "assistant", content: prose.noteHeading(d) });
+    return [...messages, { role: "user", content: asks }];
+  }
+  const isFirst = task.material !== "" && pages.length < 4 && d.percent(30);
+  const parts = isFirst ? [...before, asks, material] : [...before, material, asks];
+  return [...messages, { role: "user", content: parts.filter((part) => part !== "").join(joint) }];
+}
+
+const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
+
+const LOOKS = ["old", "red", "small", "broken", "heavy", "green", "wooden"];
+const THINGS = ["horse", "boat", "piano", "ladder", "kettle", "bicycle", "lantern", "goat"];
+const PLACES = ["barn", "harbour", "church", "forest", "bakery", "station", "mill", "bridge"];
+const DUES = [
+  "tax filings",
+  "pension claims",
+  "insurance premiums",
+  "loan repayments",
+  "export licences",
+  "audit reports",
+];
+
+/** Two wordings of one scene, and an unrelated sentence. */
+function triple(d: RandomChoices): Extract<Canary, { far: string }> {
+  const [look, thing, place] = [d.pick(LOOKS), d.pick(THINGS), d.pick(PLACES)];
+  return {
+    near: [`The ${look} ${thing} stood beside the ${place}.`, `Beside the ${place} there was a ${look} ${thing}.`],
+    far: `Quarterly ${d.pick(DUES)} are due within ${d.between(10, 89)} working days.`,
+  };
+}
+
+/**
+ * A question without a fixed answer, to measure a node's speed. Streamed, with only as many tokens as a measurement
+ * needs.
+ */
+export function createSmallTalk(
+  random: Random,
+  { temperature }: Pick<RequestShape, "temperature">,
+  outputTokensMax: number,
+): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
+  const d = randomChoices(random);
+  const system = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
+  const messages = [...system, { role: "user", content: prose.smallTask(d) }];
+  return { messages, outputTokensMax: outputTokensMax * d.between(1, 4), sampling: samplingOf(temperature, true) };
+}

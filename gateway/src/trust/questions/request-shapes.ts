@@ -1,0 +1,65 @@
+/**
+ * The shapes of recent user requests: prompt length and sampling options, never text. Keeps the latest of each model,
+ * so that a canary can imitate one. Without enough traffic, shapes follow the distribution that is usual for chat
+ * services.
+ */
+import type { Random } from "../../base/random.ts";
+import { type RandomChoices, randomChoices } from "./random-choices.ts";
+
+export interface RequestShape {
+  promptTokens: number;
+  outputTokensMax: number;
+  /** Undefined: the request leaves the temperature to the engine. */
+  temperature: number | undefined;
+  stream: boolean;
+}
+
+/** The number of shapes kept per model. */
+const KEPT = 64;
+/** The least number of shapes for imitation. With fewer, a single builder would shape every canary. */
+const KEPT_MIN = 16;
+
+export class RecentRequestShapes {
+  readonly #random: Random;
+  readonly #draw: RandomChoices;
+  readonly #kept = new Map<string, RequestShape[]>();
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#draw = randomChoices(random);
+  }
+
+  /** Adds a shape. When the list is full, it replaces a random one. */
+  note(model: string, { promptTokens, outputTokensMax, temperature, stream }: RequestShape): void {
+    const shape = { promptTokens, outputTokensMax, temperature, stream };
+    const kept = this.#kept.get(model) ?? [];
+    if (kept.length === 0) this.#kept.set(model, kept);
+    if (kept.length < KEPT) kept.push(shape);
+    else kept[this.#random.below(KEPT)] = shape;
+  }
+
+  /** Returns a shape like those of the model's recent requests. */
+  like(model: string): RequestShape {
+    const kept = this.#kept.get(model) ?? [];
+    return kept.length < KEPT_MIN ? drawUsualShape(this.#draw) : this.#draw.pick(kept);
+  }
+}
+
+/**
+ * Usual prompt lengths: half of the prompts have under 220 tokens, one in forty over 2,000. The maximum keeps prompts
+ * within what a node's engine can read in time.
+ */
+const MEDIAN_TOKENS = 220;
+const TOKENS_MAX = 2500;
+const SPREAD = 1.15;
+const CAPS = [64, 100, 128, 200, 256, 256, 300, 400, 500, 512, 512, 800, 1000, 1024, 2048];
+const TEMPERATURES = [undefined, undefined, undefined, 0, 0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.7, 0.7, 0.8, 1, 1];
+
+export function drawUsualShape(d: RandomChoices): RequestShape {
+  return {
+    promptTokens: Math.min(TOKENS_MAX, Math.round(MEDIAN_TOKENS * Math.exp(SPREAD * d.normal()))),
+    outputTokensMax: d.pick(CAPS),
+    temperature: d.pick(TEMPERATURES),
+    stream: d.percent(60),
+  };
+}
