@@ -34,8 +34,8 @@ const { values } = parseArgs({
 });
 
 if (values.report !== undefined) {
-  const { printReport: report } = await import("./report.ts");
-  await report(resolve(values.report), values.pictures);
+  const { printReport } = await import("./report.ts");
+  await printReport(resolve(values.report), values.pictures);
 } else {
   const outDir = resolve(values.out);
   await mkdir(outDir, { recursive: true });

@@ -25,8 +25,8 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) {
   }
   // Stripped of their types and compiled once, not at every start, where this user could change the sources as well.
   nodeModule.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)));
-  const { run } = await import("../src/cli.ts");
-  process.exit(await run(args));
+  const { runTollgateHost } = await import("../src/cli.ts");
+  process.exit(await runTollgateHost(args));
 }
 
 const isWindows = process.platform === "win32";

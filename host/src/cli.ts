@@ -100,6 +100,6 @@ function realContext(args: string[]): CommandContext {
 
 /** The NATS client is loaded on first use, because loading it takes much of a command's start time. */
 const dial: PlaneDialer = async (credentials, name) => {
-  const { connectToNats: dialNats } = await import("./agent/nats.ts");
-  return dialNats(credentials, name);
+  const { connectToNats } = await import("./agent/nats.ts");
+  return connectToNats(credentials, name);
 };

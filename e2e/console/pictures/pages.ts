@@ -146,7 +146,7 @@ async function openKey(page: Page): Promise<void> {
 async function buy(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Buy $20 of credits", exact: true }).click();
   await page.getByRole("button", { name: "Pay", exact: true }).click();
-  await page.getByText("$20.00 of credit has been added").waitFor();
+  await page.getByText(/\$20\.00\d* of credit has been added/).waitFor();
   await page.getByRole("button", { name: "Dismiss" }).click();
   await page.getByRole("row", { name: /purchase/ }).waitFor();
 }

@@ -21,7 +21,7 @@ export async function withPlane<T>(
   if (nats === undefined) throw new Error("NATS_URL must name the plane");
   const gatewayId = suffixOf(newId());
   const { openNatsPlane } = await import("../plane/nats/plane.ts");
-  const { planeSigningKeys: signedBy } = await import("../build/plane.ts");
+  const { planeSigningKeys } = await import("../build/plane.ts");
   const plane = await openNatsPlane({
     ...nats,
     ...signedBy(config.plane),

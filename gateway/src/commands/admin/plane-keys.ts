@@ -44,11 +44,11 @@ export const planeRetireKeys: Command = {
         "--yes is missing: this command disconnects every node and gateway whose credentials another key signed",
       );
     }
-    const { setSigningKeys: keepSigners } = await import("../../plane/nats/signing-keys.ts");
+    const { setSigningKeys } = await import("../../plane/nats/signing-keys.ts");
     const { url, system, operatorSeed } = nats;
     const operator = keyFromSeed(operatorSeed, "operator");
     const kept = signingSeeds.map((seed) => keyFromSeed(seed, "account").publicKey);
-    const retired = await keepSigners({ url, system, account, operator, clock: systemClock }, kept);
+    const retired = await setSigningKeys({ url, system, account, operator, clock: systemClock }, kept);
     if (json) terminal.print(JSON.stringify({ kept, retired }));
     else terminal.print(retired.length === 0 ? "There were no other signing keys." : `Removed: ${retired.join(", ")}`);
     return 0;

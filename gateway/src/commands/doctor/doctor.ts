@@ -53,7 +53,7 @@ async function* findingsIn(env: BaseCommandContext["env"]): AsyncGenerator<Findi
       yield fail("settings", mistake, "docs/operators/settings.md lists every setting");
     return;
   }
-  const { runChecks: examine } = await import("./run-checks.ts");
+  const { runChecks } = await import("./run-checks.ts");
   const clock = systemClock;
-  yield* examine({ config, clock, newId: newIds(clock, systemRandom()) });
+  yield* runChecks({ config, clock, newId: newIds(clock, systemRandom()) });
 }
