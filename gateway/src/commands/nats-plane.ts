@@ -24,7 +24,7 @@ export async function withPlane<T>(
   const { planeSigningKeys } = await import("../build/plane.ts");
   const plane = await openNatsPlane({
     ...nats,
-    ...signedBy(config.plane),
+    ...planeSigningKeys(config.plane),
     gatewayId,
     clock,
     random: systemRandom(),
