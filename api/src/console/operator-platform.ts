@@ -137,7 +137,7 @@ export const platformRoutes = routes({
       example: sampleOverview,
     },
   },
-  checkBooks: {
+  checkLedger: {
     at: "GET /console/api/operator/ledger/check",
     summary: "Check the ledger",
     description:

@@ -20,15 +20,15 @@ const REASONS: Record<string, Words> = {
   },
   speed: {
     title: "The node answered faster than the model can run",
-    remedy: "Run the model that was chosen for this node.",
+    remedy: "Let the engine run exactly the model that you chose for this node.",
   },
   canary: {
     title: "The node failed canary requests (test prompts with known answers)",
-    remedy: "Run the model that was chosen for this node, in the listed quantisation.",
+    remedy: "Let the engine run exactly the model that you chose for this node, in the listed quantisation.",
   },
   spot_check: {
     title: "The node failed spot checks: other hosts' nodes found its answers too unlikely for the model",
-    remedy: "Run the model that was chosen for this node, in the listed quantisation and with its own chat template.",
+    remedy: "Let the engine run exactly the model that you chose for this node, in the listed quantisation and with its own chat template.",
   },
 };
 

@@ -171,7 +171,7 @@ async function finish(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
   const names = namesIn(run, stored).filter((name) => stored[name]?.previous != null);
   if (names.length === 0)
-    throw new CommandError(`the setting "${run.args[0]}" is not being changed`, {
+    throw new CommandError(`no change of the setting "${run.args[0]}" is in progress`, {
       next: "tollgate admin deployment show",
     });
   for (const name of names) {

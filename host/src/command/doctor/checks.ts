@@ -161,6 +161,6 @@ export async function diskCheck(machine: Machine): Promise<Check> {
   const free = await machine.freeDiskBytes(machine.home);
   const detail = `${formatGibibytes(free)} free`;
   return free < FREE_DISK_LOW
-    ? warn("disk", detail, "free disk space: engines and the system need some to run")
+    ? warn("disk", detail, "delete files: the engine and the operating system need free disk space to run")
     : ok("disk", detail);
 }

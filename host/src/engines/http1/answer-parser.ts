@@ -220,7 +220,7 @@ export class AnswerParser {
           this.#takeRoom();
           return;
         }
-        if (this.#digits === 0) throw new MalformedAnswer("a chunk has no size");
+        if (this.#digits === 0) throw new MalformedAnswer("the chunked response body has a chunk without a size");
         if (byte === CR) this.#place = "size-end";
         else if (byte === SEMICOLON || isBlank(byte)) this.#place = "extension";
         else throw new MalformedAnswer("the size of a chunk is not a number");

@@ -39,7 +39,7 @@ export function platformHandlers(
       };
     },
 
-    async checkBooks({ who }) {
+    async checkLedger({ who }) {
       const { at, askedBy, tookMs, balanced, checks } = await books.prove(who.email);
       return { object: "ledger_check", at: seconds(at), asked_by: askedBy, took_ms: tookMs, balanced, checks };
     },

@@ -39,10 +39,10 @@ export async function callPlatform({ platform, people, make }: Fixture, { ask }:
   const acts = (await ask(browser, 200, "listOperatorActions", { query: `action=request.read&subject=${request}` }))
     .body;
   assert.equal((acts.data as object[]).length, 1);
-  const { asked_by } = (await ask(browser, 200, "checkBooks")).body;
+  const { asked_by } = (await ask(browser, 200, "checkLedger")).body;
   assert.equal(asked_by, people.operator.email);
   await platform.pool.query("update ledger_account set balance = balance + 1 where id = $1", [hostId]);
-  assert.equal((await ask(browser, 200, "checkBooks")).body.balanced, false);
+  assert.equal((await ask(browser, 200, "checkLedger")).body.balanced, false);
   await platform.pool.query("update ledger_account set balance = balance - 1 where id = $1", [hostId]);
   const { books } = (await ask(browser, 200, "getPlatformPerformance")).body;
   assert.equal((books as { balanced: boolean }).balanced, false);
