@@ -204,7 +204,7 @@ export function importViolation(edge: Import): string | undefined {
   if (isProduct(from) && isTest(to)) return "product code may not import test code";
   if (!from.startsWith("gateway/src/") || isTest(from)) return undefined;
   if (to === FAULTS && HANDLERS.test(from) && !OTHER_FAULTS.includes(from)) {
-    const others = values.filter((name) => !["breaksRule", "invalidRequest"].includes(name));
+    const others = values.filter((name) => !["ruleViolation", "invalidRequest"].includes(name));
     if (others.length > 0)
       return `a handler refuses with what its route declares (refuse), not with ${others.join(", ")}`;
   }

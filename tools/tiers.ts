@@ -60,7 +60,7 @@ const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
 
 /** Tests that stop, kill and upgrade gateways and agents as processes: the part that every change must pass. */
 const PROCESSES = [
-  "e2e/{lifecycle,killed-gateways,replacing-gateways,spool,store-away,lost-nodes,payments}.test.ts",
+  "e2e/{lifecycle,killed-gateways,replacing-gateways,spool,unreachable-database,lost-nodes,payments}.test.ts",
   // Check that no secret is in a log, a table, a file or an answer.
   "e2e/secrets/*.test.ts",
 ];

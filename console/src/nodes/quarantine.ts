@@ -28,7 +28,8 @@ const REASONS: Record<string, Words> = {
   },
   spot_check: {
     title: "The node failed spot checks: other hosts' nodes found its answers too unlikely for the model",
-    remedy: "Let the engine run exactly the model that you chose for this node, in the listed quantisation and with its own chat template.",
+    remedy:
+      "Let the engine run exactly the model that you chose for this node, in the listed quantisation and with its own chat template.",
   },
 };
 

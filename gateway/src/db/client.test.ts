@@ -202,7 +202,7 @@ describe("behind the pooler pgbouncer", { skip: isThere() ? false : `${PGBOUNCER
       `[databases]\n${name} = host=127.0.0.1 port=${portOf(second)} user=${user}\n[pgbouncer]\nlisten_addr =\n` +
         `unix_socket_dir = ${directory}\nauth_type = any\npool_mode = ${mode}\n${more}\n`,
     );
-    // pgbouncer refuses to run as root, so the test runs it as `nobody`.
+    // pgbouncer refuses to run as root, so the test runs it as the user 65534.
     const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     // pgbouncer listens on a socket file, because another process could take a free TCP port before it starts.
     await chmod(directory, 0o777);

@@ -109,7 +109,7 @@ describe("a connection pool with a database guard", () => {
     const idle = await pool.connect();
     idle.release();
     proxy.hang();
-    // Of these five, two queries wait for an answer, and three for a connection.
+    // Two of these five queries wait for an answer, and three wait for a connection.
     const asks = Array.from({ length: 5 }, () => pool.query("select 1"));
     const transaction = inTransaction(pool, (client) => client.query("select 1"));
     clock.advance(BEAT_MS + SILENT_MS);

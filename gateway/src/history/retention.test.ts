@@ -442,7 +442,11 @@ describe("closed months", () => {
     const written = await Promise.all(
       (await readdir(directory)).map((name) => readFile(join(directory, name), "utf8")),
     );
-    assert.ok(written.some((text) => text.includes(order.id) && text.includes("has no record")));
+    assert.ok(
+      written.some(
+        (text) => text.includes(order.id) && text.includes("neither the hold nor a record of its request exists"),
+      ),
+    );
     assert.deepEqual(await differing(), []);
     await late.close();
     await spool.close();

@@ -173,11 +173,11 @@ test("notes limitations for the host: short contexts, estimated slots, engine qu
   };
   assert.match(
     (await notes(llamaServer)).join(),
-    /^m is loaded with a context of 4096 tokens, but tiny-3b promises 8192/,
+    /^m is loaded with a context of 4096 tokens, but the catalogue promises 8192 for tiny-3b/,
   );
   assert.match(
     (await notes(ollama)).join(),
-    /^ollama does not report how many requests.*assuming 1\. --slots sets it$/,
+    /^ollama does not report how many requests.*assuming 1\. Use --slots to change this number$/,
   );
   assert.deepEqual(await notes(ollama, 4), []);
   assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may truncate/);

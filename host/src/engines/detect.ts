@@ -145,7 +145,7 @@ export function engineNotes(
     const promised = contextTokensOf(model);
     if (has !== undefined && promised !== undefined && has < promised)
       notes.push(
-        `${name} is loaded with a context of ${has} tokens, but ${model} promises ${promised}: longer requests will fail`,
+        `${name} is loaded with a context of ${has} tokens, but the catalogue promises ${promised} for ${model}: longer requests will fail`,
       );
   }
   if (!engine.slotsTold && slotsSet === undefined)
