@@ -104,7 +104,7 @@ test("the cluster is created elsewhere when PostgreSQL's user cannot reach the d
   );
 });
 
-test("a start does not replace a cluster that its owner can no longer reach by an empty one", onlyRoot, async () => {
+test("a start does not create an empty cluster in place of a cluster that its owner can no longer reach", onlyRoot, async () => {
   await (await place.start()).stop();
   const { mode } = await stat(place.dataDir);
   await chmod(place.dataDir, 0o700);
@@ -116,7 +116,7 @@ test("a start does not replace a cluster that its owner can no longer reach by a
   await chmod(place.dataDir, mode);
 });
 
-test("a start changes the mode of an existing data directory only if the directory is empty", async () => {
+test("a start changes the permissions of an existing data directory only if the directory is empty", async () => {
   const empty = join(place.directory, "empty");
   await mkdir(empty);
   await chmod(empty, 0o755);
