@@ -344,7 +344,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
   });
   after(() => stage?.close());
 
-  test("the request costs nothing", async () => {
+  test("a request whose client disconnects while it waits for a slot is free", async () => {
     const builder = await stage.builder();
     const post = (orders: object, more: object, signal: AbortSignal) =>
       ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal).catch(() => undefined);
@@ -384,7 +384,7 @@ function jobTimeout(): void {
   });
   after(() => stage?.close());
 
-  test("the request ends with upstream_stall, is billed for its output and not retried, and the host's share is withheld", async () => {
+  test("a request that runs longer than JOB_MAX_S ends with upstream_stall and is billed, and the host's share is withheld", async () => {
     const { key } = await stage.builder();
     const prompt = script({ tokens: 1_000, delta_ms: 300 });
     const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });

@@ -252,7 +252,7 @@ describe("responses compared with golden files", () => {
       }
     });
 
-    test("a declared length over the limit gets a 413, also on endpoints without a body", async () => {
+    test("a Content-Length above the limit gets a 413, even on endpoints that take no body", async () => {
       const claim = (path: string) => ({ method: "GET", path, claimsBytes: TOO_LONG });
       await assertGoldenAnswer("errors/413-declared", await ask(claim("/v1/models"), keys.plain));
       await assertGoldenAnswer("errors/413-declared-keyless", await ask(claim("/v1/catalog/rates"), null));
@@ -300,7 +300,7 @@ describe("responses compared with golden files", () => {
         assertGoldenAnswer(`answers/${name}`, await produce()));
     }
 
-    test("a model without a connected node has no speeds", async () => {
+    test("GET /v1/models returns null speeds for a model without a connected node", async () => {
       const { text } = await ask({ method: "GET", path: "/v1/models" });
       const { data } = JSON.parse(text) as { data: { id: string; vendor: Record<string, unknown> }[] };
       const vendor = data.find(({ id }) => id === UNSERVED)?.vendor;

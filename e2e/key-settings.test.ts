@@ -121,7 +121,7 @@ describe("settings of an API key", () => {
       assert.deepEqual(chunks.at(-1)?.delta, { vendor_reasoning_content: "I think so." });
     });
 
-    test("reasoning counts as delivered output, and is billed if the node breaks off", async () => {
+    test("reasoning that has reached the client is billed if the node then fails", async () => {
       const orders = script({ reasoning: "one two three four", text: "x", garbage_after: 2 });
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const response = await ask(stage, key, { model: THINKS, prompt: orders, stream: true });
@@ -131,14 +131,14 @@ describe("settings of an API key", () => {
       assert.ok(Number(record?.reasoning_tokens) > 0, "thinking was delivered");
     });
 
-    test("a model without separate reasoning has no reasoning_content", async () => {
+    test("answers of a model without reasoning have no reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const text = await (await ask(stage, key, { model: "tiny-3b", prompt: script({ text: "x" }) })).text();
       assert.ok(!text.includes("reasoning_content"));
     });
   });
 
-  test("reasoning that the chat template opens is returned separately, and stop strings apply only to the answer", async () => {
+  test("if the chat template opens the reasoning, output up to </think> is reasoning, and stop strings do not end it", async () => {
     const { key } = await stage.builder();
     const prompt = script({ text: "I think END of it.</think>It is END so." });
     const whole = (await (await ask(stage, key, { model: OPENED, prompt, stop: ["END"] })).json()) as Whole;

@@ -175,7 +175,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
     assert.deepEqual(answers.toSorted(), [...times(60, () => 200), 429]);
   });
 
-  test("requests are refused once the token limit is used up; the request that reaches the limit may exceed it", async () => {
+  test("a key's requests get a 429 once its token limit is used up; the request that crosses the limit is served", async () => {
     const answer = await chat(await newToken(), { text: "three words long" });
     const { usage } = (await answer.json()) as { usage: { total_tokens: number } };
     const each = usage.total_tokens;
@@ -230,7 +230,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
     await end();
   });
 
-  test("GET /v1/models counts as a request, and as in flight only until its response", async () => {
+  test("GET /v1/models counts towards the request limit, and is in flight only until its response", async () => {
     const key = await newToken({ inFlight: 1 });
     const listed = await inTurn(20, (n) => models(key, n));
     assert.deepEqual(new Set(statuses(listed)), new Set([200]));
@@ -326,7 +326,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
     for (const n of [0, 1]) await eventually("it is refused", async () => (await models(token, n)).status === 401);
   });
 
-  test("every gateway samples a model's availability, and each second counts once", async () => {
+  test("a model's availability is counted once for every second, even if several gateways sample it", async () => {
     const counted = () =>
       stage.query<{ model: string; samples: number; up: number; slots: number; minutes: number }>(
         `select model, sum(samples)::int as samples, sum(up)::int as up,

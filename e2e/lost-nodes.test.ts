@@ -339,10 +339,10 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
   }
 
   for (const [what, orders, more] of [
-    ["an answer in one piece", IN_PIECES, {}],
-    ["a stream whose output was kept back", KEPT_BACK_ORDERS, KEPT_BACK_STREAM],
+    ["a request that is not streamed", IN_PIECES, {}],
+    ["a stream that has not sent output", KEPT_BACK_ORDERS, KEPT_BACK_STREAM],
   ] as const) {
-    test(`for a short time: ${what} is retried and billed once`, async () => {
+    test(`during a short loss, ${what} is retried and billed once`, async () => {
       const before = await client.balance();
       const answer = client.chat(orders, more);
       await runs(1);
@@ -356,7 +356,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     });
   }
 
-  test("for a short time: a stream with output ends, and its output is billed and paid", async () => {
+  test("during a short loss, a stream that has sent output ends, and its output is billed and paid", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const stream = await clockRuns(() => client.stream(IN_PIECES));
     cable.cut();
@@ -371,7 +371,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(paid));
   });
 
-  test("for longer than the dispatch deadline: nothing is charged, and new requests are refused", async () => {
+  test("during a loss longer than the dispatch deadline, nothing is charged and new requests are refused", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)].map(async (asked) => {
       const response = await asked;

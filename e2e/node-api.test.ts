@@ -64,7 +64,7 @@ describe("the node API", () => {
     await refused(400, "invalid_cursor", "GET", "/earnings?cursor=abc");
   });
 
-  test("credentials without chosen models, and state changes that are not allowed, get a 409", async () => {
+  test("fetching credentials before choosing models, and state changes that are not allowed, get a 409", async () => {
     const { id } = await register("for-409");
     await refused(409, "no_elected_builds", "POST", `/nodes/${id}/credentials`);
     assert.match(await refused(409, "node_state_conflict", "POST", `/nodes/${id}/resume`), /registered/);
@@ -103,7 +103,7 @@ describe("the node API", () => {
     assert.equal((await chat({ text: "x" })).status, 200);
   });
 
-  test("stats and earnings show the node's jobs, and the requests that earned", async () => {
+  test("GET stats returns the node's jobs, and GET earnings returns the requests that the host was paid for", async () => {
     const { id } = node;
     const answer = await chat({ text: "The quick brown fox jumps over the lazy dog." });
     const suffix = ((await answer.json()) as { id: string }).id.slice("chatcmpl-".length);

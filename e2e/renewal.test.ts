@@ -34,7 +34,7 @@ onEveryPlane("renewal", (openPlane) => {
     await removeDataDir(dataDir);
   });
 
-  test("an answer that outlasts two of its node's credentials arrives complete", async () => {
+  test("an answer that takes longer than two lifetimes of its node's credentials arrives complete", async () => {
     const tokens = ((2 * LIFE_S + 2) * 1000) / DELTA_MS;
     const response = await chat(platform, { tokens, delta_ms: DELTA_MS }, { stream: true });
     const text = await response.text();

@@ -159,7 +159,7 @@ describe("answers that were given while the database was unreachable", () => {
     assert.equal(await check.ended, 0, check.output());
   };
 
-  test("are charged once if the gateway is killed and another one starts on its disk", async () => {
+  test("are charged once if the gateway is killed and a new gateway starts with the same data directory", async () => {
     await start();
     const { balance } = await readBuilderAccount(platform);
     const requests = await answers();

@@ -43,7 +43,7 @@ describe("purchases checked against Stripe's published API", { skip: skipWithout
     return { ...session, payment_intent: payment, payment_status: "paid", status: "complete", url: null };
   }
 
-  test("stripe-mock refuses unknown parameters; otherwise the other tests would prove nothing", async () => {
+  test("stripe-mock refuses unknown parameters, which the other tests of this suite rely on", async () => {
     const form = { mode: "payment", success_url: "https://a.test/" };
     for (const more of [{ made_up: "1" }, { mode: "made_up" }, { "line_items[0][quantity]": "many" }]) {
       const { status, body } = await stripe.post("/v1/checkout/sessions", { ...form, ...more });

@@ -209,7 +209,7 @@ describe("structured output", () => {
     await assertBalanced(platform);
   });
 
-  test("a node with an older agent gets only requests for plain text", async () => {
+  test("a node whose agent is too old for output formats gets only requests without a format", async () => {
     await Promise.all(Array.from({ length: 20 }, () => whole({ response_format: river })));
     assert.ok(jobsOfOlder.some(({ header }) => header.model === UNFORMED));
     assert.deepEqual(

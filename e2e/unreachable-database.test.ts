@@ -91,10 +91,10 @@ describe("a gateway whose database is unreachable", () => {
   };
 
   for (const [name, leave] of [
-    ["frozen", async () => proxy.hang()],
-    ["gone", () => proxy.refuse()],
+    ["hangs", async () => proxy.hang()],
+    ["refuses connections", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: requests get a 503, the gateway reports that it is not ready, recovers, and logs little`, async () => {
+    test(`while the database ${name}, requests get a 503 and the gateway is not ready; it recovers and logs little`, async () => {
       await eventually("requests are served", isServed);
       const before = (await log()).length;
       await leave();
@@ -146,7 +146,7 @@ describe("a gateway whose database is unreachable", () => {
     });
   }
 
-  test("a model counts as unavailable while its node is stopped, and every second of that is counted", async () => {
+  test("a model counts as unavailable for every second in which its only node is stopped", async () => {
     const MODEL = "small-8b";
     const until = (what: string, wanted: string) =>
       eventually(what, async () => {

@@ -129,7 +129,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
     await eventually("it serves again", async () => (await models())[0] === 200);
   });
 
-  test("if its clock is a day ahead, gives no budget twice, and dates records by the database's clock", {
+  test("if its clock is a day ahead, grants no daily budget twice, and dates records by the database's clock", {
     skip: whyNoClock() ?? false,
   }, async (t) => {
     const clock = await openClock();

@@ -12,7 +12,7 @@ const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: stri
 });
 
 describe("the results table of the engine suite", () => {
-  test("a cell shows ok, a documented no, a failure listed below, or that the behavior was not tried", () => {
+  test("a cell shows ok, no with the reason, FAILED with a note number, or a dash for a behavior not tested", () => {
     const columns = [
       column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b") }),
       column("second", { chat: unsupported("it cannot"), seed: failed("a | b") }),
@@ -38,7 +38,7 @@ describe("the results table of the engine suite", () => {
     assert.equal(tableOf([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
   });
 
-  test("a second run replaces only the cells of the behaviors that it tried", () => {
+  test("a later run of the suite replaces only the cells of the behaviors that it tested", () => {
     const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
     const second = column("second", { chat: unsupported("it cannot: (never)") });
     const document = `${TABLE_MARKERS[0]}\n\n${tableOf([first, second])}\n\n${TABLE_MARKERS[1]}`;

@@ -30,7 +30,7 @@ describe("a simulation", () => {
     assert.notEqual((await simulate(one, tokens)).hash, (await simulate(other, tokens)).hash);
   });
 
-  test("settles late the requests that one gateway answered while it alone had lost the database", async () => {
+  test("settles a request late if the gateway that answered it was alone cut off from the database", async () => {
     const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
     const ask = plainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
@@ -122,7 +122,7 @@ describe("the guard against real time and randomness", () => {
   }
 });
 
-test("the shrinker keeps only the items of a plan that its failure needs", async () => {
+test("the shrinker reduces a failing plan to the items that the failure needs", async () => {
   const plan = drawPlan(7, { minutes: 0.5 });
   const needed = plan.items.filter((_, i) => i % 11 === 3).slice(0, 2);
   const violation = { rule: "both are there" } as WorldOutcome["violation"];

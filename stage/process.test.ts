@@ -16,7 +16,7 @@ const ASKER = `
   process.stdin.resume();
 `;
 
-test("free ports are outside the range that the system assigns, and differ between processes", async (t) => {
+test("freePort() returns ports outside the range that the system assigns, and different ones in each process", async (t) => {
   const others = [1, 2].map(() => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER], { stdio: ["pipe", "pipe", "inherit"] });
     t.after(() => child.kill());

@@ -59,7 +59,7 @@ describe("the gateway's readiness check", () => {
   });
 });
 
-test("ends a live page as soon as its gateway drains, even if requests may take longer", async (t) => {
+test("a draining gateway ends the console's live streams at once, even if requests may run for another hour", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const headers = { "sec-fetch-site": "same-origin", "content-type": "application/json", cookie: "" };
@@ -82,7 +82,7 @@ test("ends a live page as soon as its gateway drains, even if requests may take 
   assert.match(await text, /^retry: 2000\n/);
 });
 
-test("deletes node records and spot checks after 90 days", async (t) => {
+test("the gateway deletes node records and spot checks after 90 days", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const { account } = await openHost(stage.query);
@@ -110,7 +110,7 @@ test("deletes node records and spot checks after 90 days", async (t) => {
   assert.equal((await stage.query("select 1 from spot_check")).length, 1);
 });
 
-test("sends pending email during the periodic maintenance", async (t) => {
+test("the gateway sends pending email during its periodic maintenance", async (t) => {
   const mailbox = await openTestMailbox();
   t.after(() => mailbox.close());
   const env = {
@@ -135,7 +135,7 @@ test("sends pending email during the periodic maintenance", async (t) => {
   assert.match(text, /Buy some\./);
 });
 
-test("records an incident after a model has had no node for a minute, and ends it when a node is back", async (t) => {
+test("the gateway records an incident when a model has had no node for a minute, and ends it when a node is back", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const incidents = async () => {

@@ -35,7 +35,7 @@ test("finds no test for a file that nothing imports", () => {
   assert.deepEqual(affectedTests(graph, ["README.md", "gateway/src/removed.ts"]), []);
 });
 
-test("recognises tests that start servers or processes, either themselves or in test code that they import", () => {
+test("recognizes tests that start servers or processes, either themselves or in test code that they import", () => {
   const free = [...graph.keys()].filter((file) => isTestFile(file) && needsNoServer(graph, sources, file));
   assert.deepEqual(free, [
     "gateway/src/base/money.test.ts",

@@ -11,7 +11,7 @@ const lock = (name: string): string => name.repeat(4);
 const npmFor = (installed: string | undefined, level: "start" | "all"): string | undefined =>
   nextInstall({ installed, lockfile: lock("new"), level })?.npm.join(" ");
 
-test("a fresh clone and a clone with a changed lockfile are installed at the requested level", () => {
+test("a fresh clone and a clone with a changed lockfile get the dependencies of the requested level (start or all)", () => {
   for (const installed of [undefined, "", `${lock("old")} start`, `${lock("old")} all`, lock("new")]) {
     assert.equal(npmFor(installed, "start"), "ci --omit=dev");
     assert.equal(npmFor(installed, "all"), "ci");
@@ -25,7 +25,7 @@ test("test dependencies are added to an existing install, and a start accepts an
   assert.equal(npmFor(`${lock("new")} all`, "start"), undefined);
 });
 
-test("the stamp that an installation writes makes the next one unnecessary", () => {
+test("a second installation is skipped if the first one's stamp matches the lockfile and the level", () => {
   for (const level of ["start", "all"] as const) {
     const step = nextInstall({ installed: undefined, lockfile: lock("new"), level });
     assert.ok(step !== undefined);

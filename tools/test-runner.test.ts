@@ -8,7 +8,7 @@ import { newestAndOldest } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
 import { formatDurations, slowestFirst } from "./test-durations.ts";
 
-test("test files that do not change their process share one, each as a suite with its own hooks", (t) => {
+test("test files that do not change their process share a process, each as a suite with its own hooks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-batches-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, text: string): string => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstIdleMoment, totalBlockingTime, worstLayoutShift } from "./figures.ts";
 
-test("a page counts as interactive from the first moment outside a long task, also if long tasks adjoin", () => {
+test("a page counts as interactive from the first moment after first paint that is outside all long tasks", () => {
   assert.equal(firstIdleMoment(100, []), 100);
   assert.equal(firstIdleMoment(100, [{ from: 0, to: 90 }]), 100);
   assert.equal(firstIdleMoment(100, [{ from: 120, to: 300 }]), 100);

@@ -11,14 +11,14 @@ import { compareFigures } from "./compare.ts";
 const ROWS = 6_000;
 const DAYS = 3;
 
-describe("console figures", () => {
+describe("the figures of the console", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
   });
   after(() => db.close());
 
-  test("equal the results of plain queries over the requests", async () => {
+  test("equal the results of plain SQL queries over all requests", async () => {
     const cast = await seedHistory(db.pool, { rows: ROWS, days: DAYS });
     const rollups = openRollups({ pool: db.pool, clock: systemClock, log: createLog("silent") });
     await rollups.run();

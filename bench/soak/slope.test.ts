@@ -16,13 +16,13 @@ function series(perHour: number): { at: number; value: number }[] {
 
 test("a series of noise without growth is flat", () => assert.equal(classifyTrend(fitLine(series(0), "mean")), "flat"));
 
-test("a series that grows in an hour by a third of its noise grows, with the right slope", () => {
+test("a series that grows by a third of its noise per hour is reported as growing, with the right slope", () => {
   const line = fitLine(series(3), "mean");
   assert.equal(classifyTrend(line), "grows");
   assert.ok(Math.abs(line.slope - 3) < 3 * line.error, `${line.slope} ± ${line.error}`);
 });
 
-test("a series that grows by less than the given noise is flat", () =>
+test("a series that grows by less than the given noise is reported as flat", () =>
   assert.equal(classifyTrend(fitLine(series(3), "mean"), 4), "flat"));
 
 test("a series that falls is reported as falling", () =>

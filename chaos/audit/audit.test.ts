@@ -253,7 +253,7 @@ const cases: [
     ledgerWith([], { quarantines: [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }] }),
     [episode()],
   ],
-  ["500", ["answer"], [sight({ ...REFUSED, status: 500, code: "internal_error" })], ledgerWith([]), SHOWS],
+  ["a 500 response", ["answer"], [sight({ ...REFUSED, status: 500, code: "internal_error" })], ledgerWith([]), SHOWS],
   ["a refusal without a fault", ["refused"], [sight(REFUSED)], ledgerWith([])],
   [
     "a refusal that this fault must not cause",
@@ -284,8 +284,8 @@ const cases: [
     [sight({ end: "lost", requestId: null, received: "", usage: null })],
     ledgerWith([]),
   ],
-  ["a fault that ends too late", ["late"], [], ledgerWith([]), [episode({ calmAt: 46_501 })]],
-  ["a fault that does not end", ["not recovered"], [], ledgerWith([]), [episode({ recovered: false })]],
+  ["a recovery that takes too long", ["late"], [], ledgerWith([]), [episode({ calmAt: 46_501 })]],
+  ["a fault without a recovery", ["not recovered"], [], ledgerWith([]), [episode({ recovered: false })]],
 ];
 for (const [what, rules, sights, kept, episodes = []] of cases) {
   test(`the auditor detects ${what}`, () => {
@@ -293,7 +293,7 @@ for (const [what, rules, sights, kept, episodes = []] of cases) {
   });
 }
 
-test("the time limit of requests in flight is measured from the beginning of the fault", () => {
+test("the auditor measures the time limit of requests in flight from the beginning of the fault", () => {
   const shows = { mayShow: ["503 no_capacity"] };
   const [longAgo, since] = [
     sight({ ...REFUSED, beganAt: 1_000, endedAt: 33_000 }),
@@ -303,14 +303,14 @@ test("the time limit of requests in flight is measured from the beginning of the
   assert.deepEqual(found([longAgo], ledgerWith([]), [{ ...since, struckAt: 19_000 }]), ["wait"]);
 });
 
-test("a faulty node may be quarantined, and clients of a dead gateway may wait", () => {
+test("the auditor accepts the quarantine of a faulty node, and long waits of a dead gateway's clients", () => {
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
   assert.deepEqual(found([], ledgerWith([], { quarantines }), [episode({ mayBar: true })]), []);
   const late = sight({ ...REFUSED, endedAt: 40_000 });
   assert.deepEqual(found([late], ledgerWith([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
 });
 
-test("rules about speed count only with --strict; rules about money and answers always count", () => {
+test("violations of rules on speed count only with --strict; violations of rules on money and answers always count", () => {
   const rules = (
     strict: boolean,
     sights: RequestObservation[],

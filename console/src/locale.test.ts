@@ -50,7 +50,7 @@ test("formats numbers and dates in the chosen locale", () => {
   assert.deepEqual([countText(1_234_567), minuteText(AT)], ["12,34,567", "12:00"]);
 });
 
-test("uses the API's digits, calendar and days in every locale", () => {
+test("uses Western digits, the Gregorian calendar and UTC days in every locale", () => {
   for (const locale of ["ar-EG", "fa-IR", "th-TH", "my-MM"]) {
     as(locale, "Asia/Tokyo");
     assert.match(
@@ -81,7 +81,7 @@ test("uses the browser's locale if none, or an unknown one, was chosen", () => {
   }
 });
 
-test("reports whether a choice changed the format", () => {
+test("reports whether a choice of locale or time zone changed the format", () => {
   assert.equal(as("fr-FR", "Europe/Paris"), true);
   const key = localeKey();
   assert.equal(as("fr-FR", "Europe/Paris"), false);
@@ -104,7 +104,7 @@ test("parses every amount that it has formatted, in every locale", () => {
   }
 });
 
-test("converts local times to moments, including daylight-saving changes", () => {
+test("converts local times to UTC, including times near daylight-saving changes", () => {
   as("en-US", "Europe/Berlin");
   const momentOf = (text: string): string => new Date(momentOfLocalTime(Date.parse(`${text}Z`))).toISOString();
   assert.equal(momentOf("2026-07-01T00:00"), "2026-06-30T22:00:00.000Z");
@@ -124,20 +124,20 @@ test("converts local times to moments, including daylight-saving changes", () =>
   }
 });
 
-test("aligns the decimal points of shares in a column, and shows a dash for none", () => {
+test("shows percentages in a column with two decimals, so that their decimal points align", () => {
   assert.deepEqual([shareText(0.05), shareText(0.0403), shareText(0)], ["5 %", "4.03 %", "0 %"]);
   assert.deepEqual([evenShareText(0.05), evenShareText(0.0403), evenShareText(0)], ["5.00 %", "4.03 %", "0 %"]);
   assert.equal(evenShareText(0.00001), "0.00 %", "a little is told apart from nothing");
 });
 
-test("offers each locale with an example, and time zones by name", () => {
+test("labels each locale with a formatted example, and lists time zones by name", () => {
   assert.equal(localeLabel("de-DE"), "German (Germany): 15.11.2026, 1.234,5");
   assert.equal(new Set(LOCALES.map(localeLabel)).size, LOCALES.length);
   assert.equal(timeZones()[0], "UTC");
   assert.ok(timeZones().includes("Europe/Berlin"));
 });
 
-test("is the only file that formats numbers or dates with the browser's locale", () => {
+test("locale.ts is the only file that formats numbers or dates with the browser's locale", () => {
   const root = fileURLToPath(new URL(".", import.meta.url));
   const others = globSync("**/*.{ts,tsx}", { cwd: root }).filter((path) => !/^locale(\.test)?\.ts$/.test(path));
   assert.ok(others.length > 100, "the sources were found");

@@ -43,7 +43,7 @@ describe("amounts of the API", () => {
 });
 
 describe("displayed amounts", () => {
-  test("show every digit, and at least cents, when exact", () => {
+  test("show every digit, and at least two decimals, in the exact format", () => {
     const cases: [bigint, string][] = [
       [0n, "$0.00"],
       [5_000_000_000_000n, "$5.00"],
@@ -54,7 +54,7 @@ describe("displayed amounts", () => {
     for (const [pico, text] of cases) assert.equal(exactDollars(pico), text);
   });
 
-  test("round a balance down and a charge up when short", () => {
+  test("are rounded in the short format: balances down, charges up", () => {
     assert.equal(shortDollars(4_999_999_999_999n, "down"), "$4.99");
     assert.equal(shortDollars(4_990_000_000_001n, "up"), "$5.00");
     assert.equal(shortDollars(12_345_600_000n, "down"), "$0.0123");
@@ -68,11 +68,11 @@ describe("displayed amounts", () => {
     assert.equal(shortDollars(7n, "down"), "$0.000000000007");
   });
 
-  test("accept the API's text or picodollars", () => {
+  test("can be computed from the API's text or from picodollars", () => {
     assert.deepEqual([picoOf("1.500000"), picoOf(7n)], [1_500_000n, 7n]);
   });
 
-  test("multiply token counts by prices in whole numbers", () => {
+  test("are exact products of a token count and a price", () => {
     // The model reason-32b with its whole context as output costs 9,830.4 microdollars.
     assert.equal(costOfTokens(32_768, 300_000), parseMicro("9830.400000"));
   });
@@ -91,7 +91,7 @@ describe("amounts in a column", () => {
   };
   const amounts = fc.array(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), { minLength: 1 });
 
-  test("have equal decimals: cents, or as many as the finest amount needs", () => {
+  test("have equal decimals: two, or as many as the most precise amount needs", () => {
     assert.deepEqual(column([5_000_000_000_000n, 500_000_000_000n, 0n]), ["$5.00", "$0.50", "$0.00"]);
     assert.deepEqual(column([4_320_000n, 5_000_000_000_000n, -1_200_000n]), [
       "$0.00000432",
@@ -123,7 +123,7 @@ describe("amounts in a column", () => {
     );
   });
 
-  test("show a balance that visibly changes with every charge", () => {
+  test("show even the smallest charge as a change of the balance", () => {
     const charge = fc.bigInt({ min: 1n, max: 10n ** 13n });
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 16n }), charge, (before, pico) => {

@@ -10,7 +10,7 @@ const PAGES = Object.fromEntries(
   Object.values(EARLY_PAGES).map(({ code }) => [`assets/${code.replaceAll("/", "-")}.js`, chunk(["chart.js"], code)]),
 );
 
-test("lists each page's code files that the document does not name, each once", () => {
+test("lists once each code file that a page needs and the HTML document does not load", () => {
   const bundle = {
     ...PAGES,
     "index.js": chunk(["shared.js"], "main.tsx", true),

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explainMissingTool } from "./build.ts";
 
-test("leaves clients out with a reason if a tool is missing or outdated, or a registry is unreachable", () => {
+test("a client is left out with a reason if its build tool is missing or outdated, or its registry is unreachable", () => {
   const reasons: [string, string, string][] = [
     ["go", "spawn go ENOENT", "go is not installed"],
     ["go", "go: go.mod requires go >= 1.26.0 (running go 1.22.1; GOTOOLCHAIN=local)", "go: requires go >= 1.26.0"],
@@ -17,7 +17,7 @@ test("leaves clients out with a reason if a tool is missing or outdated, or a re
   for (const [tool, output, reason] of reasons) assert.equal(explainMissingTool(tool, output), reason);
 });
 
-test("throws if the adapters' sources do not compile", () => {
+test("a compile error in an adapter's source is thrown, not reported as a missing tool", () => {
   assert.throws(
     () => explainMissingTool("go", "./openai.go:67:40: undefined: connect"),
     /openai\.go:67:40: undefined: connect/,

@@ -31,7 +31,7 @@ test("the table has one row per client and one note per reason, and lists the cl
   assert.deepEqual(parse(expected.join("\n")), rows);
 });
 
-test("an update keeps the rows of clients that did not run, removes retired clients and adds new ones", () => {
+test("updating the table keeps rows of clients that did not run, removes retired clients and adds new ones", () => {
   const row = (name: string, cells: Record<string, Cell>): Row => ({ name, cells: new Map(Object.entries(cells)) });
   const kept = [
     row("a 1", { chat: "ok", stream: { no: "none" }, "401": { failed: "old" } }),

@@ -195,7 +195,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("a node's page shows its figures by time range, and only the times of each job", async () => {
+  test("a node's page shows figures by time range and jobs by outcome; the market page estimates the node's earnings", async () => {
     for (const orders of [{ text: "one two three" }, { fail_after: 0 }]) await (await chat(platform, orders)).text();
     await page.goto("/console/host");
     await page.getByRole("button", { name: /^local-1/ }).click();

@@ -32,7 +32,7 @@ const WATCH_ANSWERS = `
   globalThis.allTaken = (count) => kept.size === count && left().length === 0;
 `;
 
-describe("requests of the early script", NEEDS_CHROMIUM, () => {
+describe("early requests, which a script sends before the page has loaded", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let browser: BrowserSession;
@@ -60,7 +60,7 @@ describe("requests of the early script", NEEDS_CHROMIUM, () => {
   const untilTaken = (count: number): Promise<unknown> =>
     eventually(`${count} answers are taken`, () => page.evaluate<boolean>(`allTaken(${count})`));
 
-  test("without a session, the script requests only the session", async () => {
+  test("for a visitor who is not signed in, the early script requests only the session", async () => {
     await page.goto("/console/overview");
     await page.getByLabel("Email").waitFor();
     const expected = [SESSION, "/console/api/auth/methods"];
@@ -68,7 +68,7 @@ describe("requests of the early script", NEEDS_CHROMIUM, () => {
     assert.deepEqual(new Set(pathsAsked()), new Set(expected));
   });
 
-  test("the page uses every response to an early request", async () => {
+  test("each page uses the responses to all of its early requests", async () => {
     await openSession(page, platform.ready.builder);
     for (const [path, count] of Object.entries(PAGES)) {
       await page.goto(`/console/${path}`);
@@ -78,7 +78,7 @@ describe("requests of the early script", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a user with several accounts gets early requests for the chosen one", async () => {
+  test("the early requests of a user with several accounts are for the chosen account", async () => {
     const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { id } = await builder.send<{ id: string }>("POST", "accounts", { kind: "builder", name: "Second account" });
     await page.evaluate(`localStorage.setItem("tollgate.acting", JSON.stringify({ builder: ${JSON.stringify(id)} }))`);
@@ -93,7 +93,7 @@ describe("requests of the early script", NEEDS_CHROMIUM, () => {
     assert.ok(named.length >= PAGES.overview - 1);
   });
 
-  test("the operator's page also uses all early responses", async () => {
+  test("the operator's platform page uses the responses to all of its early requests", async () => {
     await endSession(browser);
     await openSession(page, platform.ready.operator);
     await page.goto("/console/operator");

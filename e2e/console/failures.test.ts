@@ -263,7 +263,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Models" }).waitFor();
   });
 
-  test("the browser logged only the expected refusals", () => {
+  test("after these failures, the browser has logged no errors other than refused and failed requests", () => {
     const expected =
       /Failed to load resource|ERR_|^error: ApiFault: The books are being moved|status of (401|403|404|400|422|50\d)/;
     assert.deepEqual(

@@ -94,7 +94,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   // gateway/src/inference/endings.test.ts tests answers that are stopped before their first token: they are charged for
   // the prompt.
-  test("an answer that is stopped right after its node began shows the recorded cost", async () => {
+  test("an answer that the user stops right after a node has started its job shows the recorded cost", async () => {
     const before = await lastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
@@ -347,7 +347,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.clear();
   });
 
-  test("the playground's key is hidden and replaced after a reload, and its rate limit says when to try again", async () => {
+  test("the playground's key is not in the list of keys and is replaced on reload; its rate limit shows a retry time", async () => {
     const issuedAfterReload = async (): Promise<{ id: string; secret: string }> => {
       const issued = page.waitForResponse("**/console/api/playground/key");
       await page.reload();
@@ -378,7 +378,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
   });
 
-  test("the key filter finds the requests of all playground sessions by the key's name", async () => {
+  test("on the requests page, the filter key:playground finds the requests of all playground sessions", async () => {
     await page.goto("/console/requests");
     const table = page.getByRole("table", { name: "Requests" });
     const own = table.getByRole("row").filter({ hasNotText: "Playground" });

@@ -74,10 +74,10 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
   const page = (path: string): Page => pages.get(path) ?? assert.fail(`${path} is not open`);
 
   for (const [name, leave] of [
-    ["frozen", async () => proxy.hang()],
-    ["killed", () => proxy.refuse()],
+    ["hangs", async () => proxy.hang()],
+    ["refuses connections", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: every page says since when the database is unreachable, shows the age of its figures, and recovers without a reload`, async () => {
+    test(`while the database ${name}, open pages show since when and how old their data are, and recover without a reload`, async () => {
       for (const one of pages.values()) await banner(one).waitFor({ state: "detached" });
       await leave();
       for (const one of pages.values()) await banner(one).waitFor();
@@ -90,7 +90,7 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
         .first()
         .waitFor();
       const looked = { ...browser, page: page("/console/overview"), complaints: () => [] };
-      await checkVisuals(looked, `the overview while the database is ${name}`);
+      await checkVisuals(looked, `the overview while the database ${name}`);
       const verdict = page("/console/operator").getByRole("status", { name: "Verdict" });
       await verdict.getByText(/^Down: the database is unreachable/).waitFor();
       await proxy.resume();

@@ -33,11 +33,12 @@ const before: StrategyRow = {
   enemy_took: { what: "prompts", amount: 100 },
 };
 
-test("judge reports nothing for a row within all limits", () => assert.deepEqual(judge(harmless, before), []));
+test("judge() reports nothing for an attack whose effects are within all limits", () =>
+  assert.deepEqual(judge(harmless, before), []));
 
 for (const [what, change, found] of [
-  ["earnings", { honest_earned_pico: [1_000, 950] }, "honest nodes lost 5.0 % of their earnings"],
-  ["errors", { honest_errors: [0.01, 0.02] }, "honest builders saw 1.0 % more errors"],
+  ["honest nodes' lost earnings", { honest_earned_pico: [1_000, 950] }, "honest nodes lost 5.0 % of their earnings"],
+  ["honest builders' errors", { honest_errors: [0.01, 0.02] }, "honest builders saw 1.0 % more errors"],
   ["time to first token", { ttft_p50_ms: [50, 100] }, "the median time to first token grew 2.0-fold"],
   ["the attacker's earnings", { enemy_earned_pico: 60 }, "the enemy earned 1.0 % of what it did before"],
   [
@@ -46,21 +47,21 @@ for (const [what, change, found] of [
     "the enemy took (prompts) 1.0 % of what it did before",
   ],
 ] as const) {
-  test(`judge reports a row that reaches the limit of ${what}`, () => {
+  test(`judge() reports an attack that reaches the limit of ${what}`, () => {
     assert.deepEqual(judge({ ...harmless, ...change } as StrategyRow, before), [found]);
   });
 }
 
-test("judge considers times by the machine's clock only in strict mode", () => {
+test("judge() compares times that were measured by the machine's clock only in strict mode", () => {
   assert.deepEqual(judge(harmless, before, { strict: true }), ["the median time to first token grew 2.0-fold"]);
 });
 
-test("judge ignores gains of an attack that gained nothing in the earlier report, or is missing there", () => {
+test("judge() ignores an attack's gains if the earlier report lacks the attack or shows no gains for it", () => {
   assert.deepEqual(judge(harmless, { ...before, enemy_earned_pico: 0, enemy_took: null }), []);
   assert.deepEqual(judge(harmless, undefined), []);
 });
 
-test("tableOf writes a row for each attack", () => {
+test("tableOf() writes a row for each attack", () => {
   assert.match(
     tableOf({ commit: "abc", rows: [harmless] }),
     /\| 1 \| an enemy \| −5 % \| 1 % → 2 % \| 50 → 99 \| 50 → 100 \| × 2.0 \| 10 \| 1 %, 6 % \| 5 prompts \|/,

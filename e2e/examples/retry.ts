@@ -55,7 +55,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
       ? inPython(language, current(), asked)
       : Promise.all(asked.map((one) => inTypeScript(current(), one)));
 
-  test("retries without capacity until a node connects, and shows only the last attempt's output", async () => {
+  test("the retry sample repeats a no_capacity request until a node connects, and shows only the last attempt's output", async () => {
     const platform = current();
     const ask = { model: LATE, prompt: script({ text: "at last" }), attemptsMax: MANY };
     const asked = Promise.all(here.map((language) => came(language, [ask])));
@@ -72,7 +72,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
 
   for (const language of here) {
     describe(language.name, () => {
-      test("retries a too_many_requests_in_flight error after the delay in Retry-After", async () => {
+      test("the retry sample repeats a rate_limit_streams request after the delay in Retry-After", async () => {
         const platform = current();
         const { id } = await readBuilderAccount(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
@@ -88,7 +88,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
         for (const retry of retries) assert.deepEqual(retry, ["rate_limit_streams", true]);
       });
 
-      test("never retries after the first token, a billed failure or a permanent error, and retries a stall only if it was free", async () => {
+      test("the retry sample repeats a free stall, but no request that sent a token, was billed or failed permanently", async () => {
         const [midway, failed, stalled, thinking, wrongKey, bounded] = await came(language, [
           tiny({ text: "one two three four", fail_after: 3 }),
           tiny({ text: "never", fail_after: 0 }),
@@ -108,7 +108,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
     });
   }
 
-  test("stops waiting on an abort signal in TypeScript", async () => {
+  test("the TypeScript retry sample stops waiting when its abort signal fires", async () => {
     const leaving = new AbortController();
     const options = { waitMs: 60_000, waitMsMax: 60_000, signal: leaving.signal, onRetry: () => leaving.abort() };
     const body = { model: UNSERVED, messages: [{ role: "user" as const, content: "hi" }] };

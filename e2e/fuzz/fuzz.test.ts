@@ -168,7 +168,7 @@ describe("the gateway under malformed and random requests", () => {
     socket.destroy();
   });
 
-  test("responds to a client that closed its sending side, plain and streamed", async () => {
+  test("answers a client that has closed only its sending side of the connection, plain and streamed", async () => {
     const slow = { text: "one two three four", ttft_ms: 300 };
     for (const stream of [false, true]) {
       const content = `#script ${JSON.stringify(slow)}`;
@@ -206,8 +206,8 @@ describe("the gateway under malformed and random requests", () => {
   const messages = (message: string, count: number): string =>
     `{"model":"tiny-3b","messages":[${Array(count).fill(message).join(",")}]}`;
   for (const [name, body] of [
-    ["a million levels", "[".repeat(1e6)],
-    ["a million levels of objects", '{"messages":'.repeat(8e5)],
+    ["a million nested arrays", "[".repeat(1e6)],
+    ["a million nested objects", '{"messages":'.repeat(8e5)],
     ["five million elements", `[${"1,".repeat(5e6 - 1)}1]`],
     ["five million messages", `{"model":"tiny-3b","messages":[${"1,".repeat(5e6 - 100)}1]}`],
     ["five million invalid parts", messages(`{"role":"user","content":[${"1,".repeat(32_000)}1]}`, 150)],
@@ -218,7 +218,7 @@ describe("the gateway under malformed and random requests", () => {
     ],
     ["a million fields", `{${Array.from({ length: 1e6 }, (_, i) => `"${i.toString(36)}":1`).join(",")}}`],
   ] as const) {
-    test(`refuses ${name}, and answers other requests meanwhile`, async () => {
+    test(`returns 400 for a body with ${name}, and answers other requests meanwhile`, async () => {
       assert.ok(body.length < 10 * MEBIBYTE, "it is not refused for its length");
       let over = false;
       const refused = post(body).finally(() => {

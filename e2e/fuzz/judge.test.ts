@@ -33,26 +33,26 @@ const right: [name: string, answer: Answer, expected: Expected][] = [
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
 ];
 for (const [name, answer, expected] of right) {
-  test(`accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
+  test(`the judge accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
 }
 
 const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
   ["a 500", { status: 500, headers: refused, text: error({}) }, chat, /answered 500/],
   ["an unexpected status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
   [
-    "a missing ID",
+    "a missing request ID",
     { status: 400, headers: { ...refused, "x-request-id": "" }, text: error({ param: "model" }) },
     field,
     /x-request-id/,
   ],
   [
-    "a missing envelope",
+    "a missing error envelope",
     { status: 400, headers: refused, text: '{"statusCode":400}' },
     field,
     /Error.error is missing/,
   ],
-  ["another param", { status: 400, headers: refused, text: error({ param: "stop" }) }, field, /param is stop/],
-  ["no param", { status: 400, headers: refused, text: error({}) }, field, /param is undefined/],
+  ["a wrong param", { status: 400, headers: refused, text: error({ param: "stop" }) }, field, /param is stop/],
+  ["a missing param", { status: 400, headers: refused, text: error({}) }, field, /param is undefined/],
   [
     "an unexpected param",
     { status: 400, headers: refused, text: error({ param: "n" }) },
@@ -72,13 +72,13 @@ const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp]
     /x is not documented/,
   ],
   [
-    "over the cap",
+    "output over the cap",
     { status: 200, headers: json, text: JSON.stringify(whole) },
     { ...chat, outputTokensMax: 0 },
     /exceed the cap/,
   ],
   [
-    "another model",
+    "a wrong model",
     { status: 200, headers: json, text: JSON.stringify(whole) },
     { ...chat, model: "mid-14b" },
     /the model is/,
@@ -91,17 +91,17 @@ const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp]
     /finish is not in its place/,
   ],
   [
-    "mixed output",
+    "an HTTP response inside a stream",
     { status: 200, headers: stream, text: `${events}HTTP/1.1 400\n\ndata: [DONE]\n\n` },
     streamed,
     /without data/,
   ],
 ];
 for (const [name, answer, expected, mistake] of wrong) {
-  test(`reports ${name}`, () => assert.match(findMistakes(answer, [expected]).join("; "), mistake));
+  test(`the judge reports ${name}`, () => assert.match(findMistakes(answer, [expected]).join("; "), mistake));
 }
 
-test("parses responses from bytes, and rejects foreign bytes within them", () => {
+test("readAnswers() parses responses from bytes, and throws if other bytes are inside a response", () => {
   const one = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
   const two = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
   const { answers, rest } = readAnswers(Buffer.from(`${one}${two}HTTP`));

@@ -23,7 +23,7 @@ const GUESSES_MAX = 10;
 const CHALLENGES = 12;
 const REFUSALS_KEPT_MAX = 1_000;
 
-describe("limits for strangers", () => {
+describe("a gateway at which anyone may sign up", () => {
   let stage: ProcessStage;
   before(async () => {
     // Probation is off, because a host on probation may have only three nodes.
@@ -91,7 +91,7 @@ describe("limits for strangers", () => {
     assert.equal(seen.size, NODES_MAX);
   });
 
-  test("refuses 60 KiB of hardware data", async () => {
+  test("refuses to register a node with 60 KiB of hardware data", async () => {
     const { token } = await stage.host();
     for (const hardware of [{ facts: "x".repeat(60 * 1024) }, { facts: "x".repeat(HARDWARE_BYTES_MAX) }]) {
       const { status, body } = await nodeApi(stage, token, "POST", "/nodes", { name: "big", hardware });
@@ -100,7 +100,7 @@ describe("limits for strangers", () => {
     assert.deepEqual((await nodeApi<{ data: object[] }>(stage, token, "GET", "/nodes")).body.data, []);
   });
 
-  test("checks only ten of 300 concurrent guesses of a second factor, whatever addresses they come from", async () => {
+  test("checks only ten of 300 concurrent guesses of a second factor, even if each has another IP address", async () => {
     const { client, email, password } = await person("guessed@example.test");
     const { secret } = await client.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
     await client.send("POST", "auth/two-factor/confirm", { code: totp(secret) });

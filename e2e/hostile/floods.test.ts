@@ -98,7 +98,7 @@ describe("floods from nodes and builders", () => {
     ["before", ""],
     ["inside", "<think>well"],
   ] as const) {
-    test(`endless white space ${what} the reasoning counts as reasoning up to the cap, and other requests are served`, async () => {
+    test(`a node's endless white space ${what} the reasoning ends at the output cap, and other requests are served`, async () => {
       await assertServedDuring(stage, users, endlessWhiteSpace(stage, attacker, opening));
     });
   }
@@ -124,7 +124,7 @@ describe("floods from nodes and builders", () => {
     });
   }
 
-  test("unread pings on 32 connections do not affect other requests", async () => {
+  test("32 connections that send pings and never read the replies do not affect other requests", async () => {
     await assertServedDuring(stage, users, unreadPings(stage));
   });
 
@@ -162,7 +162,7 @@ describe("floods from nodes and builders", () => {
     await assertServedDuring(stage, users, largeBodies(stage, attacker));
   });
 
-  test("the ledger balances afterwards and no credit is held", async () => {
+  test("after the floods, the ledger balances and no credit is held", async () => {
     await stage.noHolds();
     await assertBalanced(stage);
   });

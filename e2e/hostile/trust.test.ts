@@ -104,7 +104,7 @@ describe("quarantine, probation and payment of nodes", () => {
     ...more,
   });
 
-  test("an empty answer of a model's only node is free, and the node earns nothing", async () => {
+  test("an empty answer by the only node of a model is free for the builder, and the node earns nothing", async () => {
     const node = await join("small-8b", onlyMarkedJobs(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
@@ -241,7 +241,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   for (const stream of [false, true]) {
-    test(`a node that sends only empty output counts as stalled, and the request is free, ${stream ? "streamed" : "whole"}`, async () => {
+    test(`a ${stream ? "streamed" : "plain"} request whose node sends only empty output ends as stalled and is free`, async () => {
       await join("small-8b", onlyMarkedJobs(emptyDeltas));
       // Only the gateway can end this request, because the node sends empty output forever.
       const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
@@ -341,7 +341,7 @@ describe("quarantine, probation and payment of nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes are not quarantined if stop strings match at once, in the engine or in the gateway", async () => {
+  test("honest nodes are not quarantined if a stop string matches the start of the answer and leaves it empty", async () => {
     const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", ignoreStopStrings(HONEST_ANSWER))];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {

@@ -302,7 +302,7 @@ describe("gateways behind proxies", { skip }, () => {
     assert.deepEqual(errors, []);
   });
 
-  test("the proxies' configurations stop using a gateway within 2 s, well before a default drain ends", async () => {
+  test("the health checks in deploy/proxies detect a draining gateway within 2 s", async () => {
     const read = (file: string) => readFile(new URL(`../../deploy/proxies/${file}`, import.meta.url), "utf8");
     for (const [file, pattern] of [
       ["haproxy.cfg", /inter (\d+)s fall (\d+)/],

@@ -164,7 +164,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const chat = (prompt: string, more: object = {}): Promise<number> =>
   post(CHAT, { model: "tiny-3b", messages: [{ role: "user", content: prompt }], ...more });
 
-describe("nothing stores or leaks secrets and prompts", () => {
+describe("a run of every feature leaks no secret and no prompt", () => {
   let operator: ConsoleClient;
   let person: ConsoleClient;
   let [key, hostToken, account] = ["", "", ""];
@@ -462,7 +462,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
     for (const bytes of invalidHttpRequests(word)) await sendRawHttp(stage.baseUrl, bytes);
   });
 
-  test("nodes send marked words in every field and frame", async () => {
+  test("a node sends marked words in every field of its registration and in every kind of frame", async () => {
     const behaviours = makeTalkingNodes(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
@@ -517,7 +517,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
     await nodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
   });
 
-  test("console forms and webhooks have marked words in every field", async () => {
+  test("a person sends marked words in every field of the console and of webhooks", async () => {
     await forgetAttempts();
     const client = new ConsoleClient(platform);
     const password = word("a password");
@@ -581,7 +581,7 @@ describe("nothing stores or leaks secrets and prompts", () => {
    * Session tokens without their signatures cannot be used. They are stored in their table, and must be nowhere else.
    */
   let sessions: string[];
-  test("each person reads everything that their permissions allow", async () => {
+  test("the person and the operator read all data that their roles may see", async () => {
     const { data } = await person.get<{ data: { id: string }[] }>("requests?limit=100");
     assert.ok(data.length >= 10);
     for (const { id } of data.slice(0, 3)) {

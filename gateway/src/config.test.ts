@@ -43,7 +43,7 @@ test("all mistakes are reported at once with their variables", () => {
   );
 });
 
-test("reserves memory for at least one large body, and a quarter of it, but at least one body, per account", () => {
+test("BODY_BUDGET_MB covers at least one large body; each account may use a quarter of it, and at least one body", () => {
   const MiB = 1024 * 1024;
   const budgetOf = (BODY_BUDGET_MB?: string) => parseConfig({ BODY_BUDGET_MB }).bodyBudget;
   assert.deepEqual(budgetOf(), { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
@@ -258,7 +258,7 @@ test("email and OpenID require a public URL and all of their own settings", () =
   assert.throws(() => providers(provider, provider), /must not contain the same id twice/);
 });
 
-test("no proxy is trusted unless a number is set", () => {
+test("no proxy is trusted unless TRUST_PROXY is set to a number of proxies", () => {
   assert.equal(parseConfig({}).trustedProxies, 0);
   assert.equal(parseConfig({ TRUST_PROXY: "2" }).trustedProxies, 2);
   for (const TRUST_PROXY of ["true", "-1", "1.5", "11"]) {
@@ -301,7 +301,7 @@ test("the Stripe key is sent over plain HTTP only to this machine", () => {
   for (const url of bad) assert.throws(() => at(url), /STRIPE_API_BASE must be https/, url);
 });
 
-test("a private database is migrated automatically, and connections carry Tollgate's application names", () => {
+test("without DATABASE_URL, MIGRATE must be auto; DATABASE_URL must not set an application name", () => {
   const given = { DATABASE_URL: "postgres://db/tollgate", KEY_PEPPER: "p".repeat(32) };
   assert.equal(parseConfig(given).migrate, "auto");
   assert.equal(parseConfig({ ...given, MIGRATE: "check" }).migrate, "check");
@@ -311,7 +311,7 @@ test("a private database is migrated automatically, and connections carry Tollga
   assert.throws(() => parseConfig(named), /DATABASE_URL must not set application_name/);
 });
 
-test("traces are off by default, follow the OpenTelemetry variables, and refuse unsupported ones", () => {
+test("traces are off by default and follow the OpenTelemetry variables, whose unsupported values are refused", () => {
   const tracingOf = (env: Record<string, string>) => parseConfig(env).tracing;
   const OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:4318";
   assert.equal(tracingOf({}), undefined);

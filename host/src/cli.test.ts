@@ -109,7 +109,7 @@ test("writes a failure as a JSON object with --json", async (t) => {
   assert.deepEqual(JSON.parse(output()), { error });
 });
 
-test("prints help for every command wherever --help stands, and prints the version", async () => {
+test("prints a command's help wherever --help is in the command line, and prints the version", async () => {
   const said = async (...args: string[]): Promise<string> => {
     const terminal = new FakeTerminal();
     assert.equal(await runTollgateHost(args, { terminal }), 0, args.join(" "));
@@ -158,7 +158,7 @@ test("lists its commands when called without arguments", async () => {
   assert.match(terminal.text, /^Usage: tollgate-host COMMAND/);
 });
 
-test("reports once over IPC that the node is online, and ends cleanly on a stop message", async (t) => {
+test("tollgate-host up reports once over IPC that the node is online, and ends cleanly on a stop message", async (t) => {
   const { gateway, calls } = await platform(t);
   const { child, exit, output } = start(t, scripted(gateway), true);
   const [message] = await once(child, "message");
@@ -174,7 +174,7 @@ test("reports once over IPC that the node is online, and ends cleanly on a stop 
   assert.match(output(), /engine.*\n.*node_1.*\nonline.*\nstopping.*\nstopped\n$/);
 });
 
-test("ends when its parent process disconnects the IPC channel", async (t) => {
+test("tollgate-host up ends when its parent process disconnects the IPC channel", async (t) => {
   const { gateway } = await platform(t);
   const { child } = start(t, scripted(gateway), true);
   await once(child, "message");
@@ -183,7 +183,7 @@ test("ends when its parent process disconnects the IPC channel", async (t) => {
   assert.deepEqual(await exit, [0, null]);
 });
 
-test("reports the reason of a failed start over IPC", async (t) => {
+test("tollgate-host up reports the reason of a failed start over IPC", async (t) => {
   const dead = await unusedAddress();
   const { child, exit, output } = start(t, scripted(dead), true);
   const [message] = await once(child, "message");
@@ -193,7 +193,7 @@ test("reports the reason of a failed start over IPC", async (t) => {
   assert.match(output(), new RegExp(`error: ${reason}\\. Next: .*\n$`));
 });
 
-test("up reports a lost connection and reconnects until SIGTERM ends the process", async (t) => {
+test("tollgate-host up reports a lost connection and reconnects until SIGTERM ends the process", async (t) => {
   const { gateway, nats } = await platform(t);
   const { child, exit, output, said } = start(t, scripted(gateway), true);
   await once(child, "message");
@@ -204,7 +204,7 @@ test("up reports a lost connection and reconnects until SIGTERM ends the process
   assert.match(output(), /online.*\noffline .*reconnecting\nonline.*\nstopping/);
 });
 
-test("Ctrl-C ends the process", async (t) => {
+test("Ctrl-C ends tollgate-host up cleanly", async (t) => {
   const { gateway } = await platform(t);
   const { child, exit, output } = start(t, scripted(gateway), true);
   await once(child, "message");

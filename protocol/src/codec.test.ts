@@ -74,7 +74,7 @@ describe("frames", () => {
     });
   }
 
-  test("are encoded in two parts without copying a job's piece, within the frame limit", () => {
+  test("can be encoded as a head and an uncopied piece of the job, within the frame limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
       const [head, piece] = encodeInParts(frame);
       assert.equal(piece, frame.piece);
@@ -83,7 +83,7 @@ describe("frames", () => {
     }
   });
 
-  test("have the same job header as in version 1.0 if the fields of 1.1 are absent", () => {
+  test("keep the optional job header field times of version 1.1 when decoded", () => {
     const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;
     const bytes = encode({ kind: "job", header: { ...header, times: true }, piece });
     assert.deepEqual(plain(decode(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));

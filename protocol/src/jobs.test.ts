@@ -40,7 +40,7 @@ describe("jobs in pieces", () => {
     );
   });
 
-  test("carry the whole body after an empty first frame, for any length", () => {
+  test("may have an empty first frame and the whole body, of any length, in later frames", () => {
     for (const length of [1, JOB_PIECE_BYTES - 13, JOB_PIECE_BYTES * 2]) {
       const body = { prompt: "x".repeat(length) };
       const frames = cutJob(header, body, { later: true }).map((frame) => decode(encode(frame)));

@@ -127,7 +127,7 @@ describe("JSON Schema expansion", () => {
     };
   };
 
-  test("refuses definitions that double with every level", () => {
+  test("refuses a schema that doubles in size with every level of references", () => {
     for (const link of [
       (next: Schema): Schema => ({ anyOf: [next, next] }),
       (next: Schema): Schema => ({ type: "object", properties: { x: next, y: next } }),
@@ -142,7 +142,7 @@ describe("JSON Schema expansion", () => {
     assert.equal(readSchema(round).isValid, false);
   });
 
-  test("counts repetitions of items, characters and patterns", () => {
+  test("counts repeated items, characters and pattern parts towards the size limit", () => {
     for (const part of [
       { type: "string", maxLength: 10_001 },
       { type: "string", minLength: 1e9 },

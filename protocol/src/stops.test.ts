@@ -38,7 +38,7 @@ describe("stop strings", () => {
     [["\ude00"], ["so 😀"], "so 😀", false],
     [[], ["anything"], "anything", false],
   ] as [string[], string[], string, boolean][]) {
-    test(`finds ${JSON.stringify(stops)} in ${JSON.stringify(pieces)}`, () => {
+    test(`${JSON.stringify(stops)} cut ${JSON.stringify(pieces)} to ${JSON.stringify(text)}`, () => {
       assert.deepEqual(cut(stops, pieces), { text, stopped });
     });
   }
@@ -58,7 +58,7 @@ describe("stop strings", () => {
     );
   });
 
-  test("cause only text to be held back that begins a stop string", () => {
+  test("hold back only text that may be the beginning of a stop string", () => {
     const matcher = new StopMatcher(["\n\nUser:", "END"]);
     for (const [piece, shown] of [
       ["Hello", "Hello"],
@@ -74,7 +74,7 @@ describe("stop strings", () => {
     assert.equal(matcher.end(), "");
   });
 
-  test("are still found after held-back text was taken out", () => {
+  test("are found in later text after the held-back text was released", () => {
     const matcher = new StopMatcher(["END"]);
     assert.deepEqual(matcher.push("an EN"), { text: "an ", stopped: false });
     assert.equal(matcher.end(), "EN");

@@ -66,14 +66,14 @@ describe("load client", () => {
     ["closed", true, "connection lost", "time"],
     ["cut", true, "connection lost", "time"],
   ] as const) {
-    test(`reports ${answer} for ${way}${stream ? " of a stream" : ""}`, async () => {
+    test(`reports ${answer} for the ${stream ? "streamed" : "plain"} response "${way}"`, async () => {
       const sight = await ask(way, errand(stream));
       assert.deepEqual([describeEnd(sight), sight.received, sight.requestId], [answer, received, "req_1"]);
       assert.deepEqual(sight.usage, answer === "ok" ? { prompt: 9, completion: 2 } : null);
     });
   }
 
-  test("reports no error when it disconnects itself", async () => {
+  test("reports no error when the plan makes the client disconnect", async () => {
     const sight = await ask("silent", errand(true, 20));
     assert.deepEqual([sight.end, describeEnd(sight), sight.requestId], ["hung up", "ok", null]);
   });

@@ -14,7 +14,7 @@ import { startNats } from "./nats.ts";
 const skip = natsReleases().length === 0 && "nats-server is not installed";
 
 for (const release of ["newest", "oldest"]) {
-  test(`kills, freezes and restarts three servers of the ${release} release in turn`, { skip }, async (t) => {
+  test(`a test can kill, freeze and restart three NATS servers (${release} release) in turn`, { skip }, async (t) => {
     const nats = await startNats({ release });
     t.after(() => nats.close());
     t.diagnostic(`NATS ${nats.version}`);

@@ -15,7 +15,7 @@ const SERVER = `
   require("node:http").createServer((_, answer) => answer.end("here")).listen(8080, process.argv[1]);
 `;
 
-test("disconnects a process in its own network namespace without closing connections, and reconnects it", {
+test("a test can disconnect a process from its network without closing connections, and reconnect it", {
   skip,
 }, async (t) => {
   const network = await openNetwork();

@@ -42,7 +42,7 @@ const isBack = (postgres: Postgres): Promise<true> =>
 for (const major of [15, 18]) {
   const skip = (await whyPostgresUnavailable(major)) ?? false;
   describe(`PostgreSQL ${major}`, { skip }, () => {
-    test("survives kills, freezes, cuts, slow and full disks and failovers without losing data", async (t) => {
+    test("survives kills, freezes, cut connections, slow and full disks and failovers without losing data", async (t) => {
       const postgres = await startPostgres({ major, diskMb: 256 });
       t.after(() => postgres.close());
       await ask(postgres, "create table written (id serial primary key, at timestamptz default now(), more text)");

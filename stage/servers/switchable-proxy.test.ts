@@ -45,7 +45,7 @@ async function fence(t: TestContext, port: number): Promise<void> {
   await front.close();
 }
 
-test("forwards to the configured server, holds data back, refuses connections, and recovers", async (t) => {
+test("the switchable proxy forwards to the configured server, holds data back, refuses connections, and recovers", async (t) => {
   const [one, two] = [await echo(t, "one"), await echo(t, "two")];
   const front = await openSwitchableProxy(one);
   t.after(() => front.close());

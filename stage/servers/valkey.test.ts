@@ -6,7 +6,7 @@ import { startValkey } from "./valkey.ts";
 
 const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
 
-test("kills, freezes and fills a Valkey server, which is empty after a restart", { skip }, async (t) => {
+test("a test can kill, freeze and fill a Valkey server, which is empty after a restart", { skip }, async (t) => {
   const valkey = await startValkey();
   t.after(() => valkey.close());
   const connect = (more: object): Redis => {

@@ -34,7 +34,7 @@ test("on a terminal, a step is shown immediately with a spinner, and removed at 
   progress.done();
 });
 
-test("elsewhere, a step is printed as one line, after it has lasted a while", () => {
+test("without a terminal, a step that lasts a while is printed as one line", () => {
   const { progress, fire, calls, written } = stage(false);
   progress.step("quick");
   progress.step("slow");

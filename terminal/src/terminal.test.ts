@@ -59,7 +59,7 @@ test("a question is written to standard error, and a hidden answer is not echoed
   assert.equal(written.out, "");
 });
 
-test("the end of input does not count as an answer", async () => {
+test("a question fails if the input ends before an answer", async () => {
   const { process, stdin } = streams(true);
   const asked = openTerminal(process, {}).ask?.("Gateway: ");
   stdin.end();

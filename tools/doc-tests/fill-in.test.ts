@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fillPlaceholders, findCredentials, findPorts, replacePorts } from "./fill-in.ts";
 
-test("replaces the address, the key and the host token everywhere", () => {
+test("replaces a guide's placeholders for the address, the key and the host token everywhere", () => {
   const text =
     'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer tsk_live_your_key" # tht_live_your_token';
   const values = { address: "http://127.0.0.1:4711", key: "tsk_live_k1", token: "tht_live_t1" };
@@ -14,7 +14,7 @@ test("replaces the address, the key and the host token everywhere", () => {
   assert.equal(fillPlaceholders(text, {}), text, "what is not known stays");
 });
 
-test("replaces a port with the same other port everywhere in a text", () => {
+test("replaces each port with its assigned port everywhere in a text", () => {
   const text = "PORT=8080 INTERNAL_PORT=9091 x --port 8081; curl localhost:9091 127.0.0.1:8080/8080 --port=8081 2048";
   assert.deepEqual(findPorts(text), ["8080", "9091", "8081"]);
   const ports = new Map([

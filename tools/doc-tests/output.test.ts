@@ -17,7 +17,7 @@ test("compares line by line, ignoring trailing spaces and trailing blank lines",
   }
 });
 
-test("… matches any text, but only within a line", () => {
+test("the wildcard … matches any text, but only within a line", () => {
   assert.ok(matchesOutput("id: …, ok", "id: 5, ok"));
   assert.ok(matchesOutput("… b … d", "a b c b d"));
   assert.ok(matchesOutput("a…", "a"));
@@ -27,7 +27,7 @@ test("… matches any text, but only within a line", () => {
   assert.ok(!matchesOutput(".*…", "abc"));
 });
 
-test("a line of … matches any number of lines, including none", () => {
+test("a line that is only … matches any number of lines, including none", () => {
   assert.ok(matchesOutput("a\n…\nd", "a\nb\nc\nd"));
   assert.ok(matchesOutput("a\n…\nd", "a\nd"));
   assert.ok(matchesOutput("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
@@ -55,7 +55,7 @@ test("prints expected and actual output side by side and marks different lines",
   );
 });
 
-test("prints an expected line after … on a row of its own if the output lacks the line", () => {
+test("prints an expected line that the output lacks on a row of its own, even after the wildcard …", () => {
   assert.equal(
     formatSideBySide("one\n…\nthree", "one\ntwo"),
     "  expected | actual\n  one      | one\n≠ three    |\n≠          | two",

@@ -30,7 +30,7 @@ test("pairs a code block with the output block directly after it", () => {
   assert.deepEqual(mistakes, []);
 });
 
-test("skips a block marked with a reason not to run it, and recognises one that keeps running", () => {
+test("skips a block that is marked no-run with a reason, and recognizes a background block", () => {
   const page = readPage(`${fence('sh no-run="needs Docker"')}${fence('sh background="is ready"', "b")}`);
   assert.deepEqual(
     page.blocks.map(({ noRun, background }) => [noRun, background]),
@@ -45,7 +45,7 @@ test("skips a block marked with a reason not to run it, and recognises one that 
   );
 });
 
-test("reads a page's kind from its first line, and runs no block of a page of the kind none", () => {
+test("reads a page's doctest kind from its first line, and runs no block of a page of kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
     assert.deepEqual([page.kind, page.mistakes, runnableBlocks(page).length], [kind, [], kind === "none" ? 0 : 1]);

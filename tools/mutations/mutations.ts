@@ -56,7 +56,7 @@ export const MUTATIONS: Mutation[] = [
     find: "g.granted - (sum(own.charge) over before - own.charge)",
     replace: "g.granted - 0 * (sum(own.charge) over before - own.charge)",
     test: `${SRC}ledger/reserve.test.ts`,
-    title: "is spent by the requests of one batch in order",
+    title: "is spent by the requests of one settlement batch in their order",
   },
   {
     name: "a batch leaves before all sockets are read",
@@ -64,7 +64,8 @@ export const MUTATIONS: Mutation[] = [
     find: "this.#start((task) => clock.soon(task));",
     replace: "this.#start(queueMicrotask);",
     test: `${SRC}db/batcher.test.ts`,
-    title: "sends operations added in one event-loop turn as one batch, and later ones as the next",
+    title:
+      "the batcher sends operations added in one event-loop turn as one batch, and later operations as the next batch",
   },
   {
     name: "an answer does not wait for its settlement",
@@ -72,7 +73,8 @@ export const MUTATIONS: Mutation[] = [
     find: "    await settling;\n",
     replace: "    void settling;\n",
     test: `${SRC}inference/serve.test.ts`,
-    title: "serve offers the job only after the hold is committed, and answers only after the settlement is committed",
+    title:
+      "serve offers a job only after its hold is committed, and answers the client only after its settlement is committed",
   },
   {
     name: "a label's rollup loses a late charge",
@@ -97,7 +99,8 @@ export const MUTATIONS: Mutation[] = [
     find: "for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {",
     replace: "for (const delayMs of [] as number[]) {",
     test: `${SRC}ledger/releases.test.ts`,
-    title: "tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease",
+    title:
+      "the gateway tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease",
   },
   {
     name: "a spooled settlement is dropped when giving up cannot be written down",
@@ -114,7 +117,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (looking.get(accountId) === one) learned(accountId, has, now);",
     replace: "if (looking.get(accountId) === one) learned(accountId, has, clock.monotonic());",
     test: `${SRC}ledger/credit.test.ts`,
-    title: "caches the result of a slow query for one second after the query started",
+    title: "the credit cache keeps the result of a slow query for one second after the query started",
   },
   {
     name: "unseen thinking is billed after a plane cut",
@@ -146,7 +149,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (event.live !== provider.live) {",
     replace: "if (event.live && !provider.live) {",
     test: `${SRC}payments/receive.test.ts`,
-    title: "refuses a test-mode event in live mode and credits nothing",
+    title: "a test-mode event in live mode is refused and credits nothing",
   },
   {
     name: "a removed member comes back as owner by an older invitation",
@@ -194,7 +197,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "counts the age of a slow hold's credit result from the start of the hold",
+    title: "counts the age of the credit result that a slow hold returns from the start of the hold",
   },
   {
     name: "unseen thinking is billed when the gateway stops",

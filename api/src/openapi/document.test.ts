@@ -108,7 +108,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("generated clients do not have to send optional fields", () => {
+    test("request schemas have no default values, so that generated clients may omit optional fields", () => {
       for (const [request, { words }] of Object.entries(api.requests)) {
         // Without separate descriptions, the schema is published unchanged.
         if (words === undefined) continue;
@@ -117,7 +117,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("documented limits of `limit` equal the enforced ones", () => {
+    test("the documented minimum and maximum of the `limit` parameter equal the enforced ones", () => {
       const limits = operationsOf(document).flatMap(({ operation }) =>
         (operation.parameters ?? [])
           .map((one) => resolveRef<Parameter>(document, one))

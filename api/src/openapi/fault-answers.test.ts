@@ -12,7 +12,7 @@ const named = {
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
-  test("is shared and named after its codes, if it has the catalogue's messages", () => {
+  test("is shared by routes and named after its codes, if it has the error catalogue's messages", () => {
     const { byStatus, shared } = faultAnswers(codes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
@@ -42,7 +42,7 @@ describe("a documented error response", () => {
   });
 });
 
-test("a documented error has the guard's headers if the guard has run, and retry-after if a retry may help", () => {
+test("a documented error has the guard's headers if it occurs after the guard, and retry-after if a retry may help", () => {
   const list = codes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
   const { shared } = faultAnswers(list, { headers: ["x-left"] });
   const headers = Object.entries(shared).map(([name, answer]) => [name, Object.keys(answer.headers ?? {}).slice(2)]);

@@ -17,7 +17,7 @@ test("a bar's length is the sum of its parts", () => {
   assert.doesNotMatch(svg, /class="cut"/);
 });
 
-test("a bar much longer than the others is cut and marked, and keeps its figure", () => {
+test("a bar much longer than the others is shortened and marked, and its label shows the full value", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 40), bar("c", 2)] });
   const [a = 0, b = 0, c = 0] = widths(svg);
   assert.ok(b > c && b < 1.5 * c, `${b} beside ${c}`);
@@ -26,7 +26,7 @@ test("a bar much longer than the others is cut and marked, and keeps its figure"
   assert.match(svg, />40<\/text>/);
 });
 
-test("both parts of a cut bar stay within the picture", () => {
+test("a shortened bar with two parts stays within the picture", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 5, 40)] });
   const [, first = 0, second] = widths(svg);
   assert.ok(first < 760 / 2, String(first));

@@ -24,7 +24,7 @@ const [one, two, host] = [account("acc_1", "builder"), account("acc_2", "builder
 
 beforeEach(() => kept.clear());
 
-test("sends the chosen account's ID only if the person has several accounts of that kind", () => {
+test("a request names the chosen account only if the person has several accounts of that kind", () => {
   setOwnedAccounts([one, host]);
   assert.equal(accountIdForPath("/console/api/keys"), undefined);
   setOwnedAccounts([one, two, host]);
@@ -40,7 +40,7 @@ test("stores one chosen account per kind (builder, host)", () => {
   assert.equal(chosenAccount("host")?.id, "acc_3");
 });
 
-test("ignores a stored choice that is suspended, deleted or unreadable", () => {
+test("ignores the stored choice of a suspended or deleted account, and unreadable stored data", () => {
   setOwnedAccounts([account("acc_1", "builder", true), two]);
   chooseAccount(one);
   assert.equal(chosenAccount("builder")?.id, "acc_2");

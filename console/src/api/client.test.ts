@@ -28,7 +28,7 @@ test("fills in the path parameters and sends the body as JSON", async () => {
   ]);
 });
 
-test("sends only query parameters with a value", async () => {
+test("omits query parameters that are undefined", async () => {
   const asked = answering(200, "{}");
   await call("GET /console/api/requests", { query: { limit: 5, model: "a b", cursor: undefined } });
   assert.deepEqual(asked(), ["/console/api/requests?limit=5&model=a+b", { method: "GET", headers: {} }]);
@@ -55,7 +55,7 @@ test("sends the account's ID if the person has several accounts of that kind", a
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_2" });
 });
 
-test("throws an API error with status, code and field, whether the gateway or a proxy refused", async () => {
+test("throws an API error with the status of the response, and with code and field if the gateway sent them", async () => {
   answering(409, '{"error":{"message":"No more.","type":"limit_reached","code":"limit_reached","param":"name"}}');
   const refused = (error: ApiFault) => [error.status, error.message, error.code, error.param];
   const fault = await call("POST /console/api/keys", { body: { name: "x" } }).catch((error) => error);

@@ -48,7 +48,7 @@ test("discards an early response that was not used in time", () => {
   assert.equal(takeEarly(ADDRESS, {}), undefined);
 });
 
-test("sends all requests normally if the early script did not run", () => {
+test("sends every request to the gateway if the early script did not run", () => {
   assert.equal(takeEarly(ADDRESS, {}), undefined);
 });
 

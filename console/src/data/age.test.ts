@@ -25,7 +25,7 @@ test("never marks a figure without automatic refresh as old", () => {
   assert.equal(isOld({ ...READ, dataUpdatedAt: 0, failureCount: 3 }, at(900_000)), false);
 });
 
-test("dates a page by its oldest outdated figure", () => {
+test("returns the time of the page's oldest outdated figure", () => {
   const fresh = { ...READ, dataUpdatedAt: 139_000 };
   assert.equal(oldestOf([fresh, READ, { ...READ, dataUpdatedAt: 90_000 }], at(150_000)), 90_000);
   assert.equal(oldestOf([fresh], at(150_000)), undefined);

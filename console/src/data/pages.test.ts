@@ -13,7 +13,7 @@ const list = (rows: number) => {
   return { asked, read };
 };
 
-test("requests each page once, in order", async () => {
+test("requests each page of a list once, in order", async () => {
   const { asked, read } = list(250);
   const { data, next_cursor } = await everyPage(read);
   assert.deepEqual(
@@ -24,7 +24,7 @@ test("requests each page once, in order", async () => {
   assert.deepEqual(asked, ["0", "100", "200"]);
 });
 
-test("stops before it reads thousands of rows", async () => {
+test("stops after 1,000 rows", async () => {
   const { asked, read } = list(5000);
   const { data, next_cursor } = await everyPage(read);
   assert.equal(data.length, 1000);

@@ -25,7 +25,7 @@ test("reports a lost permission before other changes", () => {
   }
 });
 
-test("reports nothing if permissions are unchanged, or only grew in another account", () => {
+test("reports nothing if permissions are unchanged, a suspension ended or an account was added", () => {
   const before = seen([account("Acme", "viewer", true)]);
   assert.equal(permissionChange(before, before), undefined);
   assert.equal(permissionChange(before, seen([account("Acme", "viewer"), account("New", "owner")], true)), undefined);

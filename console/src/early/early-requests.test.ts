@@ -8,12 +8,12 @@ const ask = (pathname: string, search = ""): string[] | undefined => {
   return visit?.page.questions(visit.range, NOW);
 };
 
-test("requests the range in the URL, or one day by default", () => {
+test("requests data for the time range in the URL, or for one day by default", () => {
   assert.deepEqual(ask("/performance")?.[0], "/console/api/performance?range=24h&by=model");
   assert.deepEqual(ask("/performance", "?range=7d")?.[0], "/console/api/performance?range=7d&by=model");
 });
 
-test("requests the same sums as the overview page, from the start of the hour, the day and the month", () => {
+test("requests the overview page's sums from the start of an hour, a UTC day and the UTC month", () => {
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=outcome&from=2026-11-15T18%3A00%3A00.000Z"));
   assert.ok(ask("/overview", "?range=7d")?.includes("/console/api/usage?by=outcome&from=2026-11-10T00%3A00%3A00.000Z"));
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=day&from=2026-11-01T00%3A00%3A00.000Z"));

@@ -9,7 +9,7 @@ test("shows a listed key's name, and Playground for other keys", () => {
   assert.equal(keyName(listed, "playground"), "Playground");
 });
 
-test("shows the key's ID until the list is loaded", () => {
+test("shows the key's ID until the list of keys is loaded", () => {
   assert.equal(keyName(undefined, "key_a"), "key_a");
   assert.equal(keyName(undefined, "playground"), "Playground");
 });

@@ -13,7 +13,7 @@ test("names the unreachable dependencies, the start of the outage and the age of
   assert.equal(outageText({ unreachable, dataAt: undefined }), "The platform's database is unreachable since 06:30:09");
 });
 
-test("omits dependencies that requests do not need", () => {
+test("says only that the platform is slow if requests do not need the unreachable dependency", () => {
   const unreachable = [{ part: "limits" as const, since: AT / 1000, needed: false }];
   assert.equal(outageText({ unreachable, dataAt: AT }), "The platform is slow to answer. Showing data from 06:30:09");
 });

@@ -39,7 +39,7 @@ describe("the spend chart", () => {
     assert.deepEqual(rows[0]?.values, { large: 0, small: 0 });
   });
 
-  test("sums up small parts as others", () => {
+  test("combines the models with the lowest cost as Others", () => {
     const many = Array.from({ length: 9 }, (_, i) => row("2026-11-15", `m${i}`, `${9 - i}.000000`));
     const { series, rows } = stack(many);
     assert.deepEqual(

@@ -13,13 +13,13 @@ afterEach(() => {
   for (const name of ["a key", "b key", "a token"]) clearStashedSecret(name);
 });
 
-test("keeps each account's new secret while other pages are open", () => {
+test("keeps the new secrets of each account while the user visits other pages", () => {
   stashSecret("a key", "tsk_live_1");
   stashSecret("a token", "tht_live_1");
   assert.deepEqual(["a key", "a token", "b key"].map(stashedSecret), ["tsk_live_1", "tht_live_1", undefined]);
 });
 
-test("warns before the window closes while a secret is kept", () => {
+test("asks for confirmation before the window closes as long as a new secret is kept", () => {
   assert.equal(warned.size, 0);
   stashSecret("a key", "tsk_live_1");
   stashSecret("b key", "tsk_live_2");

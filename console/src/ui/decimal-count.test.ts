@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newDecimalCount } from "./decimal-count.ts";
 
-test("grows to the largest number of decimals needed, and notifies listeners only then", () => {
+test("grows to the largest number of decimals needed, and notifies listeners only when it grows", () => {
   const places = newDecimalCount();
   const told: number[] = [];
   const stop = places.subscribe(() => told.push(places.most()));

@@ -60,7 +60,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     from.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
   const closeDrawer = (): Promise<void> => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
 
-  test("the platform page shows live a request in flight and the slot that it uses", async () => {
+  test("the platform page shows a request in flight and its used slot without a reload", async () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
     await page.getByRole("status", { name: "Verdict" }).getByText("Serving").waitFor();

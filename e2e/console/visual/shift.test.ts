@@ -61,7 +61,7 @@ describe("visual: layout shift", NEEDS_CHROMIUM, () => {
 
   for (const [as, stops] of ALL_PAGES) {
     for (const stop of stops) {
-      test(`${stop.path} of the ${as} moves no visible element while it loads`, async () => {
+      test(`loading the ${as}'s page ${stop.path} moves no visible element`, async () => {
         for (const { width, height, order, next } of LOADS) {
           let shifts: Shift[] = [];
           await replay.unlessMissing(async () => {

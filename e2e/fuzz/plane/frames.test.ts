@@ -27,7 +27,7 @@ test("a frame depends only on its seed, its index and the node's situation", () 
   assert.ok(new Set(many).size > 250, "other seeds and indexes give other frames");
 });
 
-test("nodes limited to well-formed frames send only those; other nodes also send malformed ones", () => {
+test("the setting readable generates only well-formed frames; the setting any also generates malformed frames", () => {
   const readable = (frames: "any" | "readable"): number => {
     let count = 0;
     for (let index = 0; index < 2_000; index++) {
@@ -45,7 +45,7 @@ test("nodes limited to well-formed frames send only those; other nodes also send
   assert.ok(count > 800 && count < 1_800, `${count} of 2000`);
 });
 
-test("the checks report foreign output, wrong texts, wrong token counts and wrong endings", () => {
+test("the fuzz checks report another request's output, wrong texts, wrong token counts and wrong errors", () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4 };
   const answer = { status: 200, id: `chatcmpl-${OWN}`, text: `[${OWN}]`, code: undefined, usage };
   assert.equal(judgeBait(answer), undefined);

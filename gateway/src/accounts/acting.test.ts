@@ -59,7 +59,7 @@ const ROWS: Row[] = [
   { accounts: [suspendedHost], operator: true, outcome: "account_suspended" },
 ];
 
-test("a signed-in identity acts for the account that it names, or for its only active account of that kind", () => {
+test("a console request acts for the account that it names, or for the identity's only active account of that kind", () => {
   for (const { accounts, kind = "builder", named, operator = false, outcome } of ROWS) {
     const acting = chooseActingAccount({
       accounts,

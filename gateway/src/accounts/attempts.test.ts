@@ -27,7 +27,7 @@ async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
-test("refuses attempts above the limit until the window ends, and then allows the full number again", async () => {
+test("the sign-in limiter refuses attempts above the limit until the window ends, and then allows the full number again", async () => {
   const attempts = open();
   for (let i = 0; i < ATTEMPT_RULES.address.attempts; i++)
     assert.equal(await waitOf(attempts.take("address", "a")), undefined);
@@ -43,7 +43,7 @@ test("refuses attempts above the limit until the window ends, and then allows th
   assert.notEqual(await waitOf(attempts.take("address", "a")), undefined);
 });
 
-test("counts attempts at several gateways together, including concurrent ones", async () => {
+test("the sign-in limiter adds up the attempts at several gateways, including concurrent attempts", async () => {
   const gateways = [open(), open(), open()];
   const tried = Array.from({ length: 3 * ATTEMPT_RULES.email.attempts }, (_, i) =>
     waitOf((gateways[i % 3] as ReturnType<typeof open>).take("email", "b@example.test")),
@@ -52,7 +52,7 @@ test("counts attempts at several gateways together, including concurrent ones", 
   assert.equal(refused.length, 2 * ATTEMPT_RULES.email.attempts);
 });
 
-test("counts each address and each kind of attempt separately, and resets the count after a success", async () => {
+test("the sign-in limiter counts each address and each kind of attempt separately, and resets a count after a success", async () => {
   const attempts = open();
   assert.equal(await waitOf(attempts.take("usedCode", "c")), undefined);
   assert.equal(await waitOf(attempts.take("usedCode", "d")), undefined);
@@ -63,7 +63,7 @@ test("counts each address and each kind of attempt separately, and resets the co
   assert.notEqual(await waitOf(attempts.take("usedCode", "d")), undefined);
 });
 
-test("stores no email addresses, and deletes expired counts", async () => {
+test("the sign-in limiter stores no email addresses, and deletes expired counts", async () => {
   const attempts = open();
   await attempts.take("email", "secret.person@example.test");
   const { rows } = await database.pool.query(
@@ -75,7 +75,7 @@ test("stores no email addresses, and deletes expired counts", async () => {
   assert.deepEqual((await database.pool.query("select from identity_attempt")).rowCount, 0);
 });
 
-test("counts an IPv6 network as one address", () => {
+test("the sign-in limiter counts all addresses of an IPv6 /64 network as one address", () => {
   for (const [address, network] of [
     ["192.0.2.1", "192.0.2.1"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],

@@ -52,7 +52,7 @@ test("errors of the library itself are returned unchanged, and concurrent calls 
   assert.deepEqual(await well, { status: 200 });
 });
 
-test("the caller is notified when the library sends its first query", async () => {
+test("the caller's onSent callback runs when the sign-in library sends its first query", async () => {
   const witness = captureDatabaseErrors(openPool(() => undefined));
   const told: string[] = [];
   const question = async (): Promise<void> => {

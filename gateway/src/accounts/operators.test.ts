@@ -42,7 +42,7 @@ beforeEach(async () => {
   await enrol("cy@example.test", false);
 });
 
-test("the list of operators includes their second factor and last activity", async () => {
+test("the list of operators shows whether each has a second factor, and when each was last active", async () => {
   await database.pool.query(
     "delete from identity_session where identity_id in (select id from identity where email like 'bo%')",
   );

@@ -75,7 +75,7 @@ test("sessions signed with the old or the new secret stay valid during a replace
   assert.equal(await whoIs(stages.changed, bent), undefined, "a signature that nobody made");
 });
 
-test("second factors work in every step of the replacement, and in the end the new secret encrypts them", async () => {
+test("second factors work in every step of a secret's replacement, and finally are encrypted with the new secret", async () => {
   const email = "grace@example.test";
   const identityId = await stages.before.create({ email, password: PASSWORD, name: "Grace", operator: false });
   const cookie = await signedIn(stages.before, email);
@@ -105,7 +105,7 @@ test("second factors work in every step of the replacement, and in the end the n
   await assert.rejects(enter(stages.after, one), SignInRefusal, "a backup code is good once");
 });
 
-test("links signed with another valid secret are signed again, and all other links stay unchanged", () => {
+test("a link's token signed with another valid secret is signed again with the current one; other text stays unchanged", () => {
   const sign = (secret: string, text: string): string =>
     `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
   const resigning = openSignatureReplacement({ secret: SECOND, others: [FIRST] });

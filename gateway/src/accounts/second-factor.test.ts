@@ -181,7 +181,7 @@ test("a correct code resets the count of wrong ones", async () => {
   }
 });
 
-test("a forged cookie for the second step is refused and does not use up another person's attempts", async () => {
+test("a forged cookie for the second sign-in step is refused, and does not use up its victim's attempts", async () => {
   const { email, identityId, secret: shared } = await person();
   evaluated = 0;
   for (let i = 0; i < 2 * ATTEMPT_RULES.secondFactor.attempts; i++) {

@@ -16,7 +16,7 @@ const log = createLog("silent");
 const random = seeded(1);
 const newId = newIds(systemClock, random);
 
-test("a gateway that is connected to the old primary refuses it once another gateway reports the new timeline", async (t) => {
+test("a gateway stops using the old primary once another gateway reports the new timeline", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const hearing: ((subject: string, payload: Uint8Array) => void)[] = [];

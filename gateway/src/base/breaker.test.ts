@@ -190,7 +190,7 @@ describe("circuit breaker of an unused dependency", () => {
     assert.equal(probes.length - before, 13);
   });
 
-  test("sends no extra probe for callers that got an answer, and keeps its interval with many of them", async () => {
+  test("sends no extra probes for callers that got an answer, and keeps its interval even with many callers", async () => {
     const { breaker, probes, answered } = await atRest();
     await answered(10_000);
     const before = probes.length;

@@ -21,7 +21,7 @@ const KINDS: [string, () => { signal: CancelSignal; abort: () => void }][] = [
 ];
 
 for (const [whose, open] of KINDS) {
-  test(`${whose}: calls listeners once in order, without removed ones`, () => {
+  test(`${whose}: calls each listener once, in order, and no removed listener`, () => {
     const { signal, abort } = open();
     const called: string[] = [];
     const leaves = (): void => void called.push("leaves");

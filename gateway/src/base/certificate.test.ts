@@ -53,7 +53,7 @@ async function open(t: TestContext, folder: string) {
   return { certificate, renewals, lines, look, until };
 }
 
-test("a certificate that new files or a symbolic link to another folder replace is reported as renewed", async (t) => {
+test("a certificate is reported as renewed when its files, or the symbolic link to its folder, are replaced", async (t) => {
   const folder = await place(t);
   const [first, second, third] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
   await write(join(folder, "one"), first);

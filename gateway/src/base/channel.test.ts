@@ -32,7 +32,7 @@ test("a channel delivers messages of every size complete and in order", async ()
   }
 });
 
-test("a channel reads messages whatever chunks they arrive in", async () => {
+test("a channel reads complete messages from chunks of any size", async () => {
   const [raw, sent] = [new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }), [] as Buffer[]];
   const catcher = new Duplex({
     read() {},

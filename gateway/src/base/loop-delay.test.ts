@@ -61,7 +61,7 @@ test("the delay monitor reports a pause of the busy event loop in full and once"
   near(delay.read().max, 0.01);
 });
 
-test("the delay monitor counts samples that it skips while idle as on time: one of two hundred is late after 2 idle seconds", () => {
+test("the delay monitor counts samples that it skips while idle as on time, so one late sample leaves the p99 unchanged", () => {
   const { delay, hands } = watched(() => 0);
   hands.advance(98_000);
   hands.freeze(2_400);
@@ -70,7 +70,7 @@ test("the delay monitor counts samples that it skips while idle as on time: one 
   near(p99, 0.01);
 });
 
-test("the delay monitor returns the previous figures if it is read twice within a moment", () => {
+test("the delay monitor returns the previous figures if it is read twice in quick succession", () => {
   const { delay, hands } = watched(() => 0);
   hands.advance(2_000);
   delay.read();

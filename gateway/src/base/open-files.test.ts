@@ -4,7 +4,7 @@ import { createLog } from "./log.ts";
 import { isFileReserveUsed, isHalfFileReserveUsed, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
 import { manualClock } from "./testing.ts";
 
-test("the descriptor limit reserves an eighth of all, at most 256, of which bursts of connections may use half", () => {
+test("an eighth of all file descriptors, at most 256, is reserved, and bursts of connections may use half of these", () => {
   for (const [max, last] of [
     [64, 56],
     [1_024, 896],

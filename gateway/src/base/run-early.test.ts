@@ -13,7 +13,7 @@ function open(make: () => string) {
   return { tasks, take, made: () => made };
 }
 
-test("early work runs once, after tasks that were queued before it", async () => {
+test("work scheduled early runs once, after tasks that were queued before it", async () => {
   const { tasks, take, made } = open(() => "done");
   await turn();
   assert.equal(made(), 0);
@@ -23,14 +23,14 @@ test("early work runs once, after tasks that were queued before it", async () =>
   assert.equal(made(), 1);
 });
 
-test("early work runs immediately when its result is requested, and only once", () => {
+test("work scheduled early runs immediately when its result is requested, and only once", () => {
   const { tasks, take, made } = open(() => "done");
   assert.equal(take(), "done");
   for (const task of tasks) task();
   assert.equal(made(), 1);
 });
 
-test("early work that throws passes its error to the caller that requests the result", () => {
+test("work scheduled early that throws passes its error to the caller that requests the result", () => {
   const { tasks, take, made } = open(() => {
     throw new Error("broken");
   });

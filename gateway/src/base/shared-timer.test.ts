@@ -21,7 +21,7 @@ function open() {
   return { clock, every, does, done, woken: () => woken };
 }
 
-test("the shared timer runs tasks of one half second in one turn, at their own intervals, until they are cancelled", () => {
+test("the shared timer runs tasks due in the same half second in one turn, at their own intervals, until canceled", () => {
   const { clock, does, done } = open();
   const stops = [does(500, "half"), does(1_000, "second")];
   clock.advance(1_000);
@@ -37,7 +37,7 @@ test("the shared timer runs tasks of one half second in one turn, at their own i
   assert.deepEqual(done, []);
 });
 
-test("the shared timer aligns tasks with intervals of two seconds or multiples, with no wake-up between them", () => {
+test("the shared timer aligns tasks whose intervals are multiples of two seconds, without wake-ups in between", () => {
   const { clock, does, done, woken } = open();
   clock.advance(700);
   does(2_000, "two");
@@ -50,7 +50,7 @@ test("the shared timer aligns tasks with intervals of two seconds or multiples, 
   assert.equal(done.join(" "), "two two four two two four two two four ten two two four two two four");
 });
 
-test("the shared timer runs a new task on time although it was set for a later one", () => {
+test("the shared timer runs a new task on time although its next wake-up was set for a later task", () => {
   const { clock, does, done } = open();
   does(10_000, "ten");
   clock.advance(600);

@@ -15,7 +15,7 @@ function openQuestions() {
   return { ask, asked };
 }
 
-test("equal questions share one answer until the question is sent; later callers send it again", async () => {
+test("callers with equal questions share one answer until the question is sent; later callers send it again", async () => {
   const { ask, asked } = openQuestions();
   const [first, second, other] = [ask("a"), ask("a"), ask("b")];
   assert.equal(asked.length, 2);

@@ -19,7 +19,7 @@ function open() {
   return { clock, log, lines, missing, tell: (now: Missing | undefined) => void missing.push(now?.reason) };
 }
 
-describe("starting", () => {
+describe("a starting gateway", () => {
   test("waits for unreachable services, logs the reason, and continues when they are reachable", async () => {
     const { clock, log, lines, missing, tell } = open();
     const troubles = [

@@ -17,7 +17,7 @@ const HEAVY =
   /\/src\/(main|build|build\/plane|accounts\/(auth|identities)|plane\/hub\/hub|http\/server|site\/public-server|metering\/metering)\.ts$|\/(better-auth|kysely|fastify|@nats-io|stripe|ioredis)\//;
 
 for (const args of [["--version"], ["admin", "--help"], ["admin", "account", "suspend"]]) {
-  test(`tollgate ${args.join(" ")} does not load the gateway`, async () => {
+  test(`tollgate ${args.join(" ")} does not load the gateway's modules`, async () => {
     const preload = `data:text/javascript,${encodeURIComponent(TELLING)}`;
     const run = promisify(execFile)(process.execPath, ["--import", preload, TOLLGATE, ...args]);
     const { stderr } = await run.catch((error: { stderr: string }) => error);

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 const BIN = fileURLToPath(new URL("../../bin/", import.meta.url));
 const KEPT = "node_modules/.cache/compiled";
 
-test("stores a start's compile cache beside the sources, for the process and its threads", async (t) => {
+test("the gateway stores its compile cache beside the sources, for the process and its threads", async (t) => {
   const folder = await aPackage(t);
   const { output } = await start(folder);
   assert.equal(output, join(folder, KEPT));
@@ -20,13 +20,13 @@ test("stores a start's compile cache beside the sources, for the process and its
   assert.ok(kept.length > 0);
 });
 
-test("starts without write access to the cache", async (t) => {
+test("the gateway starts without write access to its compile cache", async (t) => {
   const folder = await aPackage(t);
   await writeFile(join(folder, "node_modules"), "in the way");
   assert.deepEqual(await start(folder), { output: join(folder, KEPT), complaints: "" });
 });
 
-test("uses a configured cache directory", async (t) => {
+test("the gateway uses a configured directory for its compile cache", async (t) => {
   const folder = await aPackage(t);
   const elsewhere = join(folder, "elsewhere");
   assert.equal((await start(folder, { NODE_COMPILE_CACHE: elsewhere })).output, elsewhere);

@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { findAgent } from "./dev-nodes.ts";
 
-test("finds the host agent in its installed package", () => {
+test("tollgate dev finds the host agent in its installed package", () => {
   assert.ok(existsSync(findAgent()));
 });
 
-test("says for a missing agent how to install it, or how to start without it", () => {
+test("the error for a missing host agent gives the command that installs it and the flag to start without it", () => {
   assert.throws(() => findAgent("tollgate-host-that-is-not-there/bin"), {
     message:
       /needs the npm package tollgate-host: npm install tollgate-host@\d+\.\d+\.\d+, or start without one \(--no-node\)\.$/,

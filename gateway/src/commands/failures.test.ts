@@ -71,7 +71,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
   describe(name, () => {
     for (const [command, { example = "", flags: known = {} }] of Object.entries(TOLLGATE.commands)) {
       if (without.includes(command)) continue;
-      test(`tollgate ${command}`, async () => {
+      test(`tollgate ${command} fails with a one-line message`, async () => {
         const given = Object.entries(flags()).filter(([flag]) => known[flag] !== undefined);
         const args = [...command.split(" "), ...exampleWords(example).filter((word) => word !== "--json")];
         args.push(...given.flatMap(([flag, value]) => [`--${flag}`, value]));
@@ -84,7 +84,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
   });
 }
 
-test("prints the stack trace after the message with TOLLGATE_TRACE, and an object with --json", async () => {
+test("a failed command prints the stack trace after the message with TOLLGATE_TRACE, and an object with --json", async () => {
   const terminal = new FakeTerminal();
   const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
   assert.equal(await runCommandLine(TOLLGATE, ["migrate", "--json"], { terminal, env }, explainFailure), 1);

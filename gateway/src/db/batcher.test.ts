@@ -38,7 +38,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   return { clock, sent, aside, undone, batcher, last, lastAside };
 }
 
-test("without a time limit, rejects a failed batch at once and leaves the retry to the caller", async () => {
+test("without a time limit, the batcher rejects a failed batch at once and leaves the retry to the caller", async () => {
   const { batcher, last, sent, undone } = open();
   const asked = [batcher.add("a"), batcher.add("b")].map((result) => result.catch((error) => error.code));
   await turn();
@@ -48,7 +48,7 @@ test("without a time limit, rejects a failed batch at once and leaves the retry 
   assert.deepEqual(undone, ["a", "b"]);
 });
 
-test("sends operations added in one event-loop turn as one batch, and later ones as the next", async () => {
+test("the batcher sends operations added in one event-loop turn as one batch, and later operations as the next batch", async () => {
   const { batcher, last, sent } = open();
   const asked = [batcher.add("a")];
   // Simulates data on a second socket in the same event-loop turn: adds "b" after the promises of "a" have run.
@@ -66,7 +66,7 @@ test("sends operations added in one event-loop turn as one batch, and later ones
   assert.equal(sent.length, 2);
 });
 
-test("with a time limit, retries after a lost connection with growing delays from 100 ms", async () => {
+test("with a time limit, the batcher retries after a lost connection, with growing delays from 100 ms", async () => {
   const { batcher, last, sent, clock } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   for (const pauseMs of [100, 200, 400]) {
@@ -84,7 +84,7 @@ test("with a time limit, retries after a lost connection with growing delays fro
   assert.equal(await asked, "done");
 });
 
-test("does not retry while the database is unreachable, and undoes no operation that was never sent", async () => {
+test("the batcher does not retry while the database is unreachable, and undoes no operation that was never sent", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -94,7 +94,7 @@ test("does not retry while the database is unreachable, and undoes no operation 
   assert.deepEqual(undone, []);
 });
 
-test("undoes a sent batch instead of retrying when the database becomes unreachable", async () => {
+test("the batcher undoes a sent batch instead of retrying when the database becomes unreachable", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -104,7 +104,7 @@ test("undoes a sent batch instead of retrying when the database becomes unreacha
   assert.deepEqual(undone, ["a"]);
 });
 
-test("rejects callers when the database hangs, undoes their sent operations later and drops the unsent ones", async () => {
+test("when the database hangs, the batcher rejects callers, undoes sent operations later and drops the unsent ones", async () => {
   const { batcher, last, sent, clock, undone } = open({ waitMaxMs: 2_000 });
   const first = batcher.add("sent").catch((error) => error);
   await turn();
@@ -126,7 +126,7 @@ test("rejects callers when the database hangs, undoes their sent operations late
   assert.equal(await third, "done");
 });
 
-test("undoes an operation whose time limit passed after its connection was lost", async () => {
+test("the batcher undoes an operation whose time limit passed after its connection was lost", async () => {
   const { batcher, last, clock, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a").catch((error) => error.code);
   await turn();
@@ -141,7 +141,7 @@ test("undoes an operation whose time limit passed after its connection was lost"
   assert.deepEqual(undone, ["a"]);
 });
 
-test("fails only the operation that the database refuses", async () => {
+test("the batcher fails only the operation that the database refuses", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = ["good", "bad"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -154,7 +154,7 @@ test("fails only the operation that the database refuses", async () => {
   assert.deepEqual(undone, []);
 });
 
-test("sends a batch again without the operations of a locked account, which run separately", async () => {
+test("the batcher sends a batch again without the operations of a locked account, which run separately", async () => {
   const { batcher, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "b1", "a2", "b2"].map((op) => batcher.add(op));
   await turn();
@@ -176,7 +176,7 @@ test("sends a batch again without the operations of a locked account, which run 
   assert.equal(sent.length, 4);
 });
 
-test("rejects operations that wait for a lock too long, and runs the account's next operation separately", async () => {
+test("the batcher rejects operations that wait for a lock too long, and runs the account's next operation separately", async () => {
   const { batcher, clock, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "a2"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -201,7 +201,7 @@ test("rejects operations that wait for a lock too long, and runs the account's n
   assert.deepEqual(last().ops, ["a4"]);
 });
 
-test("undoes an operation that the database executed after its caller had timed out at a lock", async () => {
+test("the batcher undoes an operation that the database executed after the caller had timed out waiting for a lock", async () => {
   const { batcher, clock, last, lastAside, undone } = open({ waitMaxMs: 2_000, locked: new Set(["a"]) });
   const asked = batcher.add("a1").catch((error) => error.code);
   await turn();
@@ -215,7 +215,7 @@ test("undoes an operation that the database executed after its caller had timed 
   assert.deepEqual(undone, ["a1"]);
 });
 
-test("runs the operations of at most two locked accounts separately at the same time", async () => {
+test("the batcher runs the operations of at most two locked accounts separately at the same time", async () => {
   const { batcher, aside, last } = open({ locked: new Set(["a", "b", "c"]) });
   const asked = ["a1", "b1", "c1"].map((op) => batcher.add(op));
   await turn();
@@ -232,7 +232,7 @@ test("runs the operations of at most two locked accounts separately at the same 
   assert.deepEqual(await Promise.all(asked), ["a1", "b1", "c1"]);
 });
 
-test("reports batch sizes, waiting times and batch durations", async () => {
+test("the batcher reports batch sizes, waiting times and batch durations", async () => {
   const { batcher, last, clock } = open();
   const first = batcher.add("a");
   await turn();

@@ -36,7 +36,7 @@ const place = await createScratchDirectory({ after });
 afterEach(() => place.stopAll());
 const home = join(place.dataDir, "postgres");
 
-test("the first start creates a durable, private server, and the second start finds its data", async () => {
+test("the first start creates a durable, private PostgreSQL server, and the second start finds its data", async () => {
   const said: string[] = [];
   const first = await place.start({ progress: (what) => said.push(what) });
   assert.equal(first.adopted, false);
@@ -74,7 +74,7 @@ test("the first start creates a durable, private server, and the second start fi
   await second.stop();
 });
 
-test("stopping ends all processes and can be repeated", async () => {
+test("stopping the embedded server ends all its processes, and stopping it again is harmless", async () => {
   const postgres = await place.start();
   const idle = new pg.Client(postgres.connection);
   idle.on("error", () => undefined);

@@ -57,14 +57,14 @@ describe("classifying database errors", () => {
     });
   }
 
-  test("isAway recognizes an unreachable database, not other dependencies and not a bare network error", () => {
+  test("isDatabaseUnreachable accepts only an unreachable database, not another dependency or a bare network error", () => {
     assert.equal(isDatabaseUnreachable(new Error("x", { cause: new UnreachableError("database", "x") })), true);
     assert.equal(isDatabaseUnreachable(new UnreachableError("limits", "x")), false);
     assert.equal(isDatabaseUnreachable(coded("ECONNREFUSED")), false);
   });
 });
 
-describe("errors that make a settlement impossible", () => {
+describe("PostgreSQL errors during a settlement", () => {
   /**
    * Every error class of PostgreSQL 18, with example codes. Only these four classes and the errors of our functions
    * prevent a settlement permanently.
@@ -88,13 +88,13 @@ describe("errors that make a settlement impossible", () => {
     ["XX000 XX001 XX002", false],
   ];
   for (const [codes, isFinal] of CLASSES) {
-    test(`${codes}: ${isFinal ? "the settlement's own values" : "tried again"}`, () => {
+    test(`${codes}: ${isFinal ? "the settlement is given up" : "the settlement is retried"}`, () => {
       const wrong = codes.split(" ").filter((code) => isDataFault(coded(code)) !== isFinal);
       assert.deepEqual(wrong, []);
     });
   }
 
-  test("errors without a PostgreSQL code do not count", () => {
+  test("errors without a PostgreSQL code do not make a settlement impossible", () => {
     for (const error of [
       new TypeError("x"),
       coded("ENOSPC"),

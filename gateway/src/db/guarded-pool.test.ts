@@ -52,7 +52,7 @@ describe("a connection pool with a database guard", () => {
     await database.close();
   });
 
-  test("fails only its own query when a connection is lost during the check of the database's history", async (t) => {
+  test("fails only the query whose connection is lost during the check of the database's history", async (t) => {
     const lineage = {
       check: async (client: pg.Client) => {
         const asked = client.query("select 1");

@@ -19,7 +19,7 @@ const ROWS = `
          'chat', 'model-' || i % 3, false, 'ok', 200, case when i % 2 = 0 then md5('node')::uuid end, case when i % 5 = 0 then 'a label' end, at
     from generate_series(1, 3000) i, lateral (select now() - i * interval '1 hour' as at) made`;
 
-test("migrating from schema 0033 replaces each month's indexes by wider ones, and lists read only matching records", async (t) => {
+test("migrating from schema 0033 replaces each month's indexes by wider ones, so that lists read only matching records", async (t) => {
   const database = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0033") });
   t.after(database.close);
   const { pool } = database;

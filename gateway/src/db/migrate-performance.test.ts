@@ -13,7 +13,7 @@ const OLD_REQUESTS = 30;
 const WAITING = 40;
 
 for (const last of ["0028", "0053"]) {
-  test(`migrating from schema ${last} keeps performance counts, and later adds the requests that waited`, async (t) => {
+  test(`migrating from schema ${last} keeps performance counts, and the next rollup adds the requests that waited for it`, async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, last) });
     t.after(close);
     const account = newId();

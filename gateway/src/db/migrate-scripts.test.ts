@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from schema 0049 keeps each session as a browser's session", async (t) => {
+test("migrating from schema 0049 keeps each session, and marks it as a browser's session (not a script's)", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0049") });
   t.after(close);
   await pool.query(

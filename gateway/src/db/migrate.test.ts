@@ -47,7 +47,7 @@ const refuses = (directory: string, pattern: RegExp): Promise<void> =>
     return true;
   });
 
-test("runs each migration once, in order", async (t) => {
+test("the migrator runs each migration once, in order", async (t) => {
   const directory = await files(t, { ...TWO, "README.md": "not a migration" });
   assert.deepEqual(await migrate(database.pool, { directory, log }), { ...NOTHING, migrations: Object.keys(TWO) });
   assert.deepEqual(await migrate(database.pool, { directory, log }), NOTHING);
@@ -58,7 +58,7 @@ test("runs each migration once, in order", async (t) => {
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
 });
 
-test("turns off the recording of changed rows for migrations, which may update every row", async (t) => {
+test("the migrator turns off the recording of changed rows for migrations, which may update every row", async (t) => {
   const text = "create table mode as select current_setting('tollgate.journal', true) as journal;";
   const directory = await files(t, { "0001_first.sql": text });
   await migrate(database.pool, { directory, log });
@@ -66,7 +66,7 @@ test("turns off the recording of changed rows for migrations, which may update e
   assert.deepEqual(rows, [{ journal: "off" }]);
 });
 
-test("rolls back a failed migration and those before it in the same run", async (t) => {
+test("the migrator rolls back a failed migration and those before it in the same run", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table first (a int);",
     "0002_bad.sql": "-- ü 🙂\ncreate table second (a int);\nselect nonsense;",
@@ -78,7 +78,7 @@ test("rolls back a failed migration and those before it in the same run", async 
   assert.deepEqual(migrations, ["0001_first.sql", "0002_bad.sql"]);
 });
 
-test("restarts the run after a deadlock with requests, and gives up after repeated deadlocks", async (t) => {
+test("the migrator restarts the run after a deadlock with requests, and gives up after repeated deadlocks", async (t) => {
   const deadlock = (until: number): string =>
     // Counts tries in a sequence, which keeps its value when a transaction rolls back.
     `do $$ begin if nextval('run') < ${until} then raise 'as PostgreSQL does' using errcode = '40P01'; end if; end $$;`;
@@ -90,27 +90,27 @@ test("restarts the run after a deadlock with requests, and gives up after repeat
   await refuses(directory, /0004_never\.sql failed.*as PostgreSQL does/);
 });
 
-test("refuses a migration that commits its own transaction", async (t) => {
+test("the migrator refuses a migration that commits its own transaction", async (t) => {
   const directory = await files(t, { "0001_own.sql": "create table first (a int); commit; begin;" });
   await refuses(directory, /0001_own\.sql failed: it ends its own transaction/);
 });
 
-test("refuses migrations with a gap in their numbers", async (t) => {
+test("the migrator refuses migrations with a gap in their numbers", async (t) => {
   await refuses(
     await files(t, { ...TWO, "0004_fourth.sql": "" }),
     /^Migration 0003 is missing: .* 0004_fourth\.sql\.$/,
   );
 });
 
-test("refuses two migrations with the same number", async (t) => {
+test("the migrator refuses two migrations with the same number", async (t) => {
   await refuses(await files(t, { ...TWO, "0002_other.sql": "" }), /0002_other\.sql and 0002_second\.sql have the same/);
 });
 
-test("refuses a file whose name does not follow the pattern of migrations", async (t) => {
+test("the migrator refuses a file whose name does not follow the pattern of migrations", async (t) => {
   await refuses(await files(t, { ...TWO, "3-third.sql": "" }), /^Migration 3-third\.sql must be named like/);
 });
 
-test("refuses a migration that changed after it was applied, ignoring line endings", async (t) => {
+test("the migrator refuses a migration that changed after it was applied, ignoring line endings", async (t) => {
   const directory = await files(t, { "0001_first.sql": "create table first (\n  a int\n);\n" });
   await migrate(database.pool, { directory, log });
   await write(directory, "0001_first.sql", "create table first (\r\n  a int\r\n);\r\n");
@@ -119,7 +119,7 @@ test("refuses a migration that changed after it was applied, ignoring line endin
   await refuses(directory, /^Migration 0001_first\.sql was changed after it was applied/);
 });
 
-test("refuses a database newer than the program, unless its migrations are marked as compatible", async (t) => {
+test("the migrator refuses a database newer than the program, unless its migrations are marked as compatible", async (t) => {
   await migrate(database.pool, { directory: await files(t, TWO), log });
   const older = await files(t, { "0001_first.sql": TWO["0001_first.sql"] });
   await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
@@ -130,7 +130,7 @@ test("refuses a database newer than the program, unless its migrations are marke
   await refuses(older, /newer than this program/);
 });
 
-test("waits for locks without a limit, unlike other statements", async (t) => {
+test("the migrator waits for locks without a limit, unlike other statements", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
   });

@@ -120,7 +120,7 @@ test("a pool logs and replaces a lost connection, in a transaction or idle", asy
   await pool.query("select 1");
 });
 
-test("an idle pool keeps its minimum number of connections, but opens none to reach the minimum", async (t) => {
+test("an idle pool closes connections down to its minimum, but opens none to reach the minimum", async (t) => {
   const options = poolConfig(database.connection, { sizeMax: 4, sizeKept: 2 });
   const pool = new pg.Pool({ ...options, idleTimeoutMillis: 1 });
   // Ignores errors of idle connections, which may report that the test's database was dropped.

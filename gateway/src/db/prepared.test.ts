@@ -80,7 +80,7 @@ test("pg can prepare a query with the same name on the same connection", async (
   assert.deepEqual(await byPg(), [{ n: 1 }]);
 });
 
-test("after its columns changed, a statement fails once, and the next call describes it again", async () => {
+test("after a table's columns change, a prepared statement fails once, and the next call describes it again", async () => {
   await pool.query("create table changing (value int)");
   await pool.query("insert into changing values (1)");
   const read = () => ask("changing", "select * from changing");

@@ -67,7 +67,7 @@ test("a query that must return a row throws an invariant error without a row", a
   await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row returned by: select/);
 });
 
-test("a pool without row checks does not parse rows", async () => {
+test("a pool without row checks returns rows without parsing them by their schema", async () => {
   const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
   try {
     let parses = 0;

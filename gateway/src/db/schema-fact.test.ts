@@ -83,7 +83,7 @@ for (const mode of ["auto", "check"] as const) {
   });
 }
 
-test("a part of the gateway that needs a later migration waits until it is applied", async (t) => {
+test("a part of the gateway that needs a later migration waits until that migration is applied", async (t) => {
   await apply(t, 1);
   const { schema, look, lost } = await open(t, 2, "check");
   const stop = schema.watch();

@@ -89,7 +89,7 @@ describe("the schema", () => {
     );
   });
 
-  test("migrating from schema 0017 gives the same schema as a new database, and keeps rows and exact shares", async (t) => {
+  test("migrating from schema 0017 gives the same schema as a new database, and keeps rows and hosts' exact shares", async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, LAST_WITH_FUNCTIONS) });
     t.after(close);
     for (const [account, kind] of [

@@ -109,7 +109,7 @@ describe("after-phase migrations", () => {
     assert.equal(await connectedGateways(database.pool), 4);
   });
 
-  test("of an unfinished upgrade run before the next release's additions, which fail while an older gateway is connected", async (t) => {
+  test("of an unfinished upgrade run before the next release's migrations, and fail while an older gateway is connected", async (t) => {
     await run(t, FIRST);
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
     const end = await connect("tollgate 0.1.0 schema 2");
@@ -122,7 +122,7 @@ describe("after-phase migrations", () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
-  test("of an unfinished upgrade run while its gateways serve, and those of the next release wait", async (t) => {
+  test("of an unfinished upgrade run while its gateways serve; those of the next release wait until these gateways stop", async (t) => {
     await run(t, FIRST);
     await connect("tollgate 0.2.0 schema 3");
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };
@@ -243,7 +243,7 @@ describe("the migration plan", () => {
     assert.deepEqual(await recorded(), [[1, 1]]);
   });
 
-  test("covers an empty database and an up-to-date one", async (t) => {
+  test("lists all migrations for an empty database, and none for an up-to-date database", async (t) => {
     const directory = await makeSqlDirectory(t, { migrations: FIRST });
     const program = await readProgram({ directory, oldestSchema });
     assert.equal((await planMigration(database.pool, program)).migrations.length, 1);

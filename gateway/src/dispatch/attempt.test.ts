@@ -63,7 +63,7 @@ describe("the state machine of an attempt", () => {
   });
 });
 
-test("a request is retried once, after silence or an empty answer, and only before output reaches the client", () => {
+test("a request is retried once, after a stall or an empty answer, and only before output reaches the client", () => {
   const fresh = { reachedClient: false, retriesLeft: 1 };
   assert.equal(decideRetry("quiet", fresh), "retry");
   assert.equal(decideRetry("lost", fresh), "retry");

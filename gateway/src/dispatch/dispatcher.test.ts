@@ -204,7 +204,7 @@ describe("dispatcher", () => {
     assert.equal((await first).end, "finished");
   });
 
-  test("treats a node normally again after the time for which other nodes are asked first", async () => {
+  test("stops preferring other nodes to a node that replied busy once the set time has passed", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -242,7 +242,7 @@ describe("dispatcher", () => {
     assert.equal((await waiting).end, "no_capacity");
   });
 
-  test("retries on another node after silence, and returns only the second node's output", async () => {
+  test("retries on another node when the first node stalls, and returns only the second node's output", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -277,7 +277,7 @@ describe("dispatcher", () => {
     assert.equal(dispatcher.slots("tiny-3b"), 1);
   });
 
-  test("asks other nodes before one that stalled for a while, unless no other node serves the model", async () => {
+  test("for a while, asks other nodes before a node that stalled, unless no other node serves the model", async () => {
     const [a, b] = [await online("a", 4), await online("b", 4)];
     const running = run(new TextSink());
     const { node: silent, other } = await firstOffered(a, b);
@@ -322,7 +322,7 @@ describe("dispatcher", () => {
     assert.equal(result.server?.hostAccountId, "host-of-a");
   });
 
-  test("ends with the stalled attempt and its output when no other node is free", async () => {
+  test("ends the request with the stalled node's output when no other node is free", async () => {
     const node = await online("a");
     const sink = new TextSink();
     const offered = node.job();
@@ -335,7 +335,7 @@ describe("dispatcher", () => {
     assert.deepEqual([result.end, result.server?.hostAccountId, sink.text], ["quiet", "host-of-a", "half"]);
   });
 
-  test("treats a dropped connection like silence, without waiting", async () => {
+  test("treats a node's dropped connection like a stall, but without waiting for the timeout", async () => {
     const node = await online("a");
     const sink = new TextSink({ streams: true });
     const offered = node.job();
@@ -398,7 +398,7 @@ describe("dispatcher", () => {
     }
   });
 
-  test("fails the job, but not the gateway, on missing, malformed or early frames", async () => {
+  test("fails the job, but not the gateway, when frames are missing, malformed or out of order", async () => {
     const node = await online("a", 4);
     const breaks = [
       (job: string) => node.delta(job, 1, "gap"),
@@ -521,7 +521,7 @@ describe("dispatcher", () => {
       assert.equal(heard(first).includes("cancel"), false, "it is done by its own word");
     });
 
-    test("is refuted by a second answer that is stopped at the output cap", async () => {
+    test("is refuted by a second node's answer that is stopped at the output cap", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 3 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "abc");
@@ -537,7 +537,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("is confirmed by a second empty answer, and the second node is named as the server", async () => {
+    test("is confirmed by a second node's empty answer, and the result names the second node as the one that served", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink());
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "");
@@ -553,7 +553,7 @@ describe("dispatcher", () => {
       );
     });
 
-    test("stays unconfirmed when there is no other node", async () => {
+    test("is not confirmed by a second opinion when there is no other node", async () => {
       const node = await online("a");
       const offered = node.job();
       const running = run(new TextSink());
@@ -568,7 +568,7 @@ describe("dispatcher", () => {
       assert.deepEqual(judged, [["a", null]]);
     });
 
-    test("stays unconfirmed when no other node is free before the deadline", async () => {
+    test("is not confirmed by a second opinion when no other node is free before the deadline", async () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       other.say({ kind: "busy", job: second });
@@ -585,7 +585,7 @@ describe("dispatcher", () => {
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
     });
 
-    test("is not judged by a second node that fails before output; one that fails after output decides the outcome", async () => {
+    test("stays unconfirmed if the second node fails before output; a failure after output ends the request", async () => {
       const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
         ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
         ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],
@@ -618,7 +618,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("stays unconfirmed when silence has already used the retry", async () => {
+    test("gets no second opinion when a stall has already used the one retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       await online("c");
       plane.drop("c");
@@ -658,7 +658,7 @@ describe("dispatcher", () => {
     }
   });
 
-  describe("silence by the node's own timestamps", () => {
+  describe("stalls measured by the node's own timestamps", () => {
     const begun = async (id = "a") => {
       const node = await online(id);
       const offered = node.job();
@@ -781,7 +781,7 @@ describe("dispatcher", () => {
       }
     });
 
-    test("reads frames that arrived while the gateway was frozen before it counts silence", async () => {
+    test("reads frames that arrived while the gateway was frozen before it decides that the node stalled", async () => {
       const judged: (string | null)[] = [];
       dispatcher.onAttempt(({ failure }) => judged.push(failure));
       const { timed, done, running } = await begun();
@@ -799,7 +799,7 @@ describe("dispatcher", () => {
       assert.deepEqual(judged, [null]);
     });
 
-    test("ends the attempt of a silent node once a frozen gateway has given the node its full time", async () => {
+    test("after the gateway was frozen, ends a stalled node's attempt only once the node has had its full time", async () => {
       const { timed, running } = await begun();
       timed(0);
       // The acceptance timer was due at 250 ms and runs 2,550 ms late.

@@ -16,11 +16,11 @@ const believes = (others: ServerLoss[], node = hit("a")): boolean => {
   return excuses.believes(node);
 };
 
-test("a node is excused if nodes of two other established hosts lost the same server at the same time", () => {
+test("a node's lost connection is excused if two other established hosts' nodes lost the same server at the same time", () => {
   assert.equal(believes([hit("b"), hit("c", { at: 4_999 })]), true);
 });
 
-test("a node is not excused if at most one other node lost the server", () => {
+test("a node's lost connection is not excused if at most one other node lost the same server", () => {
   assert.equal(believes([]), false);
   assert.equal(believes([hit("b")]), false);
   assert.equal(believes([hit("b"), hit("b", { at: 1 })]), false, "one node twice is one witness");
@@ -32,7 +32,7 @@ test("other nodes do not count as witnesses if they are new, were on another ser
   assert.equal(believes([hit("b"), hit("c", { established: false })]), false);
 });
 
-test("nodes of one owner count as one witness, and never for each other", () => {
+test("nodes of one owner count as one witness together, and never as witnesses for each other", () => {
   const owners = ["one person"];
   assert.equal(believes([hit("b", { owners }), hit("c", { owners })]), false);
   assert.equal(believes([hit("b"), hit("c")], hit("a", { owners: ["owner of b"] })), false);

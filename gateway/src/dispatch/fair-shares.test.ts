@@ -90,7 +90,7 @@ test("fair shares give a single account all slots, and a second account each fre
   assert.equal(order.join(""), "aaaaaaaa" + "bbbb" + "aa");
 });
 
-test("the dispatcher serves other accounts in between when one account has many waiting requests", async () => {
+test("the dispatcher serves other accounts' requests between those of an account with many waiting requests", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
   const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
@@ -127,7 +127,7 @@ test("the dispatcher serves other accounts in between when one account has many 
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("from its equal share on, an account leaves as many slots free as others recently used, plus one", () => {
+test("an account that has its equal share of slots leaves as many slots free as others recently used, plus one", () => {
   const crowd = new RecentDemand();
   const leaves = (has: number, others: number, now: number) =>
     crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
@@ -146,7 +146,7 @@ test("from its equal share on, an account leaves as many slots free as others re
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("the equal share is one of two slots for a single account, and a quarter with four accounts", () => {
+test("an account's equal share is one of two slots if it is alone, and a quarter of the slots among four accounts", () => {
   const crowd = new RecentDemand();
   crowd.asked("b", 0);
   crowd.asked("a", 0);

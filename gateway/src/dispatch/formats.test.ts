@@ -233,7 +233,7 @@ describe("requests with an output format", () => {
     assert.equal((await formatted).end, "finished");
   });
 
-  test("retry after silence only on a node that supports the format", async () => {
+  test("are retried after a stall only on a node that supports the format", async () => {
     for (const second of [able, {}]) {
       const node = await online("able", { ...able, slots: 9 });
       const formatted = run(true);
@@ -277,7 +277,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(jobsAt(older), []);
   });
 
-  test("blame no node for a grammar that cannot be built, and treat a failure after output as a refused prompt", async () => {
+  test("blame no node for a grammar that cannot be built, and count an engine's failure after output as a refused prompt", async () => {
     const node = await online("able", { ...able, slots: 9 });
     const failures: unknown[] = [];
     dispatcher.onAttempt(({ failure }) => failures.push(failure));
@@ -298,7 +298,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(failures, ["agent", "prompt", "engine"]);
   });
 
-  test("with a schema go only to nodes that announce its keywords, or announce none if the schema needs only basic ones", async () => {
+  test("with a schema go only to nodes that announce its keywords; basic keywords need no announcement", async () => {
     const keeps = (schema_keywords: string[]) => ({ ...able, schema_keywords });
     const older = await online("older", { ...able, slots: 9 });
     const ranges = await online("ranges", keeps(["type", "minimum"]));

@@ -37,7 +37,7 @@ describe("node records", () => {
     }
   };
 
-  test("stay valid for connected nodes, and are refused for others, while the database is unreachable, with one log line a minute", async () => {
+  test("stay valid for connected nodes while the database is unreachable; other nodes are refused, logged once a minute", async () => {
     await report("a");
     away = true;
     await passMinutes(3, "a", "new");

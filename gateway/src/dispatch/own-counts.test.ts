@@ -17,7 +17,7 @@ import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
 const MODEL = "tiny-3b";
 const log = createLog("silent");
 
-describe("dispatch by the gateways' own counts", () => {
+describe("dispatch by the gateways' own counts of running jobs", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let nodeRecords: Record<string, Partial<NodeRecord>>;
@@ -206,7 +206,7 @@ describe("dispatch by the gateways' own counts", () => {
       assert.deepEqual(refused, []);
     });
 
-    test("counts a refusal if the gateways know of a free slot, and limits the node to its running jobs until it accepts more", async () => {
+    test("counts a busy reply when a slot should be free, and limits the node to its running jobs until it accepts more", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { slots: 8 });
       const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];
@@ -226,7 +226,7 @@ describe("dispatch by the gateways' own counts", () => {
       await Promise.all(running.slice(0, 2));
     });
 
-    test("does not count a refusal while a cancelled job or another gateway may hold the slot", async () => {
+    test("does not count a busy reply while a canceled job or another gateway may occupy the slot", async () => {
       const one = open("gw1");
       const node = await online("a");
       const gone = new AbortController();
@@ -248,7 +248,7 @@ describe("dispatch by the gateways' own counts", () => {
       assert.deepEqual(refused, [], "told a moment later");
     });
 
-    test("asks a node that keeps declining less and less, and without sending the prompt", async () => {
+    test("asks a node that keeps declining less and less often, and no longer sends the prompt with the offer", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
       for (let nth = 1; nth <= 4; nth++) {
@@ -290,7 +290,7 @@ describe("dispatch by the gateways' own counts", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("receives no work when its agent does not support early acceptance", async () => {
+    test("receives no work if its agent cannot accept an offer before it has the prompt", async () => {
       const { dispatcher, roster } = open("gw1");
       nodeRecords = { a: { answersOwed: 20 } };
       const node = await online("a");
@@ -299,7 +299,7 @@ describe("dispatch by the gateways' own counts", () => {
     });
   });
 
-  describe("silence", () => {
+  describe("stalled nodes", () => {
     test("does not offer a request to a third node after two nodes stalled on it", async () => {
       const { dispatcher } = open("gw1");
       const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => online(id)));
@@ -409,7 +409,7 @@ describe("dispatch by the gateways' own counts", () => {
     assert.deepEqual(seen, [`${first.id} silent`, `${second.id} silent`]);
   });
 
-  test("replaces a node that only reports progress for two seconds, without counting a failure", async () => {
+  test("moves a request to another node after two seconds of progress reports without output, and counts no failure", async () => {
     const { dispatcher } = open("gw1");
     const seen = judged(dispatcher);
     const node = await online("slow");
@@ -453,7 +453,7 @@ describe("dispatch by the gateways' own counts", () => {
     assert.equal(await runJob(fails), 15_000);
   });
 
-  test("when a host's node fails, asks other hosts' nodes before its new nodes, but not before its established ones", async () => {
+  test("after a host's node fails, prefers other hosts' nodes to that host's new nodes, not to its established ones", async () => {
     const host = { hostAccountId: "one" as Uuid };
     nodeRecords = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
     const { roster, dispatcher } = open("gw1");
@@ -478,7 +478,7 @@ describe("dispatch by the gateways' own counts", () => {
   });
 
   for (const stream of [true, false])
-    test(`asks other nodes for a minute before a node whose ${stream ? "stream" : "whole answer"} crawls, even if the client gives up`, async () => {
+    test(`asks other nodes for a minute before a node whose ${stream ? "stream" : "whole answer"} is far too slow, even if the client gives up`, async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("n");
       const client = new AbortController();

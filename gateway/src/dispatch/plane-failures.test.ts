@@ -125,7 +125,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), [...Array(4).fill("cut null"), "finished null"]);
     });
 
-    test("applies one deadline to all losses of the same outage, and a new deadline to a later outage", async () => {
+    test("applies one deadline to all attempts lost in the same outage, and a new deadline to a later outage", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const lose = async (nth: number, awayMs: number): Promise<void> => {
@@ -160,7 +160,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await running).end, "cut");
     });
 
-    test("keeps the deadline of the outage when an offer gets no reply", async () => {
+    test("keeps the outage's deadline for a request whose offer gets no reply", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await node.job(1);
@@ -174,7 +174,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await running).end, "cut");
     });
 
-    test("ends the last offer at the deadline without blaming its node", async () => {
+    test("ends a request whose last offer is unanswered at the deadline, without blaming the node", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       node.say({ kind: "accepted", job: await node.job() });
@@ -191,7 +191,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal(roster.nodes()[0]?.shunnedUntil, 0);
     });
 
-    test("keeps the one retry available after the plane lost an attempt", async () => {
+    test("does not use up a request's one retry when the plane loses an attempt", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -209,7 +209,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null", "quiet silent", "finished null"]);
     });
 
-    test("ends a request as cut if the plane fails during the retry after a silent node", async () => {
+    test("ends a request as cut off by the plane if the plane fails during the retry after a stalled node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -224,7 +224,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
     });
 
-    test("ends a request as cut when the plane stays unreachable for the dispatch deadline", async () => {
+    test("ends a request as cut off by the plane when the plane stays unreachable for the dispatch deadline", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -268,7 +268,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("asks again for a second opinion that the plane cut, and ends as unconfirmed when no node is left", async () => {
+    test("asks again for a second opinion that the plane lost; with no node left, the empty answer stays unconfirmed", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -286,7 +286,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null", "empty null"]);
     });
 
-    test("does not blame a node for silence while the NATS server does not respond", async () => {
+    test("does not blame a node for missing output while the NATS server does not respond", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       node.say({ kind: "accepted", job: await node.job() });
@@ -344,7 +344,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null", "cut null", "finished null"]);
     });
 
-    test("ends a request as cut at the deadline when every node is on a server that hangs", async () => {
+    test("ends a request as cut off by the plane at the deadline when every node is on a server that hangs", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -363,7 +363,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       );
     });
 
-    test("ends a request as cut, not as broken or silent, when frames were lost or stop arriving", async () => {
+    test("ends a request as cut off by the plane, not by the node, when frames were lost or stop arriving", async () => {
       const node = await online("a");
       for (const [nth, happens] of [
         [1, (job: string) => node.delta(job, 5, "later")],
@@ -397,7 +397,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["finished null"]);
     });
 
-    test("blames the node for a job offered after it moved to another server", async () => {
+    test("blames the node if it breaks the protocol in a job offered after the node moved to another server", async () => {
       const node = await online("a");
       plane.moved.set("a", clock.monotonic());
       clock.advance(10);
@@ -429,7 +429,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["lost lost"]);
     });
 
-    test("does not count silence if the node's server hung before the node moved to another server", async () => {
+    test("does not count a stall against a node whose server hung before the node moved to another server", async () => {
       const excused: string[] = [];
       dispatcher.onExcused((id, since) => excused.push(`${id} ${clock.monotonic() - since}`));
       const node = await online("a");
@@ -451,7 +451,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(excused, ["a 15000"]);
     });
 
-    test("counts silence of a node that moved to another server although its own server responds", async () => {
+    test("counts a stall against a node that moved to another server although its former server responds", async () => {
       const node = await online("a");
       const running = run(new TextSink({ streams: true }));
       await begin(node);
@@ -463,7 +463,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["quiet silent"]);
     });
 
-    test("takes it as evidence against a server that nodes of two other established hosts lost it too", async () => {
+    test("treats a server as failed if nodes of two other established hosts lost their connection to it too", async () => {
       const [a, b, c] = [await online("a"), await online("b"), await online("c")];
       const running = run(new TextSink());
       await turn();
@@ -482,7 +482,7 @@ describe("requests in flight when the dispatch plane fails", () => {
   });
 
   describe("capacity of nodes that left", () => {
-    test("still counts for one minute, whether the node or the plane was lost", async () => {
+    test("counts for one more minute, whether the node or the whole plane was lost", async () => {
       const [a] = [await online("a", 20), await online("b", 30)];
       plane.drop("a");
       assert.equal(dispatcher.slots(MODEL), 50);
@@ -499,7 +499,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal(dispatcher.slots(MODEL), 1);
     });
 
-    test("does not count if the node is no longer allowed to work, or drains", async () => {
+    test("does not count if the node is draining or no longer allowed to work", async () => {
       const a = await online("a", 20);
       a.report({ models: [MODEL], slots: 20, draining: true });
       await turn();
@@ -532,7 +532,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await unlucky).end, "no_capacity");
     });
 
-    test("keeps its measured speed during a short outage, and loses it after a minute", async () => {
+    test("keeps a node's measured speed during a 30 s outage of the plane, and loses it after a minute", async () => {
       const gone: string[] = [];
       roster.onGone((id, by) => gone.push(`${id} ${by}`));
       const node = await online("a");

@@ -92,7 +92,7 @@ describe("a node on probation", () => {
     );
   });
 
-  test("still has its slot in use if it leaves and returns during a request", async () => {
+  test("has no free slot if it leaves and returns while its request runs", async () => {
     const node = await join();
     const answers = [ask()];
     const first = await node.job(1);

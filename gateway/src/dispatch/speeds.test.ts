@@ -11,7 +11,7 @@ test("the median ignores null values", () => {
   assert.equal(median([4, 1]), 2.5);
 });
 
-test("a node's median speed follows its latest answers, and a model's is the median of its nodes", () => {
+test("a node's median speed follows its latest answers, and a model's median speed is the median of its nodes' speeds", () => {
   const speeds = new Speeds();
   assert.deepEqual(speeds.ofModel(["a"], "m"), UNMEASURED);
   for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });

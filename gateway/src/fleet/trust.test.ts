@@ -120,7 +120,7 @@ describe("trust by a node's record", () => {
     assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NOTHING_SEEN);
   });
 
-  test("deletes old hours of a node's record", async () => {
+  test("deletes the hours of a node's record before a given time", async () => {
     const { id } = await register(await openHost());
     const hour = "date_trunc('hour', now()) - make_interval(days => d)";
     await db.pool.query(`insert into node_record select $1, ${hour}, 1, 0, 0, 0, 0 from unnest(array[89, 90, 91]) d`, [
@@ -212,7 +212,7 @@ describe("trust by a node's record", () => {
         [host, count],
       );
 
-    test("applies to nodes registered at once, and does not count retired nodes or names that exist already", async () => {
+    test("applies to nodes registered concurrently, and counts neither retired nodes nor names registered again", async () => {
       const host = await openHost();
       await fill(host, NODES_MAX - 5);
       const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => register(host, `more ${i}`)));
@@ -227,7 +227,7 @@ describe("trust by a node's record", () => {
       assert.equal((await register(await openHost())).standing, "registered", "another account has its own");
     });
 
-    test("allows listing nodes in pages, oldest first, without hardware details", async () => {
+    test("lets nodes be listed in pages, oldest first, without hardware details", async () => {
       const host = await openHost();
       const made: Uuid[] = [];
       for (let i = 0; i < 5; i++) {

@@ -74,7 +74,7 @@ describe("availability", () => {
     assert.ok(nextInMs > 0 && nextInMs <= MINUTE, String(nextInMs));
   });
 
-  test("counts minutes without a sample as down, and ignores a clock that is set back", async () => {
+  test("counts minutes without a sample as down, and ignores samples after the clock was set back", async () => {
     await one.sample([up("a")], at(0));
     await gateways[1]?.sample([up("a"), up("new")], at(75));
     assert.equal((await one.sample([up("a")], at(30))).isFirst, false);

@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seeded(1);
 const newId = newIds(systemClock, random);
 
-test("looking back reads no further range when a page is full", async () => {
+test("a search back in time reads no older range once a page is full", async () => {
   const asked: (number | null)[] = [];
   const reading = (found: Record<string, number>) => async (days: number | null) => {
     asked.push(days);

@@ -14,7 +14,7 @@ import { bucketOf, middleOf } from "./histogram.ts";
 import { openPerformance, slotsOf } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
-test("a range of a week has seven UTC days, as in sums of usage", () => {
+test("the range 7d covers seven UTC days, like the usage sums of a week", () => {
   const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
@@ -315,7 +315,7 @@ describe("performance rollups", () => {
     );
   });
 
-  test("merge parts of finished slots every five minutes, and of all slots if too many have piled up", async (t) => {
+  test("merge the rows of finished time slots every five minutes, and of all time slots if too many rows exist", async (t) => {
     const clock = manualClock(Date.now());
     const asked: Promise<unknown>[] = [];
     const query = (text: string, values: unknown[]) => {

@@ -267,7 +267,7 @@ describe("a request body", () => {
   }
 });
 
-test("the limit on values ignores the contents of strings, with any quotes and backslashes in them", () => {
+test("the limit on JSON values does not count the contents of strings, even with quotes and backslashes", () => {
   const parts = ['"', "\\", ",", "[", "{", "é", "x".repeat(15), "y".repeat(40), '\\"'];
   let state = 1;
   const below = (max: number): number => {

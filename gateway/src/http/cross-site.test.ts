@@ -49,21 +49,21 @@ const ROWS: Row[] = [
 ];
 
 for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-  test(`refuses ${method} unless the request came from one of the console's own pages`, () => {
+  test(`the cross-site guard refuses ${method} unless the request came from one of the console's own pages`, () => {
     for (const { why, site, origin, host = "gate.test:8080", publicUrl, scheme = "http", refused } of ROWS) {
       assert.equal(isCrossSite({ method, site, origin, host, scheme }, publicUrl), refused, why);
     }
   });
 }
 
-test("refuses a request without a Host, which cannot match an Origin", () => {
+test("the cross-site guard refuses a request without a Host, which cannot match an Origin", () => {
   assert.equal(
     isCrossSite({ method: "POST", site: undefined, origin: OURS, host: undefined, scheme: "http" }, undefined),
     true,
   );
 });
 
-test("allows requests that only read, from any site", () => {
+test("the cross-site guard allows requests that only read, from any site", () => {
   for (const method of ["GET", "HEAD", "OPTIONS"]) {
     const arrival = {
       method,

@@ -12,7 +12,7 @@ const LONG: EndingFacts = { ...NONE, waitExplained: false };
 const CRAWLED: EndingFacts = { ...SENT, paceExplained: false };
 const NOBODY: EndingFacts = { ...NONE, accepted: false };
 
-test("the table of endings has one row for each line of the specification", () => {
+test("each way in which a request ends has the outcome, status, charge and host's share of the specification", () => {
   const rows = [
     // Columns: case, end, facts, expected outcome, status, billed part, host's share.
     ["finished, with output", "finished", KEPT, "ok", 200, "all", "paid"],
@@ -62,7 +62,7 @@ test("the table of endings has one row for each line of the specification", () =
   }
 });
 
-test("a wait of up to 3 times the model's usual time to first token counts as normal", () => {
+test("a wait for the first token of up to 3 times the model's usual wait counts as normal", () => {
   const rows = [
     // Columns: prompt tokens, wait in ms, the model's median wait, its median wait per prompt token, counts as normal.
     [100, 600, 200, 2, true],
@@ -86,7 +86,7 @@ test("a wait of up to 3 times the model's usual time to first token counts as no
   }
 });
 
-test("any output speed above a third of the model's usual speed counts as normal", () => {
+test("an output speed of 2 tokens per second, or of a third of the model's usual speed, counts as normal", () => {
   const rows: [what: string, tokens: number, outputMs: number, usual: number | null, explained: boolean][] = [
     ["a word every 1.9 s", 5, 4 * 1_900, 60, false],
     ["2 tokens a second", 21, 10_000, 60, true],

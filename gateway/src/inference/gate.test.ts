@@ -26,7 +26,7 @@ function open() {
   return { dispatcher: gateway.dispatcher, recorded, enter };
 }
 
-test("enterModel refuses with 429, and records it, when the model's request limit is reached", async () => {
+test("a request above the model's request limit is refused with 429, and the refusal is recorded", async () => {
   const { enter, recorded } = open();
   const place = await enter();
   await assert.rejects(enter(), { code: "rate_limit_sku_capacity", status: 429 });
@@ -35,14 +35,14 @@ test("enterModel refuses with 429, and records it, when the model's request limi
   await enter();
 });
 
-test("enterModel refuses with 503 while no node is reachable, below the request limit too", async () => {
+test("a request is refused with 503 while no node is reachable, even below the model's request limit", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isAway = true;
   await assert.rejects(enter(), { code: "no_capacity", status: 503 });
   assert.deepEqual(recorded, []);
 });
 
-test("after an outage of the plane, enterModel allows requests up to the limit, and refuses others with 503 instead of 429", async () => {
+test("after an outage of the plane, requests above the model's request limit are refused with 503 instead of 429", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isTroubled = true;
   await enter();

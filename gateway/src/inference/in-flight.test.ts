@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InFlight } from "./in-flight.ts";
 
-test("cancels a request when its client disconnects or the gateway stops, and keeps the first reason", () => {
+test("a request is canceled when its client disconnects or the gateway stops, and keeps the first of these reasons", () => {
   const inFlight = new InFlight();
   const [left, stayed] = [new AbortController(), new AbortController()];
   const [one, other] = [inFlight.enter(left.signal), inFlight.enter(stayed.signal)];
@@ -17,7 +17,7 @@ test("cancels a request when its client disconnects or the gateway stops, and ke
   assert.ok(!inFlight.enter(left.signal).isStopped, "who is gone is gone");
 });
 
-test("rejects a waiting step when the gateway stops, and not when its client disconnects", async () => {
+test("a step for which a request waits is rejected when the gateway stops, but not when the client disconnects", async () => {
   const inFlight = new InFlight();
   const gone = new AbortController();
   const entry = inFlight.enter(gone.signal);
@@ -29,7 +29,7 @@ test("rejects a waiting step when the gateway stops, and not when its client dis
   assert.equal(await entry.unlessStopped(Promise.resolve("its own end")), "its own end");
 });
 
-test("waits for the last request in flight when the gateway stops", async () => {
+test("a stopping gateway waits for the last request in flight", async () => {
   const inFlight = new InFlight();
   await inFlight.none();
   const entries = [1, 2].map(() => inFlight.enter(new AbortController().signal));

@@ -6,7 +6,7 @@ import { hasLongRun, RUN_CHARS_MAX, refuseLongRuns } from "./long-runs.ts";
 
 const long = (char: string): string => char.repeat(RUN_CHARS_MAX + 1);
 
-test("finds a run of characters that exceeds the limit by one, wherever it begins, and ignores shorter runs", () => {
+test("the search for long runs finds a run of one character above the limit, wherever it begins, and no shorter run", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("\n", " ", "a", "é", "\u3000"),
@@ -21,12 +21,12 @@ test("finds a run of characters that exceeds the limit by one, wherever it begin
   );
 });
 
-test("counts different white-space characters in a row as one run", () => {
+test("the search for long runs counts different white-space characters in a row as one run", () => {
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4)), false);
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4 + 1)), true);
 });
 
-test("reads few characters of prose, and every character of any text at most four times", () => {
+test("the search for long runs reads few characters of prose, and no character of any text more than four times", () => {
   const work = (text: string): number => {
     let sum = 0;
     hasLongRun(text, (chars) => {

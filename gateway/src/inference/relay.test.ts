@@ -35,7 +35,7 @@ describe("relay", () => {
     return new Relay({ model, endpoint: "chat", meter, outputTokensMax: cap, vectorsDue, stop, stream });
   }
 
-  test("delivers and counts nothing after a stop string, and reports that it has enough", () => {
+  test("delivers and counts nothing after a stop string, and reports that it needs no more output", () => {
     const relay = open({ stop: ["END"] });
     assert.equal(relay.delta("answer", "one two E"), "more");
     assert.equal(relay.delta("answer", "ND three four"), "enough");

@@ -200,7 +200,7 @@ const checkedOf = async (...[end, around]: Parameters<typeof served>): Promise<D
   return checked;
 };
 
-test("serve sends a drawn answer to a spot check if it is paid, even if the client disconnected before its end", async () => {
+test("serve spot-checks a sampled answer if its node is paid for it, even if the client disconnected before the end", async () => {
   const [whole] = await checkedOf("finished");
   assert.deepEqual([whole?.completionTokens, whole?.outputTokensMax], [THINKING.length + ANSWER.length, 50]);
   const [left] = await checkedOf("cancelled");
@@ -213,7 +213,7 @@ test("serve sends a drawn answer to a spot check if it is paid, even if the clie
     assert.deepEqual(await checkedOf(end), []);
 });
 
-test("serve sends an answer without a token to a spot check if its node is paid for the prompt", async () => {
+test("serve spot-checks an answer without a token if its node is paid for the prompt", async () => {
   const nothing = { thinking: "", answer: "" };
   const stopped = await checkedOf("enough", { output: { thinking: "", answer: "END" }, stop: "END" });
   assert.deepEqual(
@@ -226,7 +226,7 @@ test("serve sends an answer without a token to a spot check if its node is paid 
   assert.deepEqual(await checkedOf("cancelled", { output: nothing }), [], "its node had not answered yet");
 });
 
-test("serve offers the job only after the hold is committed, and answers only after the settlement is committed", async () => {
+test("serve offers a job only after its hold is committed, and answers the client only after its settlement is committed", async () => {
   const [held, secured] = [Promise.withResolvers<{ kind: string }>(), Promise.withResolvers<void>()];
   const seen: string[] = [];
   const end = served("finished", {

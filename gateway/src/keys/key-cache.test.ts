@@ -28,7 +28,7 @@ async function openKeys(t: TestContext) {
   return { pool, clock, keys, account, heard };
 }
 
-test("caches a rejected token for one minute", async (t) => {
+test("the key cache remembers that a token was rejected for one minute", async (t) => {
   const { pool, clock, keys, account } = await openKeys(t);
 
   const { id, token } = await keys.issue(account, "early");
@@ -43,7 +43,7 @@ test("caches a rejected token for one minute", async (t) => {
 });
 
 for (const change of ["revocation", "suspension"] as const) {
-  test(`does not cache a key if its ${change} arrives while the key is being looked up`, async (t) => {
+  test(`the key cache does not store a key if its ${change} arrives while the key is being looked up`, async (t) => {
     const { pool, keys, account, heard } = await openKeys(t);
     const { id, token } = await keys.issue(account, "a key");
     const header = `Bearer ${token}`;

@@ -43,7 +43,7 @@ async function openPlace(t: TestContext) {
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
-test("rehashes a key when it is used, and refuses keys that were never used before the old pepper was removed", async (t) => {
+test("a key is rehashed with the new pepper when it is used; a key unused until the old pepper's removal is refused", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const shown = await before.keys.issue(account, "shown");
@@ -66,7 +66,7 @@ test("rehashes a key when it is used, and refuses keys that were never used befo
   await after.close();
 });
 
-test("rehashes both secrets of a rotated key, each when it is used", async (t) => {
+test("both secrets of a rotated key are rehashed, each when it is used", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const { id, token: previous } = await before.keys.issue(account, "rotated");
@@ -85,7 +85,7 @@ test("rehashes both secrets of a rotated key, each when it is used", async (t) =
   await after.close();
 });
 
-test("authenticates every key while two gateways have the peppers in opposite order, and never restores an old hash", async (t) => {
+test("every key authenticates while two gateways have the peppers in opposite order, and no old hash is restored", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const behind = gateway({ pepper: FIRST, next: SECOND });
   const ahead = gateway({ pepper: SECOND, old: FIRST });
@@ -98,7 +98,7 @@ test("authenticates every key while two gateways have the peppers in opposite or
   assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 0);
 });
 
-test("accepts a key that six gateways rehash at once, and stores the new hash", async (t) => {
+test("a key that six gateways rehash at once is accepted, and its new hash is stored", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const { id, token } = await gateway({ pepper: FIRST }).keys.issue(account, "busy");
   const gateways = Array.from({ length: 6 }, () => gateway({ pepper: SECOND, old: FIRST }));
@@ -112,7 +112,7 @@ test("accepts a key that six gateways rehash at once, and stores the new hash", 
   assert.equal((await gateway({ pepper: SECOND }).keys.authenticate(bearer(token)))?.id, id);
 });
 
-test("refuses a wrong secret under every pepper, and writes nothing for it", async (t) => {
+test("a wrong secret is refused under every pepper, and nothing is written for it", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const { token } = await gateway({ pepper: FIRST }).keys.issue(account, "k");
   const during = gateway({ pepper: SECOND, old: FIRST });
@@ -122,7 +122,7 @@ test("refuses a wrong secret under every pepper, and writes nothing for it", asy
   assert.equal((await countPepperUsage(pool, "api_key", SECOND)).unseen, 1);
 });
 
-test("creates, rotates and authenticates keys on a database without the pepper columns, without rehashing", async (t) => {
+test("keys are created, rotated and authenticated, but not rehashed, on a database without the pepper columns", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   await pool.query("alter table api_key drop column pepper, drop column previous_pepper");
   await pool.query("alter table host_token drop column pepper");

@@ -17,7 +17,7 @@ function open(rememberedMax?: number) {
   return { clock, credit, looks, answer };
 }
 
-test("shares one balance query among concurrent callers and caches the result for one second", async () => {
+test("the credit cache shares one balance query among concurrent callers and keeps the result for one second", async () => {
   const { clock, credit, looks, answer } = open();
   const asked = [credit.has(ONE), credit.has(ONE), credit.has(ONE)];
   assert.equal(looks.length, 1);
@@ -32,7 +32,7 @@ test("shares one balance query among concurrent callers and caches the result fo
   assert.equal(await again, true);
 });
 
-test("starts a new query after one second, and keeps its result when the older query ends later", async () => {
+test("the credit cache starts a new query after one second, and keeps its result when the older query ends later", async () => {
   const { clock, credit, looks } = open();
   const slow = credit.has(ONE);
   clock.advance(1_000);
@@ -45,7 +45,7 @@ test("starts a new query after one second, and keeps its result when the older q
   assert.equal(credit.has(ONE), true, "the older answer does not take the place of the newer");
 });
 
-test("caches the result of a slow query for one second after the query started", async () => {
+test("the credit cache keeps the result of a slow query for one second after the query started", async () => {
   const { clock, credit, looks, answer } = open();
   const slow = credit.has(ONE);
   clock.advance(600);
@@ -58,7 +58,7 @@ test("caches the result of a slow query for one second after the query started",
   assert.equal(looks.length, 1, "it is a second old");
 });
 
-test("takes the result from a hold instead of a query, unless a newer result is cached", async () => {
+test("the credit cache takes the result from a hold instead of a query, unless a newer result is cached", async () => {
   const { clock, credit, looks } = open();
   const begun = clock.monotonic();
   credit.learned(ONE, true, begun);
@@ -70,7 +70,7 @@ test("takes the result from a hold instead of a query, unless a newer result is 
   assert.equal(looks.length, 0);
 });
 
-test("queries the balance again after a transfer, even if an earlier query is still in flight", async () => {
+test("the credit cache queries the balance again after a transfer, even if an earlier query is still in flight", async () => {
   const { credit, looks } = open();
   const before = credit.has(ONE);
   credit.forget(ONE);
@@ -82,7 +82,7 @@ test("queries the balance again after a transfer, even if an earlier query is st
   assert.equal(credit.has(ONE), true);
 });
 
-test("rejects all waiting callers when a balance query fails, and does not cache the failure", async () => {
+test("the credit cache rejects all waiting callers when a balance query fails, and does not keep the failure", async () => {
   const { credit, looks, answer } = open();
   const asked = credit.has(ONE);
   looks.pop()?.fail(new Error("the store is away"));
@@ -92,7 +92,7 @@ test("rejects all waiting callers when a balance query fails, and does not cache
   assert.equal(await again, true);
 });
 
-test("removes the oldest cached account when the cache is full", async () => {
+test("the credit cache removes the oldest cached account when the cache is full", async () => {
   const { clock, credit, looks } = open(2);
   for (const id of [ONE, TWO, THREE]) credit.learned(id, true, clock.monotonic());
   assert.equal(credit.has(TWO), true);

@@ -117,7 +117,7 @@ test("migrating from the previous schema keeps requests, transfers, payouts and 
   assert.deepEqual(await told(), before);
 });
 
-test("a month that the previous version recorded closes like any other month", async (t) => {
+test("after the migration, a month that the previous version recorded closes like any other month", async (t) => {
   await pastMidnight();
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);

@@ -131,7 +131,7 @@ describe("settling during database failures", () => {
     ["the database is known to be unreachable", { before: () => new UnreachableError("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
-    test(`${what}: writes the settlement to disk at once and enters it once later`, async (t) => {
+    test(`${what}: writes the settlement to disk at once, and later enters it in the ledger once`, async (t) => {
       const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
@@ -152,7 +152,7 @@ describe("settling during database failures", () => {
     });
   }
 
-  test("writes the settlement to disk after 1 s if the account is locked, and enters it once later", async (t) => {
+  test("writes the settlement to disk after 1 s if the account is locked, and later enters it in the ledger once", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("55P03");
@@ -167,7 +167,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("writes to disk after 1 s if the database hangs, then writes others at once, and closes without waiting", async (t) => {
+  test("writes a settlement to disk after 1 s if the database hangs, later ones at once, and closes without waiting", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     const hanging = Promise.withResolvers<void>();
@@ -298,7 +298,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("gives up and records a settlement whose values the database refuses, and no other", async (t) => {
+  test("gives up only a settlement whose values the database refuses, and records it", async (t) => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([
@@ -424,7 +424,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("counts the age of a slow hold's credit result from the start of the hold", async (t) => {
+  test("counts the age of the credit result that a slow hold returns from the start of the hold", async (t) => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;

@@ -18,7 +18,7 @@ const price = (version: number, picodollars: bigint) => ({
   out: pico(picodollars),
 });
 
-test("finds a price that another gateway records at the same moment", async () => {
+test("the gateway finds a price that another gateway records at the same moment", async () => {
   const { pool } = database;
   const other = await pool.connect();
   await other.query("begin");
@@ -36,7 +36,7 @@ test("finds a price that another gateway records at the same moment", async () =
   await recorded;
 });
 
-test("refuses a changed price unless the catalogue has a new version", async () => {
+test("the gateway refuses a changed price unless the model catalog has a new version", async () => {
   await recordPrices(database.pool, [price(902, 5n)]);
   await recordPrices(database.pool, [price(902, 5n)]);
   await assert.rejects(recordPrices(database.pool, [price(902, 6n)]), { name: "PriceChanged" });

@@ -283,7 +283,7 @@ describe("re-entering changes that a failover lost", () => {
     await assertSame();
   });
 
-  test("a command sends its changes only while a gateway is connected that records them", async () => {
+  test("a command sends its changes only while a gateway that records them is connected", async () => {
     const database = await openTestDatabase();
     const command = new pg.Client(clientConfig(database.connection, "command"));
     const listener = new pg.Client(clientConfig(database.connection, broadcastConnection()));
@@ -353,7 +353,7 @@ describe("re-entering changes that a failover lost", () => {
     assert.equal(old?.reason, "older than 7 days");
   });
 
-  test("enters a change that failed before when another gateway enters what it needs, and takes it off the list", async () => {
+  test("enters a change that failed once another gateway has entered the row that it needs, and takes it off the list", async () => {
     const [one, other] = [await gateway(), await gateway()];
     const account = newId();
     await one.query("insert into account (id, kind, name) values ($1, 'builder', 'x')", [account]);

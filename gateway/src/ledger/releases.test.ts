@@ -24,7 +24,7 @@ function open(there: number) {
   return { releases, after };
 }
 
-test("tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease", async () => {
+test("the gateway tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease", async () => {
   const { releases, after } = open(0);
   releases.doubtful(ID);
   assert.equal(await after(0), 1);
@@ -35,7 +35,7 @@ test("tries to release a hold with an unknown outcome at once, after 1 s, and af
   assert.equal(await after(LEASE_MS), 3, "what is left ends with its lease");
 });
 
-test("stops trying when a hold with an unknown outcome was found and released", async () => {
+test("the gateway stops trying when a hold with an unknown outcome was found and released", async () => {
   const { releases, after } = open(2);
   releases.doubtful(ID);
   assert.equal(await after(SECOND_MS), 2);

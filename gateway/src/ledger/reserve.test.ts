@@ -26,7 +26,7 @@ interface Served {
   node: Uuid;
 }
 
-describe("the reserve", () => {
+describe("the reserve of withheld host shares", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   let reserve: Reserve;
@@ -343,7 +343,7 @@ describe("the reserve", () => {
   });
 
   describe("granted credit", () => {
-    test("earns nothing on its owner's own node, while bought credit earns the host's share", async () => {
+    test("earns no host's share when it is spent on its owner's own node, unlike bought credit", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, COST + COST / 2n);
       await move("purchase", served.builder, 10n * COST);
@@ -354,7 +354,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n) + SHARE);
     });
 
-    test("is spent by the requests of one batch in order", async () => {
+    test("is spent by the requests of one settlement batch in their order", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       const stranger = await parties();
       await move("grant", served.builder, COST + COST / 2n);
@@ -365,7 +365,7 @@ describe("the reserve", () => {
       assert.equal(await balance(stranger.host), SHARE);
     });
 
-    test("is spent once by a request that a batch contains twice", async () => {
+    test("is spent once by a request that a settlement batch contains twice", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, 2n * COST);
       const [once, other] = await Promise.all([ended(served), ended(served)]);
@@ -376,7 +376,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), 0n);
     });
 
-    test("is spent last on other hosts' nodes, and pays those hosts", async () => {
+    test("is spent on other hosts' nodes only after bought credit, and then pays those hosts", async () => {
       const owner = await identity();
       const own = await parties({ owner, bought: 0n });
       const stranger = { ...(await parties()), builder: own.builder };
@@ -393,7 +393,7 @@ describe("the reserve", () => {
       assert.equal(await balance(own.host), SHARE);
     });
 
-    test("is reduced when a refund leaves a smaller balance", async () => {
+    test("is reduced to the balance when a refund leaves a balance below it", async () => {
       const served = await parties({ owner: await identity(), bought: 5n * COST });
       await move("grant", served.builder, 2n * COST);
       await move("refund", served.builder, 6n * COST);

@@ -19,7 +19,7 @@ function start(isUnsent = (): boolean => false) {
   return { clock, stop, passed: () => passed };
 }
 
-test("calls back once, at the end of the timeout", async () => {
+test("the reply timeout calls back once, at its end", async () => {
   const { clock, passed } = start();
   clock.advance(timeoutMs - 1);
   await turn();
@@ -31,7 +31,7 @@ test("calls back once, at the end of the timeout", async () => {
   assert.equal(passed(), 1);
 });
 
-test("restarts the timeout once if the question is still unsent in this process", async () => {
+test("the reply timeout restarts once if the question is still unsent in this process", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
   await turn();
@@ -43,7 +43,7 @@ test("restarts the timeout once if the question is still unsent in this process"
   assert.equal(passed(), 1);
 });
 
-test("extends the timeout once by the delay of a late timer", async () => {
+test("the reply timeout is extended once by the delay of a late timer", async () => {
   const { clock, passed } = start();
   clock.freeze(timeoutMs + 150);
   await turn();
@@ -55,7 +55,7 @@ test("extends the timeout once by the delay of a late timer", async () => {
   assert.equal(passed(), 1);
 });
 
-test("never times out after the question was answered", async () => {
+test("the reply timeout never expires after the question was answered", async () => {
   const { clock, stop, passed } = start();
   clock.advance(timeoutMs);
   // The timer has fired. The answer is read later in the same turn of the event loop.

@@ -267,7 +267,7 @@ async function enterAndLeave(limits: Limits, id: string, tokens: number): Promis
   await limits.leave(KEY, id, tokens);
 }
 
-test("returns the current counts in rate-limit headers", async () => {
+test("rate-limit headers contain the current counts", async () => {
   const bench = await memoryBench();
   const limits = await bench.gateway();
   assert.equal(bench.clock.now(), START_MS);
@@ -284,7 +284,7 @@ test("returns the current counts in rate-limit headers", async () => {
   await bench.close();
 });
 
-test("formats durations as OpenAI clients parse them", () => {
+test("rate-limit headers contain durations in the format that OpenAI clients parse", () => {
   for (const [ms, text] of [
     [0, "0s"],
     [0.2, "1ms"],

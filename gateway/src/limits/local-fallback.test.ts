@@ -72,7 +72,7 @@ describe("limits with a local fallback", { skip }, () => {
     assert.deepEqual(tokens.admitted ? undefined : tokens.code, "rate_limit_tokens");
   });
 
-  test("apply as a share of a model's limit too: at least one place, unless the limit is zero", async () => {
+  test("apply this gateway's share of a model's limit, which is at least one request unless the limit is zero", async () => {
     await kill();
     assert.equal(await limits.enterModel("m", "a", 7), true);
     assert.equal(await limits.enterModel("m", "b", 7), true);
@@ -90,7 +90,7 @@ describe("limits with a local fallback", { skip }, () => {
     assert.equal(none.admitted, false);
   });
 
-  test("return a request's slot on the side that counted it, and use the server again after the outage", async () => {
+  test("free a request's slot where it was counted (server or gateway), and use the server again after the outage", async () => {
     assert.equal(await admitted(["before"]), 1);
     assert.equal(await limits.enterModel("m", "before", 1), true);
     await kill();

@@ -4,7 +4,7 @@ import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { LimitCounts, memoryLimits } from "./memory.ts";
 
-test("drops the counts of idle keys, and keeps those of keys with requests in flight", async () => {
+test("limits in memory drop the counts of idle keys, and keep those of keys with requests in flight", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
   const limits = memoryLimits({ clock, board });
@@ -29,7 +29,7 @@ test("drops the counts of idle keys, and keeps those of keys with requests in fl
   await limits.close();
 });
 
-test("drops the leases of a gateway that died", async () => {
+test("limits in memory drop the leases of a gateway that died", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
   const dead = memoryLimits({ clock, board });

@@ -284,7 +284,7 @@ test("emails wait on a platform without a mail server, and are given up after th
   assert.deepEqual(await logOf(id), []);
 });
 
-describe("events of other parts", () => {
+describe("events in other parts of the gateway", () => {
   const find = () => Promise.all(gateways.map(({ notify }) => openEvents({ pool: db.pool, clock, notify }).find()));
   const told = async (accountId: Uuid): Promise<{ kind: string; data: unknown }[]> => {
     const rows = await openInbox({ pool: db.pool }).list({ accountId, identityId: newId() }, { limit: 10 });
@@ -296,7 +296,7 @@ describe("events of other parts", () => {
     clock.advance(-clock.now() + Date.now());
   });
 
-  test("cause notifications: quarantines and payouts, each sent to the host once", async () => {
+  test("notify the host once of each quarantine and each payout", async () => {
     const id = await account("host");
     const node = newId();
     await db.pool.query("insert into node (id, account_id, name, state) values ($1, $2, 'rig', 'quarantined')", [
@@ -331,7 +331,7 @@ describe("events of other parts", () => {
     );
   });
 
-  test("cause notifications: budgets once per day or month of a key, and keys in their last week", async () => {
+  test("notify the builder of a key's spent budget once per day or month, and of a key in its last week", async () => {
     const id = await account();
     const key = newId();
     await db.pool.query(
@@ -365,7 +365,7 @@ describe("events of other parts", () => {
     assert.equal(found.length, 3);
   });
 
-  test("cause no notifications from before the feature existed, or early in a key's lifetime", async () => {
+  test("cause no notification if they precede the feature, or early in the lifetime of a key that expires soon", async () => {
     await db.pool.query("update migration set applied_at = now() - interval '1 day' where version = 48");
     const id = await account("host");
     const node = newId();
@@ -395,7 +395,7 @@ describe("events of other parts", () => {
   });
 });
 
-test("the list is shared by the account, and each person has their own read marks", async () => {
+test("the account shares one list of notifications, and each person has their own read marks", async () => {
   const id = await account("builder", 2);
   const { rows } = await db.pool.query("select identity_id from account_owner where account_id = $1 order by 1", [id]);
   const [a, b] = rows.map(({ identity_id }) => ({ accountId: id, identityId: identity_id as Uuid })) as [

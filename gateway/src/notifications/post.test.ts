@@ -35,7 +35,7 @@ const leadsTo =
       addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
 
-test("posts JSON and returns the status", async (t) => {
+test("the webhook client posts JSON and returns the status", async (t) => {
   let seen = "";
   const { port, requests } = await serve(t, async (request, response) => {
     for await (const piece of request) seen += piece;
@@ -47,7 +47,7 @@ test("posts JSON and returns the status", async (t) => {
   assert.equal(seen, '{"a":1} application/json 1');
 });
 
-describe("connects only to public addresses", () => {
+describe("the webhook client connects only to public addresses", () => {
   for (const addresses of [
     ["127.0.0.1"],
     ["::1"],
@@ -94,7 +94,7 @@ describe("connects only to public addresses", () => {
   });
 });
 
-test("returns a redirect like any other response, without following it", async (t) => {
+test("the webhook client returns a redirect like any other response, without following it", async (t) => {
   const { port, requests } = await serve(t, (_, response) => {
     response.writeHead(307, { location: "/elsewhere" }).end();
   });
@@ -102,7 +102,7 @@ test("returns a redirect like any other response, without following it", async (
   assert.deepEqual(requests, ["POST /hook"]);
 });
 
-test("reads at most 64 KiB of an endless response", async (t) => {
+test("the webhook client reads at most 64 KiB of an endless response", async (t) => {
   const { port } = await serve(t, (_, response) => {
     const more = (): void => {
       while (response.write("x".repeat(16 * 1024)));
@@ -113,7 +113,7 @@ test("reads at most 64 KiB of an endless response", async (t) => {
   await assert.rejects(openPost(here)(`http://127.0.0.1:${port}/`, parts), /larger than 64 KiB/);
 });
 
-test("times out after 10 s, even if the response has begun", async (t) => {
+test("the webhook client times out after 10 s, even if the response has begun", async (t) => {
   for (const begins of [false, true]) {
     let arrived = (): void => {};
     const has = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ test("times out after 10 s, even if the response has begun", async (t) => {
   }
 });
 
-test("throws when the connection closes without a response", async (t) => {
+test("the webhook client throws when the connection closes without a response", async (t) => {
   const server = createSocketServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());

@@ -95,7 +95,7 @@ describe("a low-credit alert", () => {
     assert.match(text, /is \$4\.99, below the alert threshold of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
   });
 
-  test("is sent after a rise and fall between two checks, but not after a fall and rise", async () => {
+  test("is sent if the balance rose and fell again between two checks, but not if it fell and rose again", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -109,7 +109,7 @@ describe("a low-credit alert", () => {
     assert.equal(await look(), 2);
   });
 
-  test("goes to every owner, and waits for the next fall if the threshold is above the balance", async () => {
+  test("is sent to every owner; if set while the balance is below the threshold, it waits for the next fall", async () => {
     const id = await account(dollars(3), 3);
     await first().set(id, dollars(5));
     assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });

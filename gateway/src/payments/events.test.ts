@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => t.close());
 
-test("deletes events older than 400 days, except those that need attention, and moves no money if one is repeated", async () => {
+test("payment events older than 400 days are deleted, unless they need attention; a repeated event moves no money", async () => {
   const account = await t.openBuilder();
   const { sale } = await t.start(account);
   const paid = { ...sale, state: "paid", payment: "pi_1", charge: "ch_1" } as const;

@@ -85,7 +85,7 @@ const history = fc.record({
   atOnce: fc.integer({ min: 1, max: 6 }),
 });
 
-test("gives a sale its true balance for random events, shuffled, repeated and concurrent", async () => {
+test("random events of a sale give the right balance when they are shuffled, repeated and concurrent", async () => {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
   await fc.assert(
     fc.asyncProperty(history, async (script) => {

@@ -188,7 +188,7 @@ describe("a payment event", () => {
   });
 });
 
-describe("an event credits nothing if its amount, currency or account does not match the checkout", () => {
+describe("a payment event whose amount, currency or account does not match the checkout", () => {
   const cases: [string, (session: object) => object][] = [
     ["too little was paid", (session) => ({ ...session, amount_total: 1999 })],
     ["too much was paid", (session) => ({ ...session, amount_total: 2001 })],
@@ -200,7 +200,7 @@ describe("an event credits nothing if its amount, currency or account does not m
     ["no checkout ID", (session) => ({ ...session, client_reference_id: null })],
   ];
   for (const [what, change] of cases) {
-    test(what, async () => {
+    test(`credits nothing: ${what}`, async () => {
       const { account, id, paid } = await bought();
       await send("checkout.session.completed", change(sessionObject(paid)), { id: `evt_${id}` });
       assert.deepEqual([await dollarsOf(account), await stateOf(id)], [0, "mismatch"]);
@@ -246,18 +246,18 @@ describe("an event credits nothing if its amount, currency or account does not m
   });
 });
 
-test("acknowledges an event of another type and records it as ignored", async () => {
+test("an event of another type is acknowledged and recorded as ignored", async () => {
   await send("customer.created", { id: "cus_1", object: "customer" }, { id: "evt_customer" });
   assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
 });
 
-test("acknowledges and ignores another product's refund, even above the maximum amount", async () => {
+test("another product's refund is acknowledged and ignored, even above the maximum amount", async () => {
   const charge = { payment_intent: "pi_of_a_house", amount_refunded: 2_000_000_000, currency: "usd" };
   await send("charge.refunded", charge, { id: "evt_house" });
   assert.equal((await outcomeOf("evt_house"))?.outcome, "ignored");
 });
 
-test("refuses an event that mixes live and test mode", async () => {
+test("an event that mixes live and test mode is refused", async () => {
   const { account, paid } = await bought();
   const body = sessionObject(paid);
   await assert.rejects(send("checkout.session.completed", body, { id: "evt_live", livemode: true }), {
@@ -269,7 +269,7 @@ test("refuses an event that mixes live and test mode", async () => {
   assert.equal(await dollarsOf(account), 0);
 });
 
-test("refuses a test-mode event in live mode and credits nothing", async () => {
+test("a test-mode event in live mode is refused and credits nothing", async () => {
   const { account, paid } = await bought();
   const { notify, newId } = t;
   const live = openPayments({

@@ -105,7 +105,7 @@ test("a dispute's outcome does not depend on the order of its events", () => {
   );
 });
 
-test("a later event overrides an earlier one, and within one second the more advanced status wins", () => {
+test("a later dispute event overrides an earlier one; of two in the same second, the more advanced status wins", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
   assert.equal(newerReversal(word("won", 1), word("under_review", 2)).status, "under_review");
   assert.equal(newerReversal(word("won", 1), word("needs_response", 1)).status, "won");
@@ -120,7 +120,7 @@ test("a payment never returns to an earlier state, and a successful payment take
   }
 });
 
-test("transfers reach the expected balance from any earlier transfers, and then none is missing", () => {
+test("the missing transfers of a payment lead to its expected balance, and no transfer is missing after they are made", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(

@@ -425,7 +425,7 @@ describe("a saved card", () => {
     assert.equal(intents(id).length, 0);
   });
 
-  test("belongs to one customer even if two gateways save it at once, and has a limit of open pages", async () => {
+  test("belongs to one provider customer even if two gateways open pages to save it; the number of such pages is limited", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await Promise.all([gateway(0).openSetup(page), gateway(1).openSetup(page)]);
@@ -437,7 +437,7 @@ describe("a saved card", () => {
     await gateway().openSetup(page);
   });
 
-  test("counts both of two concurrently opened pages", async () => {
+  test("counts both of two concurrently opened pages to save it against their limit", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await gateway().openSetup(page);

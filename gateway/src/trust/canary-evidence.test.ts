@@ -15,7 +15,7 @@ describe("evidence from canary answers", () => {
     return undefined;
   };
 
-  test("is sufficient after two wrong answers to an easy canary, or eight to one that one in six honest nodes fails", () => {
+  test("is sufficient after two wrong answers to an easy canary, or eight to a canary that 15 % of honest nodes fail", () => {
     const never = (): boolean => false;
     const table = [EASIEST_PASS_RATE, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) => asksUntilEnough(never, rate, 99));
     assert.deepEqual(table, [2, 4, 5, 7, 8, 12]);

@@ -173,7 +173,7 @@ describe("probes", () => {
     );
   });
 
-  test("still include canaries if user traffic keeps a node busy and its speed measured", async () => {
+  test("include canaries even if user traffic keeps a node busy and measures its speed", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
@@ -268,7 +268,7 @@ describe("probes", () => {
     assert.ok(deviation > mean / 2, `${deviation} minutes more or less`);
   });
 
-  describe("a prompt that is read faster than the model can", () => {
+  describe("a prompt that a node reads faster than its model can", () => {
     const asked = async (result: Partial<PrivateResult>): Promise<Verdict[]> => {
       start();
       shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
@@ -353,7 +353,7 @@ describe("probes", () => {
       assert.equal(suspected.length, 1);
     });
 
-    test("ends without a mark against the node when probing stops", async () => {
+    test("ends without counting against the node when probing stops", async () => {
       answer = (_job, signal) =>
         new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
       const asked = probes.ask("a", "m");

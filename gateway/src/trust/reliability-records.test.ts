@@ -117,7 +117,7 @@ describe("reliability records shared by several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
   });
 
-  test("excuse a node's silence at all gateways when one gateway excuses it", () => {
+  test("excuse a node's stall at all gateways when one gateway excuses it", () => {
     const [a, b] = gateways;
     end(b, "silent");
     end(b, "engine");

@@ -28,7 +28,7 @@ describe("the reliability record of a node", () => {
     assert.deepEqual(record.count(), { jobs: 20, failures: 4 });
   });
 
-  test("excuses silences that the plane caused, and no other failure", () => {
+  test("excuses stalls during a given outage of the plane, and no other failure", () => {
     const record = new ReliabilityRecord();
     for (const [i, failure] of (["silent", null, "engine", "silent", "lost"] as const).entries())
       record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 });
@@ -57,7 +57,7 @@ describe("the reliability record of a node", () => {
     assert.equal(silent(5, "-01")?.reason, "failures");
   });
 
-  test("keeps failures of the last day until twenty jobs replace them, and never quarantines a node for them alone", () => {
+  test("counts failures of the last day until twenty new jobs replace them, and quarantines no node for these alone", () => {
     const record = new ReliabilityRecord();
     record.carry({ answers: 0, failures: 500 });
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });

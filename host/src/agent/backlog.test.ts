@@ -7,7 +7,7 @@ import { BACKLOG_BYTES_MAX, PublishBacklog } from "./backlog.ts";
 
 const MIB = 1024 * 1024;
 
-test("the backlog check accepts a broker that reads, and rarely asks it for a confirmation", async () => {
+test("the backlog check asks the broker for a confirmation after each MiB, and accepts a broker that confirms", async () => {
   let asked = 0;
   const clock = new ManualClock();
   const backlog = new PublishBacklog(
@@ -25,7 +25,7 @@ test("the backlog check accepts a broker that reads, and rarely asks it for a co
   assert.equal(asked, 100);
 });
 
-test("the backlog check reports a broker that does not read before the backlog fills the memory", () => {
+test("the backlog check reports a broker that confirms nothing, once the backlog exceeds its limit", () => {
   let gaveUp = 0;
   const backlog = new PublishBacklog(
     () => new Promise(() => {}),

@@ -65,7 +65,7 @@ test("a node announces the schema keywords that all its engines enforce, or none
   }
 });
 
-test("a node checks a model again when its engine returns, and announces it after it has passed", async () => {
+test("a node repeats a model's format check when its engine returns, and announces the model once it passes", async () => {
   const { state, agent } = harness();
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);

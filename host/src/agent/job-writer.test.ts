@@ -68,7 +68,7 @@ test("deltas for different gateways are sent in separate frames", async () => {
   assert.deepEqual(frames.map(({ gateway }) => gateway).toSorted(), ["gw1", "gw2"]);
 });
 
-test("done is sent after all output with the next sequence number, and nothing follows it", async () => {
+test("the done frame of a job is sent after all output, with the next sequence number, and is the last frame", async () => {
   const { writer, clock, frames, kinds, deltas } = harness();
   const a = writer(A);
   a.accepted();
@@ -87,7 +87,7 @@ test("done is sent after all output with the next sequence number, and nothing f
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 2, finish: "length" });
 });
 
-test("output for a client that does not stream is sent in larger and fewer deltas after the first", async () => {
+test("after its first delta, output for a client that does not stream is sent in fewer and larger deltas", async () => {
   const { writer, clock, kinds, deltas } = harness();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
@@ -335,7 +335,7 @@ test("failures, refusals and progress are sent immediately, after all earlier ou
   assert.deepEqual(kinds(), ["accepted", "accepted", "deltas", "progress", "failed"]);
 });
 
-test("a job that is discarded in its first turn sends only its acceptance", async () => {
+test("a job that is discarded in the event-loop turn in which it began sends only its accepted frame", async () => {
   const { writer, clock, kinds } = harness();
   const a = writer(A);
   a.accepted();
@@ -346,7 +346,7 @@ test("a job that is discarded in its first turn sends only its acceptance", asyn
   assert.deepEqual(kinds(), ["accepted"]);
 });
 
-test("vectors are sent many to a frame, and slow ones after a short wait", async () => {
+test("vectors are sent 64 to a frame; vectors that come slowly are sent after a short wait", async () => {
   const { writer, clock, frames } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 65; i++) a.vector(new Float32Array(1024).fill(i));
@@ -388,7 +388,7 @@ test("a job fails if its vectors differ in width, are too wide or are not finite
     assert.throws(() => writer(B).vector(bad), EngineError);
 });
 
-test("progress reports are sent until the first output, within their limits", () => {
+test("progress reports are sent until the first output, and their fraction is at most 1", () => {
   const { writer, frames } = harness();
   const a = writer(A);
   a.progress(0.5);

@@ -44,7 +44,7 @@ test("a lost connection ends its jobs, and the agent reconnects with the same cr
   await harness.agent.stop();
 });
 
-test("the agent finds a plane that moved by fetching new credentials while the old ones are still valid", async () => {
+test("an agent that cannot reconnect fetches new credentials early, and so learns the new address of its plane", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.planeUrl = "nats://elsewhere";

@@ -6,7 +6,7 @@ import { ManualClock } from "../testing/manual-clock.ts";
 
 const messages = [{ role: "user", content: '#script {"text": "the quick brown fox"}' }];
 
-test("a node announces how its engine scores answers, and replies to a scoring job with one frame and no text", async () => {
+test("a node announces which models can score answers, and replies to a scoring job with log-probabilities only", async () => {
   const agent = new AgentHarness({ models: ["tiny-3b", "embed-m3"] });
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.scores !== undefined);
@@ -20,7 +20,7 @@ test("a node announces how its engine scores answers, and replies to a scoring j
   await agent.agent.stop();
 });
 
-test("a node announces no scoring and refuses scoring jobs if its engine cannot score", async () => {
+test("a node announces no scoring and refuses scoring jobs if its engine cannot score answers", async () => {
   const { scoring: _unable, ...engine } = scriptedEngine({ models: ["tiny-3b"], slots: 2, clock: new ManualClock() });
   const agent = new AgentHarness({ models: ["tiny-3b"], engine });
   await agent.online();

@@ -5,7 +5,7 @@ import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { JobCounters } from "./job-counters.ts";
 
-test("the snapshot shows running jobs, counts of ended jobs and the connection state", async () => {
+test("the agent's snapshot shows running jobs, counts of ended jobs and the connection state", async () => {
   const harness = new AgentHarness();
   assert.equal(harness.agent.snapshot().state, "connecting");
   await harness.online();
@@ -47,7 +47,7 @@ test("the snapshot shows running jobs, counts of ended jobs and the connection s
   assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
-test("the snapshot contains no text of prompts or answers", async () => {
+test("the agent's snapshot contains no text of prompts or answers", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "answerword more", reasoning: "thoughtword", stall_after: 2 });
@@ -56,7 +56,7 @@ test("the snapshot contains no text of prompts or answers", async () => {
   await harness.agent.stop();
 });
 
-test("the snapshot notifies its listeners of jobs and connection changes, but not of each token", async () => {
+test("the agent's snapshot notifies its listeners of jobs and connection changes, but not of each token", async () => {
   const harness = new AgentHarness();
   let heard = 0;
   const leave = harness.agent.onActivity(() => heard++);
@@ -72,7 +72,7 @@ test("the snapshot notifies its listeners of jobs and connection changes, but no
   assert.equal(heard, before);
 });
 
-test("the snapshot shows that the node is draining", async () => {
+test("the agent's snapshot shows that the node is draining", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.script({ stall_after: 0 });
@@ -83,7 +83,7 @@ test("the snapshot shows that the node is draining", async () => {
   assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
-test("the snapshot's token rate covers the last ten seconds", () => {
+test("the token rate in the agent's snapshot covers the last ten seconds", () => {
   const clock = new ManualClock();
   const tally = new JobCounters(clock);
   const record = tally.begin({

@@ -30,7 +30,7 @@ test("the throttle runs rare calls immediately, delays frequent ones, and always
   assert.equal(done.length, 9);
 });
 
-test("a node with a hundred jobs a second reports at most twenty times a second, and its last report is correct", async () => {
+test("a node with 100 jobs a second reports its state at most 20 times a second, and the last report is correct", async () => {
   const harness = new AgentHarness({ slots: 2 });
   await harness.online();
   const before = harness.states().length;

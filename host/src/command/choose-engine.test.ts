@@ -34,7 +34,7 @@ const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => 
 });
 const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines, openDemo });
 
-test("auto serves only the models that a detected engine has", async () => {
+test("--engine auto serves only the models that a detected engine has", async () => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto" },
     choice(found("ollama", ["llama3.2:3b", "x"])),
@@ -44,7 +44,7 @@ test("auto serves only the models that a detected engine has", async () => {
   assert.equal(engine.slots, 1);
 });
 
-test("auto with --models serves models that no engine has with the demo model, and names them", async (t) => {
+test("--engine auto serves requested models that no engine has with the demo model, and names those models", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", models: ["mid-14b", "tiny-3b"] },
     choice(found("ollama", ["llama3.2:3b", "bge-m3"]), found("vLLM", ["llama3.2:3b"])),
@@ -55,7 +55,7 @@ test("auto with --models serves models that no engine has with the demo model, a
   assert.equal(engine.slots, 3);
 });
 
-test("auto uses the demo model when no known engine is running", async (t) => {
+test("--engine auto uses the demo model when no known engine is running", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", slots: 1 },
     choice(found("ollama", ["mistral:7b"])),
@@ -66,12 +66,12 @@ test("auto uses the demo model when no known engine is running", async (t) => {
   assert.equal(engine.slots, 1);
 });
 
-test("scripted serves any model that is requested", async () => {
+test("--engine scripted serves any model that is requested", async () => {
   const { models } = await chooseEngine({ ...flags, engine: "scripted", models: ["anything"] }, choice());
   assert.deepEqual(models, ["anything"]);
 });
 
-test("openai recognises models by name or by an explicit mapping", async (t) => {
+test("--engine openai recognizes models by name or by an explicit mapping", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") sendJson(response, { data: [{ id: "qwq:32b" }, { id: "m" }] });
     else sendJson(response, {}, 404);
@@ -83,7 +83,7 @@ test("openai recognises models by name or by an explicit mapping", async (t) => 
   assert.equal(engine.slots, 5);
 });
 
-test("openai uses the profile of a known engine and reports the engine's limitations", async (t) => {
+test("--engine openai uses the profile of a known engine and reports the engine's limitations", async (t) => {
   const stub = new StubEngine();
   stub.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
   const engineUrl = await stubServer(t, llamaServerStub(stub));

@@ -93,7 +93,7 @@ for (const { name, make, without } of ENVIRONMENTS) {
   describe(name, () => {
     for (const [command, { example = "" }] of Object.entries(TOLLGATE_HOST_COMMANDS.commands)) {
       if (without.includes(command)) continue;
-      test(`tollgate-host ${command}`, async (t) => {
+      test(`tollgate-host ${command} fails with a readable error`, async (t) => {
         const { context, terminal, logins } = await commandHarness(t);
         const gateway = await make(t, logins);
         const args = [...command.split(" "), ...exampleWords(example)];

@@ -30,7 +30,7 @@ test("flags have defaults, except for the required flags", () => {
   });
 });
 
-test("flags set every option of up", () => {
+test("flags set every option of tollgate-host up", () => {
   const args = ["--gateway", "https://gw.example", "--node", "node_1", "--engine", "openai", "--slots", "3"];
   args.push("--engine-url", "http://h:1/v1", "--map", "tiny-3b=llama3.2:3b, embed-m3=bge=m3", "--models", "a, b,a");
   const flags = parse([...args, "--log-level", "debug"], {
@@ -109,7 +109,7 @@ const login: StoredSettings = {
   },
 };
 
-test("up needs no flags on a machine with a login and an election, and uses no demo model by itself", () => {
+test("tollgate-host up needs no flags after login and elect, and then does not use the demo model", () => {
   const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parse([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
   assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
@@ -125,7 +125,7 @@ test("flags override stored values, and naming an engine replaces all stored eng
   assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
 });
 
-test("up ignores stored values of another gateway", () => {
+test("tollgate-host up ignores stored values of another gateway", () => {
   const flags = parse(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
     [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],

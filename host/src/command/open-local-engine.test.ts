@@ -67,7 +67,7 @@ test("engines are looked up at their addresses from the election, or at OLLAMA_H
   ]);
 });
 
-test("up waits for an engine that is loading, and prints a line every five seconds", async () => {
+test("tollgate-host up waits for an engine that is loading, and prints a line every five seconds", async () => {
   const found: FoundEngine[] = [];
   const here = machine(found, [absence("loading")]);
   const { clock } = here;
@@ -91,7 +91,7 @@ test("up waits for an engine that is loading, and prints a line every five secon
   );
 });
 
-test("up stops waiting at its time limit (at once if the limit is zero) and on a request to stop", async () => {
+test("tollgate-host up stops waiting at its time limit (at once if the limit is zero) and on a request to stop", async () => {
   const here = machine([], [absence("loading")]);
   const { clock } = here;
   let looks = 0;
@@ -124,7 +124,7 @@ const failing = async (
 };
 const MISSING = "no engine on this machine has a model of the catalogue";
 
-test("up stops if an engine is missing, with a line per searched address, and mentions --engine demo", async () => {
+test("tollgate-host up stops if an engine is missing, with a line per searched address, and mentions --engine demo", async () => {
   const here = machine([], [absence("unreachable"), absence("stranger", "http://127.0.0.1:8080")]);
   const { message, details, next } = await failing(here, { addresses: { ollama: OLLAMA } });
   assert.equal(message, MISSING);
@@ -139,7 +139,7 @@ test("up stops if an engine is missing, with a line per searched address, and me
   assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
 });
 
-test("up lists the models of an engine that does not have the elected models", async () => {
+test("tollgate-host up lists the models of an engine that does not have the elected models", async () => {
   const addresses = { ollama: OLLAMA };
   const empty = await failing(machine([holding()]), { addresses });
   assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);
@@ -162,7 +162,7 @@ test("an engine that requires a key must be named with --engine, and a remote OL
   assert.match(elsewhere.next ?? "", /--engine-url/);
 });
 
-test("elect waits for any engine that is loading, up only for an elected engine", async () => {
+test("tollgate-host elect waits for any engine that is loading, tollgate-host up only for an elected engine", async () => {
   const addresses = { ollama: OLLAMA };
   const stranger = machine([], [absence("loading", "http://127.0.0.1:8080")]);
   assert.equal((await failing(stranger, { addresses })).message, MISSING);

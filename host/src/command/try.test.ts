@@ -15,7 +15,7 @@ const TRIAL = {
   tps: 51.3,
 };
 
-test("try prints the speed, and the answer without control sequences", async (t) => {
+test("tollgate-host try prints the speed, and the answer without control sequences", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = TRIAL;
   assert.equal(await run(tryNode), 0);
@@ -26,7 +26,7 @@ test("try prints the speed, and the answer without control sequences", async (t)
   );
 });
 
-test("try sends its options to the gateway, and prints the number of vectors for an embedding model", async (t) => {
+test("tollgate-host try sends its options to the gateway, and prints the number of vectors for an embedding model", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = {
     ...{ model: "embed-m3", text: "", vectors: { count: 1, width: 1024 }, finish_reason: null },
@@ -37,14 +37,14 @@ test("try sends its options to the gateway, and prints the number of vectors for
   assert.equal(terminal.text, "1 vector of 1024 numbers\n\nembed-m3: first token 20 ms, 5 + 0 tokens");
 });
 
-test("try prints a reasoning model's thinking before its answer", async (t) => {
+test("tollgate-host try prints a reasoning model's thinking before its answer", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = { ...TRIAL, text: "42", vendor_reasoning_content: "Six times seven." };
   await run(tryNode, "--model", "reason-32b");
   assert.deepEqual(terminal.lines.slice(0, 3), ["Six times seven.", "", "42"]);
 });
 
-test("try explains why a node that is disconnected, stalls or has no models gives no answer", async (t) => {
+test("tollgate-host try explains why a node that is disconnected, stalls or has no models gives no answer", async (t) => {
   const { fails, gateway } = await loggedIn(t);
   const path = `POST /nodes/${NODE}/try`;
   gateway.answers[path] = refusal(409, "node_state_conflict", "The node is not connected.");

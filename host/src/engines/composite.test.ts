@@ -12,14 +12,14 @@ const named = (name: string, models: string[], slots: number): Engine => ({
   name,
 });
 
-test("uses the first engine that has a model, and names which engine serves what", () => {
+test("a composite engine uses the first engine that has a model, and its name lists each engine's models", () => {
   const both = compositeEngine([named("a", ["tiny-3b", "embed-m3"], 1), named("b", ["tiny-3b", "mid-14b"], 2)]);
   assert.equal(both.name, "a (tiny-3b, embed-m3) + b (mid-14b)");
   assert.deepEqual(both.models, ["tiny-3b", "embed-m3", "mid-14b"]);
   assert.equal(both.slots, 3);
 });
 
-test("refuses jobs for a full engine while another engine still accepts jobs", async () => {
+test("a composite engine refuses jobs for a full engine while it accepts jobs for another engine", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["mid-14b"], 1)]);
   const controller = new AbortController();
   const stalled = both.generate(chatJob('#script {"stall_after":0}'), new RecordingSink(), controller.signal);
@@ -31,7 +31,7 @@ test("refuses jobs for a full engine while another engine still accepts jobs", a
   assert.equal(both.refuses?.(chatJob("hi")), false);
 });
 
-test("routes generations and embeddings to the engines that have their models", async () => {
+test("a composite engine routes generations and embeddings to the engines that have their models", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["embed-m3"], 1)]);
   const sink = new RecordingSink();
   await both.generate(chatJob('#script {"text":"hello"}'), sink, never);
@@ -41,7 +41,7 @@ test("routes generations and embeddings to the engines that have their models", 
   await both.close();
 });
 
-test("removes an engine's models and slots while it is unreachable, and restores them", () => {
+test("a composite engine removes the models and slots of an unreachable engine, and restores them later", () => {
   let change: (now: Availability) => void = () => {};
   const away: Engine = {
     ...named("a", ["tiny-3b", "embed-m3"], 2),

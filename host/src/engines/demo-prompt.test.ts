@@ -7,7 +7,7 @@ import type { ChatMessage } from "./engine.ts";
 const visible: Tokenizer<string> = { text: (text) => [`«${text}»`], marks: (text) => [text.replaceAll("\n", "↵")] };
 const chat = (messages: ChatMessage[], thinks = false): string => chatTokens(visible, messages, thinks).join("");
 
-test("maps each role to one that the model knows", () => {
+test("maps each message role to a role that the model knows", () => {
   const roles = ["system", "developer", "user", "assistant", "tool", "function"];
   assert.equal(
     chat(roles.map((role) => ({ role, content: "x" }))),

@@ -31,7 +31,7 @@ test("chat: streams generated text in many deltas", async () => {
   assert.doesNotMatch(text, /<\||think/);
 });
 
-test("uses nothing of a conversation for the next request", async () => {
+test("does not remember the conversation of one request in the next request", async () => {
   const messages = [
     { role: "user", content: "My name is Ravi." },
     { role: "assistant", content: "Hello, Ravi! Nice to meet you." },

@@ -107,7 +107,7 @@ test("gets the context but not the slots from LM Studio before version 0.4", asy
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
-test("does not offer a model that Ollama runs on another machine, because prompts would leave this one", async (t) => {
+test("does not offer a model that Ollama runs on another machine, because prompts would leave this machine", async (t) => {
   const found = await identifyEngine(await stubServer(t, ollamaStub(new StubEngine())), { clock: patient });
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });

@@ -20,7 +20,7 @@ async function findingAt(t: TestContext, answer: StubHandler, apiKey?: string): 
   return `${absence.cause}: ${absence.what.replace(new URL(url).host, "HOST")}`;
 }
 
-test("reports nothing missing for an engine that lists models and is ready", async (t) => {
+test("reports no problem for an engine that lists models and is ready", async (t) => {
   assert.equal(await findingAt(t, (_request, response) => sendJson(response, { data: [] })), "none");
   const withoutHealth: StubHandler = ({ path }, response) => sendJson(response, {}, path === "/v1/models" ? 200 : 404);
   assert.equal(await findingAt(t, withoutHealth), "none");

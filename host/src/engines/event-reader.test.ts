@@ -70,7 +70,7 @@ test("parses only the first of several events that also differ in the Unix secon
   }
 });
 
-test("parses an event again if a changed number is not a Unix second", () => {
+test("parses an event completely if a changed number is not a Unix second", () => {
   const odd = [
     "0700000001",
     "170000000",
@@ -90,7 +90,7 @@ test("parses an event again if a changed number is not a Unix second", () => {
   ]);
 });
 
-test("parses an event again if anything besides text and second differs", () => {
+test("parses an event completely if anything besides its text and Unix second differs from the previous event", () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),

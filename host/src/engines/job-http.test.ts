@@ -124,9 +124,9 @@ test("closes idle connections", async (t) => {
 });
 
 for (const [name, spoil] of [
-  ["closes", (socket: Socket) => void socket.end()],
-  ["breaks", (socket: Socket) => void socket.resetAndDestroy()],
-  ["sends data without a request", (socket: Socket) => void socket.write("HTTP/1.1 408 Timeout\r\n\r\n")],
+  ["is closed", (socket: Socket) => void socket.end()],
+  ["is reset", (socket: Socket) => void socket.resetAndDestroy()],
+  ["receives data without a request", (socket: Socket) => void socket.write("HTTP/1.1 408 Timeout\r\n\r\n")],
 ] as const) {
   test(`does not reuse an idle connection that ${name}`, async (t) => {
     const server = await rawServer(t, (socket) => socket.write(HI));

@@ -53,7 +53,7 @@ function open(slots: number) {
   return { clock, inner, engine, told, start, sinks, stop };
 }
 
-test("admits sixteen prompts at once, and another one whenever one of them has its first token", async () => {
+test("the load limit admits 16 prompts at once, and one more for each that has its first token", async () => {
   const { clock, inner, start, sinks } = open(64);
   const answers = start(28);
   await turn();
@@ -77,7 +77,7 @@ test("admits sixteen prompts at once, and another one whenever one of them has i
   assert.equal((await Promise.all(answers)).length, 28);
 });
 
-test("admits only one prompt while a job waits long for its next token", async () => {
+test("the load limit admits only one prompt at a time while a running job waits long for its next token", async () => {
   const { clock, inner, start } = open(64);
   start(4);
   await turn();
@@ -94,7 +94,7 @@ test("admits only one prompt while a job waits long for its next token", async (
   assert.equal(inner.jobs.length, 8);
 });
 
-test("delays a prompt for four seconds at most", async () => {
+test("the load limit delays a prompt for at most four seconds", async () => {
   const { clock, inner, start, sinks } = open(64);
   start(18);
   await turn();
@@ -107,7 +107,7 @@ test("delays a prompt for four seconds at most", async () => {
   assert.deepEqual(sinks[17]?.fractions, [0, 0, 0, 0]);
 });
 
-test("admits the next prompt when a job is cancelled while it waits or runs", async () => {
+test("the load limit admits the next prompt when a waiting or running job is cancelled", async () => {
   const { inner, start } = open(64);
   start(16);
   await turn();
@@ -132,7 +132,7 @@ async function settle({ clock, inner }: { clock: ManualClock; inner: HandMovedEn
   }
 }
 
-test("announces fewer slots for wide gaps while no prompt is read, and more after five seconds of narrow gaps", async () => {
+test("the load limit announces fewer slots after a long gap between tokens, and more after 5 s of short gaps", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();
@@ -157,7 +157,7 @@ test("announces fewer slots for wide gaps while no prompt is read, and more afte
   assert.deepEqual(told.at(-1), { models: ["tiny-3b"], slots: 15, slotsMax: 16 });
 });
 
-test("restores the limits when its engine returns after an outage", async () => {
+test("the load limit restores its reduced number of slots when its engine returns after an outage", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();
@@ -171,7 +171,7 @@ test("restores the limits when its engine returns after an outage", async () => 
   ]);
 });
 
-test("prevents gaps of two seconds on an engine that would otherwise read 64 prompts at once for three seconds", async () => {
+test("the load limit prevents 2 s gaps between tokens on an engine that needs 3 s to read 64 prompts at once", async () => {
   const READ_MS = 45;
   const STEP_MS = 15;
   /**

@@ -45,7 +45,7 @@ const names: Record<string, string[]> = {
 };
 for (const [model, engineModels] of Object.entries(names)) {
   for (const name of engineModels)
-    test(`${name} is recognised as ${model}`, () => assert.equal(catalogueModel(name), model));
+    test(`${name} is recognized as ${model}`, () => assert.equal(catalogueModel(name), model));
 }
 
 const strangers = [
@@ -77,8 +77,8 @@ const strangers = [
   "codellama",
   "",
 ];
-for (const name of strangers) test(`"${name}" is not recognised`, () => assert.equal(catalogueModel(name), undefined));
+for (const name of strangers) test(`"${name}" is not recognized`, () => assert.equal(catalogueModel(name), undefined));
 
-test("if two names mean the same model, the first is used", () => {
+test("if an engine lists a model under two names, the first name is used", () => {
   assert.deepEqual([...mapModels(["x", "llama3.2:3b", "llama3.2:latest"])], [["tiny-3b", "llama3.2:3b"]]);
 });

@@ -242,7 +242,7 @@ test("returns an answer in many chunks completely and in order, with whole or sp
   assert.equal(finish, "length");
 });
 
-test("combines the output of one read if the client does not stream, also before a failure, and per channel", async (t) => {
+test("combines the output of one read into one delta per channel if the client does not stream", async (t) => {
   const events = [
     { thinking: "a" },
     { thinking: "b" },

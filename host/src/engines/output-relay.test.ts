@@ -55,7 +55,7 @@ test("joins a character that the engine splits, and drops an incomplete characte
   assert.deepEqual([sink.text("answer"), sink.text("reasoning")], ["a😀b", "😀c"]);
 });
 
-test("stops an engine that exceeds its output cap, but accepts much text in few events", () => {
+test("stops an engine that exceeds its output cap, but accepts long text in few events", () => {
   const { sink, relay: it } = relay({ outputTokensMax: 100 });
   let events = 0;
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });

@@ -101,7 +101,7 @@ function heard(dialect: Dialect, bytes: Uint8Array[], job: GenerationJob) {
 }
 
 for (const [profile, name, say, end] of CASES) {
-  test(`${profile.kind}, ${name}: returns every character once and in order`, () => {
+  test(`${profile.kind}, ${name}: returns every character once and in order, however the stream is cut`, () => {
     const property = fc.property(text, text, lengths(6), lengths(40), (thoughts, answer, deltas, packets) => {
       const thinking = name === "completion" ? "" : thoughts;
       const events = [

@@ -38,13 +38,13 @@ for (const [name, schema, answer] of [
   ["a long word", { type: "string", minLength: 6 }, "textxx"],
   ["a short word", { type: "string", maxLength: 2 }, "te"],
   ["a number", { type: "number" }, 0],
-  ["a number of some size", { type: "integer", minimum: 3 }, 3],
+  ["a number with a bound", { type: "integer", minimum: 3 }, 3],
   ["a negative number", { type: "integer", maximum: -2 }, -2],
-  ["yes or no", { type: "boolean" }, true],
-  ["nothing", { type: "null" }, null],
+  ["a boolean", { type: "boolean" }, true],
+  ["null", { type: "null" }, null],
   ["one of several types", { type: ["integer", "null"] }, 0],
   ["one of several values", { enum: ["red", "green"] }, "red"],
-  ["one value", { const: { a: [1] } }, { a: [1] }],
+  ["a constant value", { const: { a: [1] } }, { a: [1] }],
   ["one of several schemas", { anyOf: [{ type: "boolean" }, {}] }, true],
   ["a list", { type: "array", items: { type: "string" } }, []],
   ["a list of two", { type: "array", items: { type: "integer" }, minItems: 2 }, [0, 0]],
@@ -62,14 +62,14 @@ for (const [name, schema, answer] of [
     { city: "text", at: { x: 0 } },
   ],
 ] as [string, Record<string, unknown>, unknown][]) {
-  test(`follows a schema for ${name}`, async () => {
+  test(`returns JSON that matches a schema for ${name}`, async () => {
     const { sink, finish } = await play(chatJob("hi", { format: { type: "json_schema", name: "x", schema } }));
     assert.deepEqual(JSON.parse(sink.text("answer")), answer);
     assert.equal(finish, "stop");
   });
 }
 
-test("a format without a schema returns an object that depends on the prompt, in pieces that count towards the cap", async () => {
+test("the format json_object returns an object that depends on the prompt, in deltas that count towards the cap", async () => {
   const format = { type: "json_object" } as const;
   const { sink } = await play(chatJob("hi", { format }));
   assert.equal(JSON.parse(sink.text("answer")).answer, (await play(chatJob("hi"))).sink.text("answer"));
@@ -86,23 +86,23 @@ test("a script's own text is returned even if a format is requested, and other d
   assert.deepEqual([sink.text("reasoning"), sink.text("answer")], ["hm", "true"]);
 });
 
-test("a retry of a request gets the same text", async () => {
+test("the scripted engine generates the same text for every attempt of a request", async () => {
   const first = await play(scripted({ tokens: 20 }));
   const second = await play(scripted({ tokens: 20 }, { attempt: 2 }));
   assert.equal(second.sink.text("answer"), first.sink.text("answer"));
 });
 
 const answers: [name: string, job: GenerationJob, text: string, deltas: number, finish: string][] = [
-  ["text is the exact answer", scripted({ text: " one two\n\nthree " }), " one two\n\nthree ", 3, "stop"],
+  ["a script's text is the exact answer", scripted({ text: " one two\n\nthree " }), " one two\n\nthree ", 3, "stop"],
   ["an empty text gives an empty answer", scripted({ text: "" }), "", 0, "stop"],
   ["a text of spaces is one delta", scripted({ text: "  " }), "  ", 1, "stop"],
-  ["text overrides tokens", scripted({ text: "hi", tokens: 9 }), "hi", 1, "stop"],
+  ["the script field text overrides tokens", scripted({ text: "hi", tokens: 9 }), "hi", 1, "stop"],
   ["the output cap ends the answer", scripted({ text: "a b c d" }, { outputTokensMax: 2 }), "a b", 2, "length"],
   ["an answer as long as the cap is complete", scripted({ text: "a b" }, { outputTokensMax: 2 }), "a b", 2, "stop"],
   ["overrun ignores the cap", scripted({ text: "a b c", overrun: true }, { outputTokensMax: 1 }), "a b c", 3, "stop"],
   ["stop strings end the answer", scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }), "a b ", 3, "stop"],
   [
-    "ignore_stop continues after a stop string",
+    "the script field ignore_stop continues the answer after a stop string",
     scripted({ text: "a END c", ignore_stop: true }, { sampling: { stop: ["END"] } }),
     "a END c",
     3,
@@ -154,7 +154,7 @@ for (const [name, job, text, deltas, finish] of answers) {
   });
 }
 
-test("tokens sets the number of words; the default is a hundred", async () => {
+test("the script field tokens sets the number of words; the default is 100", async () => {
   assert.equal((await play(scripted({ tokens: 7 }))).sink.deltas.length, 7);
   assert.equal((await play(scripted({ tokens: 0 }))).sink.deltas.length, 0);
   assert.equal((await play(scripted({}))).sink.deltas.length, 100);
@@ -177,7 +177,7 @@ test("stop strings do not end the thinking", async () => {
   assert.equal(sink.text("answer"), "c");
 });
 
-test("ttft_ms and delta_ms set the time to the first delta and between deltas", async () => {
+test("the script fields ttft_ms and delta_ms set the time to the first delta and between deltas", async () => {
   const clock = new ManualClock();
   const paced = scriptedEngine({ models: [], clock });
   const sink = new RecordingSink();
@@ -205,7 +205,7 @@ test("ttft_ms and delta_ms set the time to the first delta and between deltas", 
 });
 
 for (const after of [0, 2, 4]) {
-  test(`fail_after ${after} fails the job as an engine error after that many deltas`, async () => {
+  test(`the script field fail_after: ${after} fails the job as an engine error after that many deltas`, async () => {
     const sink = new RecordingSink();
     await assert.rejects(
       engine.generate(scripted({ text: "a b c d", fail_after: after }), sink, new AbortController().signal),
@@ -215,11 +215,11 @@ for (const after of [0, 2, 4]) {
   });
 }
 
-test("a fault that would come after the end of the answer never happens", async () => {
+test("a scripted fault has no effect if the answer ends before it", async () => {
   assert.equal((await play(scripted({ text: "a b", fail_after: 3 }))).finish, "stop");
 });
 
-test("stall_after stops the output until the job is cancelled", async () => {
+test("the script field stall_after stops the output until the job is cancelled", async () => {
   const controller = new AbortController();
   const sink = new RecordingSink();
   sink.heard = () => {
@@ -229,7 +229,7 @@ test("stall_after stops the output until the job is cancelled", async () => {
   assert.equal(sink.deltas.length, 2);
 });
 
-test("a stall that is not cancelled ends as a failure", async () => {
+test("a scripted stall that is not cancelled fails the job after a minute", async () => {
   const clock = new ManualClock();
   const sink = new RecordingSink();
   const playing = scriptedEngine({ models: [], clock }).generate(
@@ -242,20 +242,20 @@ test("a stall that is not cancelled ends as a failure", async () => {
   await assert.rejects(playing, EngineError);
 });
 
-test("only_attempt limits a fault to one attempt of the request", async () => {
+test("the script field only_attempt limits a fault to one attempt of the request", async () => {
   const script = { text: "a b c", fail_after: 1, only_attempt: 1 };
   await assert.rejects(play(scripted(script)), EngineError);
   assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b c");
 });
 
-test("busy refuses the job, only on the given attempt", () => {
+test("the script field busy makes the engine refuse the job; with only_attempt, only that attempt", () => {
   assert.equal(engine.refuses?.(scripted({ busy: true })), true);
   assert.equal(engine.refuses?.(scripted({ busy: true, only_attempt: 1 }, { attempt: 2 })), false);
   assert.equal(engine.refuses?.(scripted({})), false);
   assert.equal(engine.refuses?.(chatJob("#script {")), false);
 });
 
-test("empty returns no output, only on the given attempt", async () => {
+test("the script field empty makes the answer empty; with only_attempt, only that attempt", async () => {
   const script = { text: "a b", empty: true, only_attempt: 1 };
   const { sink, finish } = await play(scripted(script));
   assert.deepEqual([sink.deltas, finish], [[], "stop"]);
@@ -309,6 +309,6 @@ test("embeddings: returns one unit vector of width 1,024 per text", async () => 
   assert.notDeepEqual(vectors[0], vectors[1]);
 });
 
-test("wordsOf returns words that join to the same text", () => {
+test("splitIntoWords() returns words that join to the same text", () => {
   for (const text of ["", " ", "a", " a  b ", "a\n\nb\t", "\u00a0x"]) assert.equal(splitIntoWords(text).join(""), text);
 });

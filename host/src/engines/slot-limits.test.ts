@@ -13,7 +13,7 @@ const state = (more: Partial<SlotLimits>): SlotLimits => ({
   ...more,
 });
 
-test("halves the prompts read at once after a wide gap between tokens, and removes slots after a wider one", () => {
+test("a long gap between tokens halves the prompts that are read at once, and a longer gap removes slots", () => {
   const table: [what: string, gap: { ms: number; reading: number; running?: number }, before: object, after: object][] =
     [
       ["a narrow gap", { ms: 499, reading: 8 }, {}, { readers: 8, slots: 64, readersSince: 0 }],
@@ -49,7 +49,7 @@ test("halves the prompts read at once after a wide gap between tokens, and remov
     assert.partialDeepStrictEqual(lowerAfterGap(state(before), { ms, running, reading, now: NOW }), after, what);
 });
 
-test("raises the limits gradually after narrow gaps while there is demand", () => {
+test("short gaps between tokens raise the limits gradually while prompts wait or all slots are in use", () => {
   const table: [what: string, calm: object, before: object, after: object][] = [
     ["a prompt waits", { waits: true }, {}, { readers: 10, readersSince: NOW }],
     ["a prompt waits, and no gap was wide yet", { waits: true }, { isNew: true }, { readers: 16, isNew: true }],

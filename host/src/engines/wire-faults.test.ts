@@ -20,12 +20,12 @@ async function letOut(harness: AgentHarness): Promise<void> {
 const malformedIn = (harness: AgentHarness): number =>
   harness.plane.heard.filter(({ frame }) => frame === undefined).length;
 
-test("every decoder refuses malformed frames", () => {
+test("the decoder refuses every frame that a script sends as malformed", () => {
   assert.ok(malformedFrames(JOB_ID).length > 5);
   for (const bytes of malformedFrames(JOB_ID)) assert.throws(() => decode(bytes), FrameError);
 });
 
-test("claim_tokens adds a token count to done, and garbage_after sends malformed frames before the answer", async () => {
+test("the script field claim_tokens adds a token count to done; garbage sends malformed frames before the answer", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a", claim_tokens: 123456, garbage: true });
@@ -46,7 +46,7 @@ for (const [after, text] of [
   [0, ""],
   [2, "a b"],
 ] as const) {
-  test(`garbage_after ${after} sends malformed frames after that much output, and no output afterwards`, async () => {
+  test(`the script field garbage_after: ${after} sends malformed frames after that many words, and no later output`, async () => {
     const harness = new AgentHarness();
     await harness.online();
     const job = harness.script({ text: "a b c", garbage_after: after });
@@ -58,7 +58,7 @@ for (const [after, text] of [
     await harness.agent.stop();
   });
 
-  test(`drop_after ${after} cuts the connection after that much output, and the agent reconnects`, async () => {
+  test(`the script field drop_after: ${after} cuts the connection after that many words, and the agent reconnects`, async () => {
     const harness = new AgentHarness();
     await harness.online();
     const job = harness.script({ text: "a b c", drop_after: after });
@@ -79,7 +79,7 @@ for (const [after, text] of [
   });
 }
 
-test("output for a client that does not stream is still sent before the fault", async () => {
+test("all output before a scripted fault is sent, even for a client that does not stream", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a b c d", delta_ms: 10, garbage_after: 3 }, { stream: false });
@@ -92,7 +92,7 @@ test("output for a client that does not stream is still sent before the fault", 
   await harness.agent.stop();
 });
 
-test("a fault does not affect other jobs, other attempts and later jobs", async () => {
+test("a scripted fault does not affect other jobs, other attempts and later jobs", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const faulty = harness.script({ text: "a b", claim_tokens: 7, garbage_after: 2 });
@@ -111,7 +111,7 @@ test("a fault does not affect other jobs, other attempts and later jobs", async 
   await harness.agent.stop();
 });
 
-test("output is published before the connection is cut, also on a real connection", async (t) => {
+test("frames that were published before a scripted cut arrive over a real NATS connection", async (t) => {
   const nats = await stubNats(t);
   const faults = new WireFaults();
   const connection = await faults.decorate(connectToNats)(

@@ -19,7 +19,7 @@ const ALL = [
 ];
 const found = (typed: string): string[] => matching(ALL, typed).map(({ label }) => label);
 
-test("finds entries with all words in any order and case, and lists matches at the start first", () => {
+test("finds entries that contain all typed words in any order and case, and lists matches at the start first", () => {
   assert.deepEqual(
     found(""),
     ALL.map(({ label }) => label),
@@ -30,7 +30,7 @@ test("finds entries with all words in any order and case, and lists matches at t
   assert.deepEqual(found("nothing like it"), []);
 });
 
-test("finds pages by the beginnings of synonyms, after matches of their names", () => {
+test("finds pages by the beginning of a synonym, and lists them after pages whose name matches", () => {
   const all = [{ ...entry("Build", "Credits"), also: "billing invoices" }, entry("Build", "Billing help"), ...ALL];
   const labels = (typed: string): string[] => matching(all, typed).map(({ label }) => label);
   assert.deepEqual(labels("bill"), ["Billing help", "Credits"]);
@@ -65,7 +65,7 @@ test("groups entries with the same heading", () => {
   assert.deepEqual(groups, ["a", "a", "b"]);
 });
 
-test("offers a request only for a complete request ID", () => {
+test("offers to open a request only when a complete request ID is typed", () => {
   assert.deepEqual(
     requestEntry(" REQ_01m7fb0r62f9aajmpvfeyyxtaf ", { builds: true, operates: true }).map(({ to }) => to),
     ["/requests", "/operator/requests"].map((path) => ({
@@ -77,7 +77,7 @@ test("offers a request only for a complete request ID", () => {
     assert.deepEqual(requestEntry(text, { builds: true, operates: true }), []);
 });
 
-test("opens an object's own page if there is one, otherwise the list with the object", () => {
+test("opens an object's own page if it has one, otherwise the list with the object selected", () => {
   assert.deepEqual(destinationOf(["/models", "/models/$id"], "/models", "model", "tiny 3b"), {
     path: "/models/tiny%203b",
   });

@@ -66,7 +66,7 @@ describe("the form of a key", () => {
   });
 });
 
-test("never shows a budget as used up before it is", () => {
+test("never rounds the used share of a budget up to 100 %", () => {
   assert.equal(budgetShare(0n, 3n), 0);
   assert.equal(budgetShare(999n, 1000n), 99);
   assert.equal(budgetShare(1000n, 1000n), 100);

@@ -27,7 +27,7 @@ test("never rounds availability up to 100 %", () => {
   assert.equal(percentText(null), "–");
 });
 
-test("shows gaps in lines for slots without measurements", () => {
+test("shows gaps in a line for times without measurements", () => {
   const { series, rows, format } = firstTokenLines(performance);
   assert.deepEqual(
     series.map(({ name }) => name),
@@ -41,7 +41,7 @@ test("shows gaps in lines for slots without measurements", () => {
   assert.equal(speedLines(performance).format(41.5), "41.5 tokens/s");
 });
 
-test("colors availability bars by level, and omits slots without samples", () => {
+test("colors availability bars by level, and draws no bar for a time without samples", () => {
   const { series, rows } = availabilityBars(performance);
   assert.deepEqual(
     series.map(({ name }) => name),

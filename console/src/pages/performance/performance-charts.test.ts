@@ -22,7 +22,7 @@ const answer = {
   ],
 };
 
-test("has a row for every slot, and gaps for slots without requests", () => {
+test("has a row for every time bucket, and gaps for buckets without requests", () => {
   assert.deepEqual(
     percentilePoints(answer, ({ ttft_ms }) => ttft_ms).map(({ at, p95 }) => [at, p95]),
     [

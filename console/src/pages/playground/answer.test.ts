@@ -70,7 +70,7 @@ test("fails an answer whose stream ends without a finish reason, unless the user
   assert.equal(isOver(play([delta("so")])), false);
 });
 
-test("continues each side's own conversation, or the other side's where it has no answer", () => {
+test("sends each compared model its own earlier answers, and the answers from before the comparison", () => {
   const said = (text: string): Answer => ({ ...newAnswer("m", 0), text });
   const exchanges = [
     { id: 1, question: "one", answers: [said("a")] },

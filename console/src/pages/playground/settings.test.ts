@@ -14,7 +14,7 @@ test("omits empty fields from the request", () => {
   });
 });
 
-test("shows next to the field what the API would refuse, and does not send it", () => {
+test("shows an error next to each value that the API would refuse, and does not send the value", () => {
   const wrong = settings({ maxTokens: "0", temperature: "2.1", topP: "x", seed: "1.5", stop: "a\nb\nc\nd\ne" });
   const { fields, problems } = readParameters(wrong);
   assert.deepEqual(fields, {});

@@ -4,7 +4,7 @@ import { isFiltered, readRequestsSearch, spanOfView, viewOf, withoutSpan, withSp
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
-test("reads the URL's fields one by one and drops invalid ones", () => {
+test("drops each invalid URL parameter, and converts the parameters of older URLs to a filter", () => {
   const search = readRequestsSearch({
     model: "tiny-3b",
     key: "",
@@ -26,7 +26,7 @@ test("reads the URL's fields one by one and drops invalid ones", () => {
   assert.deepEqual([isFiltered({ sort: "cost" }), isFiltered(view)], [false, true]);
 });
 
-test("interprets days in the reader's time zone, and includes the last day", () => {
+test("interprets custom days in the reader's time zone, and includes the whole last day", () => {
   const { from = "", to = "" } = spanOfView({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());
@@ -36,7 +36,7 @@ test("leaves an exact time unchanged", () => {
   assert.deepEqual(spanOfView({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
 });
 
-test("starts a quick range where the charts start, and replaces it with custom days", () => {
+test("starts a preset time range at the start of the first chart bucket, and ignores the preset if custom days are set", () => {
   const starts = {
     "1h": "2026-11-15T05:35",
     "6h": "2026-11-15T00:35",
@@ -49,7 +49,7 @@ test("starts a quick range where the charts start, and replaces it with custom d
   assert.equal("from" in spanOfView({ range: "1h", to: "2026-11-15" }, NOW), false);
 });
 
-test("limits the span to 30 days for orders that need one, or resets the order for all time", () => {
+test("adds a 30-day range to a sort order that needs a range; removing the range resets the sort order", () => {
   const needs = [
     { sort: "duration" },
     { sort: "tokens", q: "model:tiny-3b" },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stagesOf } from "./stages.ts";
 
-test("splits a finished request into waiting, start and answer", () => {
+test("splits the duration of a finished request into queued, first token and generating", () => {
   assert.deepEqual(stagesOf({ queue_ms: 20, ttft_ms: 120, duration_ms: 900 }), [
     { name: "Queued", startMs: 0, endMs: 20 },
     { name: "First token", startMs: 20, endMs: 120 },

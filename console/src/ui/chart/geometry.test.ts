@@ -4,7 +4,7 @@ import { barPaths, levelOf, lineOfValues, middlesOf, nearest, type Plot, stepPat
 
 const plot: Plot = { left: 10, top: 0, width: 100, height: 50, most: 10 };
 
-test("centers bars in their slots, draws lines from edge to edge, and centers a single row", () => {
+test("centers each bar in its column, spreads the points of a line from edge to edge, and centers a single point", () => {
   assert.deepEqual(middlesOf(plot, 2, "bars"), [35, 85]);
   assert.deepEqual(middlesOf(plot, 3, "lines"), [10, 60, 110]);
   assert.deepEqual(middlesOf(plot, 1, "lines"), [60]);
@@ -12,7 +12,7 @@ test("centers bars in their slots, draws lines from edge to edge, and centers a 
   assert.equal(nearest([10, 60, 110], 400), 2);
 });
 
-test("puts zero at the bottom and the largest mark at the top", () => {
+test("puts zero at the bottom and the axis's largest tick at the top", () => {
   assert.deepEqual(
     [0, 5, 10].map((value) => levelOf(plot, value)),
     [50, 25, 0],
@@ -47,7 +47,7 @@ test("reduces a line to one set of points per pixel, keeping its ends and extrem
   );
 });
 
-test("draws the previous period as a step per row, with gaps", () => {
+test("draws the previous period as a stepped line, with gaps for missing values", () => {
   assert.equal(stepPath(plot, [10, 5]), "M10,0H60V25H110");
   assert.equal(stepPath(plot, [undefined, 5]), "M60,25H110");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyAction } from "./keys.ts";
 
-test("moves along the rows with arrow, page, home and end keys, and stops at both ends", () => {
+test("moves the selected row with the arrow, page, Home and End keys, and stops at both ends", () => {
   const places = (key: string): unknown[] => [0, 5, 29].map((at) => keyAction(key, at, 29));
   assert.deepEqual(places("ArrowLeft"), [{ move: 0 }, { move: 4 }, { move: 28 }]);
   assert.deepEqual(places("ArrowRight"), [{ move: 1 }, { move: 6 }, { move: 29 }]);

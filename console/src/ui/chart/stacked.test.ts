@@ -24,7 +24,7 @@ test("has a bar for every bucket, including empty ones", () => {
   );
 });
 
-test("names the largest parts and combines the others", () => {
+test("shows the five largest parts by name, and combines the rest as Others", () => {
   const amounts = Array.from({ length: 8 }, (_, i) => ({
     bucket: "2026-11-16",
     part: `p${i}`,
@@ -57,7 +57,7 @@ test("labels bars with amounts that add up and have equal decimals", () => {
   );
 });
 
-test("uses the same names for the previous period, and combines its other parts", () => {
+test("names the same parts in the previous period, and combines the rest as Others", () => {
   const { rows, earlier } = stackAmounts({
     ...plain,
     amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],

@@ -20,7 +20,7 @@ test("uses one unit for all labels of a duration axis", () => {
   assert.equal(spanTick(1_240), "1.24 s", "a single value has all its digits");
 });
 
-test("places value marks at steps of 1, 2 or 5", () => {
+test("places axis ticks at steps of 1, 2 or 5 times a power of ten", () => {
   assert.deepEqual(valueTicks(0.37), [0, 0.1, 0.2, 0.3, 0.4]);
   assert.deepEqual(valueTicks(7), [0, 2, 4, 6, 8]);
   assert.deepEqual(valueTicks(20), [0, 5, 10, 15, 20]);
@@ -29,7 +29,7 @@ test("places value marks at steps of 1, 2 or 5", () => {
   assert.deepEqual(valueTicks(0), [0, 1]);
 });
 
-test("covers the largest value of any size with a few marks from zero", () => {
+test("returns two to six ticks from zero to the largest value, at any scale", () => {
   fc.assert(
     fc.property(fc.double({ min: 1e-11, max: 1e12, noNaN: true }), fc.boolean(), (most, whole) => {
       const ticks = valueTicks(most, { whole });
@@ -41,7 +41,7 @@ test("covers the largest value of any size with a few marks from zero", () => {
   );
 });
 
-test("shows money with as many decimals as the step needs", () => {
+test("labels money ticks with as many decimals as the step between ticks needs", () => {
   assert.deepEqual(
     valueTicks(0.37).map((value, _, ticks) => moneyTick(value, ticks[1])),
     ["$0.00", "$0.10", "$0.20", "$0.30", "$0.40"],
@@ -73,7 +73,7 @@ test("labels UTC days, counted back from today", () => {
   assert.deepEqual(marks(timeTicks(month.slice(-7), 8)).length, 7);
 });
 
-test("labels samples of a few seconds at even distances", () => {
+test("labels samples that are seconds apart at even distances", () => {
   const samples = Array.from({ length: 40 }, (_, i) => 1_794_000_001_000 + i * 777);
   assert.equal(marks(timeTicks(samples, 5)).length, 5);
 });
@@ -83,7 +83,7 @@ test("labels days by date if hours do not fit", () => {
   assert.ok(week.length > 1 && week.every((text) => /^Nov \d+$/.test(text)), week.join(", "));
 });
 
-test("labels a bucket with its full time, and with UTC for UTC buckets", () => {
+test("labels an hour bucket with its local date and time, and a day bucket with its date and UTC", () => {
   assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
   assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
 });

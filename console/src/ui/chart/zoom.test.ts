@@ -23,14 +23,14 @@ test("ignores a click, and a drag over all rows", () => {
   assert.equal(zoomOn(MOMENTS, 0, 9), undefined);
 });
 
-test("shows the same times after new rows arrive, and ends the zoom when its rows are gone", () => {
+test("keeps the zoom on the same times when new rows arrive, and ends it when these times leave the chart", () => {
   const zoom = zoomOn(MOMENTS, 3, 6);
   assert.deepEqual(seen(zoom, MOMENTS.slice(2)), [1, 4]);
   assert.deepEqual(seen(zoom, MOMENTS.slice(6)), [0, 3], "one row is left of it");
   assert.deepEqual(seen(zoom, MOMENTS.slice(8)), [0, 1]);
 });
 
-test("halves or doubles the number of rows per key press, within the chart", () => {
+test("halves or doubles the visible rows per zoom step, from two rows up to the whole chart", () => {
   const all = viewOf(MOMENTS, undefined);
   const half = scaleZoom(MOMENTS, all, 5, "in");
   assert.deepEqual(seen(half), [3, 7]);

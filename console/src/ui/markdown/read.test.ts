@@ -142,7 +142,7 @@ test("shows HTML tags as text and keeps line breaks", () => {
   assert.equal(read("&lt;b&gt; &amp;amp; &constructor; &copy; \\*no\\*"), "<b> &amp; &constructor; © *no*");
 });
 
-test("resolves addresses with the caller's function", () => {
+test("resolves link addresses with the function that the caller passes", () => {
   const own = markdownReader((address) => (address === "gone" ? undefined : `/in/${address}`));
   assert.equal(blocksShown(own.read("[a](b.md) [c](gone)")), "link(/in/b.md a) [c](gone)");
 });

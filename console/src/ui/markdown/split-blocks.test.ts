@@ -27,7 +27,7 @@ const WRITTEN = [
 const MORE = ["```", "```\n", "~~~", "| a | b |", "|-|-|", "|", "=", "`", "[x](", "https://a.b/c", ")", "<br>", "\t"];
 const growing = fc.array(fc.constantFrom(...WRITTEN, ...MORE), { maxLength: 40 });
 
-test("divides a growing text like the complete text, and renders the blocks like the whole", () => {
+test("splits a text that grows into the same blocks as the complete text, which parse to the same result", () => {
   fc.assert(
     fc.property(growing, (parts) => {
       const grown = blockSplitter(starts);
@@ -44,7 +44,7 @@ test("divides a growing text like the complete text, and renders the blocks like
   );
 });
 
-test("parses only the end of a growing text again", () => {
+test("splits only the end of the text again when the text grows", () => {
   const asked: string[] = [];
   const grown = blockSplitter((text) => {
     asked.push(text);

@@ -9,7 +9,7 @@ import { openTestDatabase } from "../../db/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 
-test("records a reload of the catalog in the audit log", async (t) => {
+test("a reload of the model catalog is recorded in the audit log", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const newId = newIds(systemClock, systemRandom());

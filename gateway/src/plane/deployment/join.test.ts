@@ -105,7 +105,7 @@ describe("joining a plane", () => {
     assert.equal(theirs.owner, forked.id);
   });
 
-  test("finds a mark that arrives late in a gateway's database, for example a promoted standby", async () => {
+  test("accepts a gateway whose database receives the shared mark late, for example a promoted standby", async () => {
     await join({ ...records.original, hasMark: late(records.original) });
     assert.ok(await join(records.original));
   });

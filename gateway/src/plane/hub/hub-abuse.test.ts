@@ -32,7 +32,7 @@ describe("before CONNECT", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("disconnects a silent client at the deadline, and resets a client that stays connected afterwards", async (t) => {
+  test("disconnects a client that has not sent CONNECT by the deadline, and resets its connection if it stays open", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });

@@ -136,7 +136,7 @@ describe("revocation", () => {
     await bystander.flush();
   });
 
-  test("discards messages that the node sends after it, even within the same chunk", async (t) => {
+  test("discards messages that the node sent after it, even if they arrived in the same chunk of bytes", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ConnectedNodes } from "./connected-nodes.ts";
 
-describe("connected nodes", () => {
+describe("the record of connected nodes", () => {
   test("reports a node as disconnected once, when its last connection ends", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "a", 0);
@@ -12,7 +12,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "b", 0), "there");
   });
 
-  test("assumes another connection for a node that connected before the gateway started", () => {
+  test("assumes that a node that connected before the gateway started may have another connection", () => {
     const nodes = new ConnectedNodes();
     nodes.heard("n");
     assert.equal(nodes.disconnected("n", "before", 0), "unsure");
@@ -31,7 +31,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "new", 0), "gone");
   });
 
-  test("drops a connection without a reported end after two further connections of the node", () => {
+  test("drops a connection whose end was never reported after two further connections of the node", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 0);
@@ -40,7 +40,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 0), "gone");
   });
 
-  test("reports a node as disconnected when its newest connection ends, if the server of its former one died", () => {
+  test("reports a node as disconnected when its newest connection ends, if the server of its former connection died", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 1_000);

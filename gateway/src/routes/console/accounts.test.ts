@@ -21,7 +21,7 @@ async function signedIn(accounts: Accounts = [], more?: { operator: boolean }) {
 
 const OWNER = { role: "owner", may: ["read", "work", "pay", "own"] };
 
-describe("me", () => {
+describe("GET /console/api/me", () => {
   test("returns the signed-in person with their accounts and roles", async () => {
     const person = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
     const answer = await person.browser.send("GET", "/console/api/me");
@@ -45,7 +45,7 @@ describe("me", () => {
     });
   });
 
-  test("returns operators, and people without an account", async () => {
+  test("marks operators, and returns an empty list of accounts for people without one", async () => {
     for (const operator of [true, false]) {
       const { browser } = await signedIn([], { operator });
       const { body } = await browser.send("GET", "/console/api/me");

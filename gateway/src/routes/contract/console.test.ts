@@ -51,7 +51,7 @@ describe("refusals that every operation shares", () => {
   });
 });
 
-describe("responses of each operation", () => {
+describe("tests of every response of the console API", () => {
   for (const [name, call] of Object.entries({
     "signing up, in and out": signIn.callSignIn,
     "sessions for scripts": signIn.callScripts,

@@ -77,7 +77,7 @@ describe("refusals that every operation shares", () => {
   });
 });
 
-describe("responses of each operation", () => {
+describe("tests of every response of the node API", () => {
   test("cover nodes, starting with their registration", async () => {
     const { id } = await ask(200, "registerNode", { body: { name: "new", hardware: { gpu: "none" }, agent: "a/1" } });
     const elect = (status: number, models: string[]) => ask(status, "electModels", { id, body: { models } });

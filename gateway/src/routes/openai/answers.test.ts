@@ -117,7 +117,7 @@ describe("responses of the public API match their schemas", () => {
   });
 });
 
-test("the comparison finds a field that the schema lacks, at any depth", () => {
+test("the comparison of a response with its schema finds a field that the schema lacks, at any depth", () => {
   const whole = JSON.parse(chat.whole(meta, { ...answer, vectors: [] }));
   for (const broken of [
     { ...whole, system_fingerprint: "x" },

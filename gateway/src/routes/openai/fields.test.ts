@@ -407,7 +407,7 @@ describe("embeddings for clients that cannot decode floats", () => {
   };
   const encoded = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
 
-  test("are sent as base64 if the client asks for it, its version needs it, and the operator allows it", () => {
+  test("are sent as base64 if the client asks for base64, its version requires it and the operator allows it", () => {
     for (const version of ["4.91.0", "5.0.0", "6.49.0", "7.11.9"]) assert.equal(shown(true, version), encoded, version);
     for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
       assert.deepEqual(shown(true, version), [0.5, -1], version);

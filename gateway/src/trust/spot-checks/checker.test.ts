@@ -70,7 +70,7 @@ describe("spot checks", () => {
     assert.notEqual(rig.paid[0]?.[0], node.nodeRecord.hostAccountId);
   });
 
-  test("pay verifiers also for a check that could not be recorded", async () => {
+  test("pay verifiers even for a check that could not be recorded", async () => {
     rig.recordFailure = new Error("the database is unreachable");
     await rig.check(rig.nodes[0] as RosterNode, HONEST_ANSWER);
     assert.equal(rig.paid.length, 1);

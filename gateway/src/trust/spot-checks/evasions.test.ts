@@ -23,7 +23,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       for (const node of rig.nodes) rig.answers.set(node.id, () => "Yes.");
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, "Yes.");
     };
-    test("leads to a quarantine of a node that alone gives such answers, even if there were none before", async () => {
+    test("leads to the quarantine of a node that alone gives such answers, even if no node gave any before", async () => {
       await rig.calibrate();
       const [cheat, other] = rig.nodes as [RosterNode, RosterNode];
       for (const each of [cheat, other])
@@ -34,7 +34,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       );
     });
 
-    test("leads to a quarantine also if the gateway restarts while it builds the first sample of comparisons", async () => {
+    test("leads to a quarantine even if the gateway restarts while it builds the first sample of comparisons", async () => {
       await rig.calibrate();
       const [cheat] = rig.nodes as [RosterNode];
       for (let i = 0; i < 90; i++) await rig.check(cheat, "Yes.");
@@ -59,7 +59,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("is compared also if it has no token, because any node can begin with a stop string", async () => {
+    test("is compared with another node's answer even if it is empty, because a node could always begin with a stop string", async () => {
       for (const node of rig.nodes) rig.answers.set(node.id, () => "");
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, "");
       assert.deepEqual(rig.barred, [], "prompts that end at once bar nobody");
@@ -96,14 +96,14 @@ describe("spot checks of hosts who know how the checks work", () => {
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER, LONG);
     };
 
-    test("is judged among answers of other lengths, so that a node that gives only short answers is quarantined", async () => {
+    test("is judged by the scores of other lengths, so that a node that gives only short answers is quarantined", async () => {
       await calibrateLong();
       const [cheat] = rig.nodes as [RosterNode];
       for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("leads to a quarantine also if nodes of many identities give such answers together", async () => {
+    test("leads to a quarantine even if nodes of many identities give such answers together", async () => {
       await calibrateLong();
       const cheats = await Promise.all(Array.from({ length: 8 }, () => rig.openNode()));
       rig.nodes = [...rig.nodes, ...cheats];
@@ -114,7 +114,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       assert.equal(new Set(rig.barred.map(([id]) => id)).size, 8);
     });
 
-    test("is judged bad also if the verifiers' own answers to the request have another length", async () => {
+    test("is judged bad even if the verifiers' own answers to the request have another length", async () => {
       const long = Array.from({ length: 90 }, (_, i) => `word${i}`).join(" ");
       const likely = (answer: string): number => (answer === HONEST_ANSWER ? -0.6 : answer === long ? -3 : -8);
       for (const node of rig.nodes) {
@@ -127,7 +127,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("is judged among answers of its length once other hosts also give answers of that length", async () => {
+    test("is judged by the scores of its own length once other hosts give answers of that length too", async () => {
       for (let i = 0; i < 480; i++)
         await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER, i % 8 < 4 ? LONG : {});
       assert.deepEqual(rig.barred, []);
@@ -191,7 +191,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
 
-  test("quarantine a node whose junk scores like the few odd answers in the sample", async () => {
+  test("quarantine a node whose junk answers score like the few odd answers in the sample", async () => {
     for (const node of rig.nodes) node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 1_000 } };
     for (let i = 0; i < 240; i++) {
       const isOdd = i % 80 === 79;

@@ -83,7 +83,7 @@ describe("calibration by the scores of honest answers", () => {
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
     assert.ok(low < 1e-3, `${low}`);
   });
-  describe("of answers whose length the node can choose", () => {
+  describe("for answers whose length the node can choose", () => {
     const SHORT = { ...BENCH, class: "warm-short" };
     const isUsual = (calibration: Calibration, mean: number): boolean =>
       (calibration.judge(SHORT, reading("x", mean))?.[0] as number) > 0.3;

@@ -66,7 +66,7 @@ describe("the verdict of one check", () => {
     assert.ok(strength(state) < 1000);
   });
 
-  test("shuffles an answer into the same words in another order", () => {
+  test("makes a trap for verifiers from the words of an answer in another order", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
     const trap = shuffled(text, seeded(6));
     assert.notEqual(trap, text);

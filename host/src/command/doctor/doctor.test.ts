@@ -192,7 +192,7 @@ test("doctor reports a wrong clock and a login file that others can read", async
   assert.match(terminal.text, /^fail {2}clock {6}\d+ s ahead of the gateway's$/m);
 });
 
-test("doctor explains a missing login, node or election", async (t) => {
+test("doctor explains a missing login, node or election (choice of models)", async (t) => {
   const nobody = await commandHarness(t);
   assert.equal(await nobody.run(doctor, "--json"), 1);
   assert.deepEqual(verdicts(nobody.terminal.json()), ["login fail", "memory ok", "disk ok"]);

@@ -25,11 +25,11 @@ const candidates = [
   candidate("embed-m3", { kind: "embedding", priceInMicro1m: 10_000, priceOutMicro1m: null, bytesNeeded: 2 * GIB }),
 ];
 
-test("proposes models that an engine has, that fit the memory and whose tokens are counted correctly", () => {
+test("elect proposes models that an engine has, that fit the memory and whose tokens are counted correctly", () => {
   assert.deepEqual(proposedModels(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
 });
 
-test("formats the proposal for the terminal", () => {
+test("elect prints the proposed models and the reasons against the others as a table", () => {
   assert.deepEqual(proposalLines(candidates, PLAIN), [
     "model           memory  a builder pays per 1M tokens  can be served here",
     "tiny-3b        4.0 GiB  $0.02 in, $0.04 out           yes, tokenizer checked",
@@ -41,7 +41,7 @@ test("formats the proposal for the terminal", () => {
   ]);
 });
 
-test("accepts models that seem too large, and refuses missing models and models with another tokenizer", () => {
+test("a user may choose models that seem too large, but not missing models or models with another tokenizer", () => {
   assert.deepEqual(modelObjections(["tiny-3b", "reason-32b"], candidates), []);
   const wrong = modelObjections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
   assert.deepEqual(
@@ -54,7 +54,7 @@ test("accepts models that seem too large, and refuses missing models and models 
   );
 });
 
-test("shows no memory needs for an engine on another machine", () => {
+test("elect shows no memory requirements for an engine on another machine", () => {
   const [header, row] = proposalLines([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN);
   assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
   assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");

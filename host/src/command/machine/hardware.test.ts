@@ -69,7 +69,7 @@ test("runs only the GPU tools of the platform, and ignores tools that fail", asy
   assert.deepEqual(await findGpus(broken), []);
 });
 
-test("models get the GPU's memory, a part of shared memory, or else the machine's memory", async () => {
+test("the memory for models is the GPU's, a part of memory shared with the GPU, or else the machine's", async () => {
   const memory = async (options: Parameters<typeof fakeMachine>[0]): Promise<number> =>
     modelMemoryBytes(await findHardware(fakeMachine(options)));
   assert.equal(await memory({}), 16 * GIB);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { thisMachine } from "./machine.ts";
 
-test("run waits for a program's end, and returns undefined if the program is missing", async () => {
+test("run() waits for a program's end, and returns undefined if the program is missing", async () => {
   const machine = thisMachine();
   assert.deepEqual(await machine.run(process.execPath, ["-e", "console.log('a'); console.error('b')"]), {
     ...{ code: 0, output: "a\n", errors: "b\n" },

@@ -76,7 +76,7 @@ test("shows a node that has just started", () => {
   assert.equal(lines[10], "running    nothing");
 });
 
-test("shows first the state that keeps the node from getting requests", () => {
+test("shows at the top the state that keeps the node from getting requests", () => {
   const state = (snap: Partial<AgentSnapshot>, gateway: Stats["state"]): string =>
     renderScreen({ ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STATS, state: gateway } }, space)[3] ?? "";
   assert.equal(state({}, "paused"), "state      paused, 2 of 4 slots busy");

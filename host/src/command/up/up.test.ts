@@ -44,7 +44,7 @@ async function upHarness(t: TestContext, options: HarnessOptions & { login?: Par
   return { ...made, supervisor, plane };
 }
 
-test("up serves the registered node's elected models until it is stopped, without any flags", async (t) => {
+test("tollgate-host up serves the registered node's elected models until it is stopped, without any flags", async (t) => {
   const { run, supervisor, gateway, terminal, plane } = await upHarness(t);
   const ended = run(up);
   await supervisor.online;
@@ -65,7 +65,7 @@ test("up serves the registered node's elected models until it is stopped, withou
   ]);
 });
 
-test("up on a terminal shows a live screen with the gateway's statistics", async (t) => {
+test("tollgate-host up on a terminal shows a live screen with the gateway's statistics", async (t) => {
   const { run, supervisor, terminal } = await upHarness(t, { watched: true });
   const ended = run(up);
   const told = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ test("up on a terminal shows a live screen with the gateway's statistics", async
   assert.match(terminal.screens.at(-1)?.[0] ?? "", /Tollgate host, up for \d+ s/);
 });
 
-test("up exits with code 1 if the engine is unreachable, and never replaces elected models by the demo model", async (t) => {
+test("tollgate-host up exits with code 1 if the engine is unreachable, and never replaces elected models by the demo model", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   const { message, next, exitCode } = await fails(up);
   assert.match(message, /no engine on this machine has/);
@@ -89,7 +89,7 @@ test("up exits with code 1 if the engine is unreachable, and never replaces elec
   assert.deepEqual(supervisor.told, [{ type: "failed", message }]);
 });
 
-test("up stops if no engine is found and lists every searched address, also with --gateway", async (t) => {
+test("tollgate-host up stops if no engine is found and lists every searched address, also with --gateway", async (t) => {
   const places = ["11434", "8080", "1234", "8000"].map((port) => ({
     cause: "unreachable" as const,
     url: `http://127.0.0.1:${port}`,
@@ -113,7 +113,7 @@ test("up stops if no engine is found and lists every searched address, also with
 
 const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what: "it is loading", next: "wait" };
 
-test("up waits for an engine that is loading until it is stopped", async (t) => {
+test("tollgate-host up waits for an engine that is loading until it is stopped", async (t) => {
   const login = { serving: { engine: "auto" as const, models: ["tiny-3b"] } };
   const { run, supervisor, terminal } = await upHarness(t, { absences: [LOADING], login });
   const ended = run(up);
@@ -126,7 +126,7 @@ test("up waits for an engine that is loading until it is stopped", async (t) => 
   assert.deepEqual(supervisor.told, []);
 });
 
-test("up ignores the elected models with a notice when flags name an engine", async (t) => {
+test("tollgate-host up ignores the elected models with a notice when flags name an engine", async (t) => {
   const elected = { engine: "auto" as const, addresses: { ollama: "http://127.0.0.1:7777" }, models: ["tiny-3b"] };
   const { run, supervisor, terminal } = await upHarness(t, { login: { serving: elected } });
   const ended = run(up, "--engine", "scripted", "--models", "tiny-3b");
@@ -138,7 +138,7 @@ test("up ignores the elected models with a notice when flags name an engine", as
   ]);
 });
 
-test("up exits with the gateway's reason when the gateway refuses the node", async (t) => {
+test("tollgate-host up exits with the gateway's reason when the gateway refuses the node", async (t) => {
   const { fails, gateway, supervisor } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "node_quarantined", "The node is quarantined.");
   const report = await fails(up);
@@ -146,7 +146,7 @@ test("up exits with the gateway's reason when the gateway refuses the node", asy
   assert.equal(supervisor.told.length, 1);
 });
 
-test("up stops cleanly when it is stopped before it serves", async (t) => {
+test("tollgate-host up stops cleanly when it is stopped before it serves", async (t) => {
   const { run, supervisor, gateway } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = () => {}; // A handler that never answers.
   const ended = run(up);

@@ -35,7 +35,7 @@ const GOOD: [name: string, answer: string, body: string, reusable: boolean][] = 
   ["a length of zero", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", true],
   ["chunks", `${CHUNKED}5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n`, "hello!", true],
   [
-    "sizes in either case, with zeros before them",
+    "chunk sizes in either case, with leading zeros",
     `${CHUNKED}00a\r\n0123456789\r\nA\r\n9876543210\r\n000\r\n\r\n`,
     "01234567899876543210",
     true,
@@ -97,7 +97,7 @@ test("reports a response as incomplete wherever it breaks off", () => {
 
 const BAD: [name: string, answer: string, body?: string][] = [
   ["of another protocol", "SSH-2.0-x\r\n\r\n"],
-  ["of another version", "HTTP/2 200 OK\r\n\r\n"],
+  ["of another HTTP version", "HTTP/2 200 OK\r\n\r\n"],
   ["without a status", "HTTP/1.1 OK\r\n\r\n"],
   ["that changes the protocol", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
   ["with a line that is no field", "HTTP/1.1 200 OK\r\nnothing\r\n\r\n"],
@@ -111,13 +111,13 @@ const BAD: [name: string, answer: string, body?: string][] = [
   ["with a head without end", `HTTP/1.1 200 OK\r\nx: ${"x".repeat(17_000)}`],
   ["with interim answers without end", "HTTP/1.1 100 Continue\r\n\r\n".repeat(1000)],
   ["with a chunk without a size", `${CHUNKED}\r\n`],
-  ["with a size that is no number", `${CHUNKED}2\r\nhi\r\nx\r\n`, "hi"],
-  ["with a size below zero", `${CHUNKED}-2\r\nhi\r\n`],
+  ["with a chunk size that is not a number", `${CHUNKED}2\r\nhi\r\nx\r\n`, "hi"],
+  ["with a negative chunk size", `${CHUNKED}-2\r\nhi\r\n`],
   ["with a chunk size that is not an exact integer", `${CHUNKED}20000000000000\r\nhi\r\n`],
-  ["with a size of zeros without end", `${CHUNKED}${"0".repeat(17_000)}`],
+  ["with a chunk size of zeros without end", `${CHUNKED}${"0".repeat(17_000)}`],
   ["with a chunk longer than its size", `${CHUNKED}2\r\nhi!\r\n`, "hi"],
-  ["with a line feed after a size", `${CHUNKED}2\nhi\r\n`],
-  ["with a CR without LF after a size", `${CHUNKED}2\rhi\r\n`],
+  ["with a bare line feed after a chunk size", `${CHUNKED}2\nhi\r\n`],
+  ["with a CR without LF after a chunk size", `${CHUNKED}2\rhi\r\n`],
   ["with a line feed after a chunk", `${CHUNKED}2\r\nhi\n0\r\n\r\n`, "hi"],
   ["with a line feed in an extension", `${CHUNKED}2;x\nhi\r\n`],
   ["with an extension without end", `${CHUNKED}2;${"x".repeat(17_000)}`],
@@ -126,7 +126,7 @@ const BAD: [name: string, answer: string, body?: string][] = [
   ["with trailers without end", `${CHUNKED}2\r\nhi\r\n0\r\nx: ${"x".repeat(17_000)}`, "hi"],
 ];
 for (const [name, answer, body = ""] of BAD) {
-  test(`refuses a response ${name}, passes on what came before and ignores what follows`, () => {
+  test(`refuses a response ${name}, passes on the body before the error and ignores all bytes after it`, () => {
     for (const pieces of [[answer], answer.split("")]) {
       const after = heard([...pieces, "2\r\nno\r\n"], true);
       assert.equal(typeof after.fault, "string");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAUSE_MS, ReadBatcher, shouldPause } from "./read-batcher.ts";
 
-test("pauses after an event-loop turn that read from fewer than half of many open answers", () => {
+test("pauses reading after an event-loop turn in which fewer than half of eight or more open answers had data", () => {
   const table: [answers: number, reads: number, rests: boolean][] = [
     [1, 1, false],
     [7, 1, false],
@@ -19,7 +19,7 @@ test("pauses after an event-loop turn that read from fewer than half of many ope
     assert.equal(shouldPause({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
 });
 
-test("pauses once per event-loop turn, after all other work, and only while many answers are open", () => {
+test("pauses reading once per event-loop turn, after all other tasks, and only while many answers are open", () => {
   const turn: (() => void)[] = [];
   const did: string[] = [];
   const endTurn = (): void => {

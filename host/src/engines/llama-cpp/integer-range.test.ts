@@ -7,7 +7,7 @@ import { integerRange } from "./integer-range.ts";
 const accepts = (range: { min?: number; max?: number }): RegExp =>
   new RegExp(`^(?:${(integerRange(range) ?? "(?!)").replaceAll(/["\s]/g, "")})$`);
 
-test("accepts an integer exactly when it lies in the range", () => {
+test("the grammar of an integer range accepts an integer exactly when it lies in the range", () => {
   const bound = fc.option(fc.oneof(fc.integer({ min: -1_200, max: 1_200 }), fc.maxSafeInteger()), { nil: undefined });
   fc.assert(
     fc.property(bound, bound, fc.array(fc.integer({ min: -1_300, max: 1_300 })), (min, max, others) => {

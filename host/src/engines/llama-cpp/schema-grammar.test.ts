@@ -125,7 +125,7 @@ test("a schema with unsupported keywords is refused as a prompt error that names
     );
 });
 
-test("definitions that double with every level are refused immediately", () => {
+test("a schema whose definitions double with every level is refused immediately", () => {
   const link = (i: number): Schema => ({ $ref: `#/$defs/d${i}` });
   const $defs = Object.fromEntries(
     Array.from({ length: 60 }, (_, i) => [`d${i}`, { anyOf: [link(i + 1), link(i + 1)] }]),

@@ -34,7 +34,7 @@ async function score(answer: string, model = "tiny-3b"): Promise<Logprobs> {
 const mean = (values: Logprobs): number =>
   values.reduce<number>((sum, value) => sum + (value ?? -100), 0) / values.length;
 
-test("rates its own answer as likely, a random answer as less likely, and shuffled words as unlikely", async () => {
+test("gives its own answer a high score, a randomly sampled answer a lower one, and reversed words a very low one", async () => {
   const greedy = await answerOf("tiny-3b", 0);
   const warm = await answerOf("tiny-3b", 1);
   const [own, sampled, junk] = [

@@ -26,7 +26,7 @@ const token = (start: string, usedAt: number | null): HostToken => ({
   revoked_at: null,
 });
 
-test("counts only events after the page was opened, for the token created on it", () => {
+test("marks a step as done only for a new node and for the token created on the page", () => {
   const before = new Set(["node_old"]);
   const old = node("node_old", { state: "online", models: ["tiny-3b"] });
   const seen = { nodes: [old], tokens: [token("tht_live_a", 5), token("tht_live_b", null)], secret: "tht_live_b_s" };
@@ -36,7 +36,7 @@ test("counts only events after the page was opened, for the token created on it"
   assert.deepEqual(later, { node: fresh, loggedIn: true, elected: true, online: false });
 });
 
-test("resumes with a machine that registered while the page was closed", () => {
+test("finds the node that was registered with the page's token while the page was closed", () => {
   const mine = node("node_mine", { state: "online", models: ["tiny-3b"], created_at: 5 });
   const seen = { nodes: [node("node_old"), mine], tokens: [{ ...token("tht_live_b", 6), created_at: 4 }] };
   const before = new Set(["node_old", "node_mine"]);

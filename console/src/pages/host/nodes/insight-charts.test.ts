@@ -14,7 +14,7 @@ const insight = {
   earnings: [{ at: 1_794_700_800, earned_micro: "3877.615000" }],
 } as NodeInsight;
 
-test("shows gaps for slots without measurements, and days in UTC", () => {
+test("shows gaps for days without measurements, and labels days in UTC", () => {
   const rows = lineRowsOf(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
   assert.deepEqual(
     rows.map(({ label, values }) => [label, values]),

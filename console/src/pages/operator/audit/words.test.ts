@@ -27,7 +27,7 @@ test("describes an action with amounts in dollars and its reason, and omits empt
   assert.equal(said("key.create", { name: "ci" }), "created the key “ci” for Acme");
 });
 
-test("says that a refused action was attempted and a running one started", () => {
+test("describes a refused action as attempted, and an action without an outcome as started", () => {
   assert.equal(said("account.suspend", { reason: "fraud" }, "not_found"), "tried to suspend Acme: fraud");
   assert.equal(said("payout.paid", {}, null), "started to mark the payout Acme as paid");
 });

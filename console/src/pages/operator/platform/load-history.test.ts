@@ -12,7 +12,7 @@ const load = (inFlight: number): PlatformLoad => ({
   capacity: [],
 });
 
-test("keeps only the latest minutes", () => {
+test("keeps only the latest 90 samples", () => {
   let samples: Sample[] = [];
   for (let i = 0; i < 200; i++) samples = addSample(samples, load(i), i);
   assert.equal(samples.length, 90);

@@ -27,7 +27,7 @@ test("shows requests per second on a busy platform, per minute or hour on a quie
   );
 });
 
-test("shows a gap for a slot without measurements, and zero for a measured zero", () => {
+test("shows a gap for a time without measurements, and zero for a measured zero", () => {
   const series = [at(1_790_000_100, load(0, { busy_share: 0 })), at(1_790_000_400, load(null))];
   const figures = figuresOf({ total: { ...load(0), charge_micro: "0.000000" } });
   const values = figures.map((figure) => rowsOf({ series, slot_s: 300 }, figure).map((row) => row.values));

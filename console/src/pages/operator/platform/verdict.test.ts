@@ -45,7 +45,7 @@ test("gives every problem an effect, a likely cause, a next step and a runbook s
   }
 });
 
-test("shows no status without a response from the gateway and without an error", () => {
+test("shows no status until the gateway has responded or a needed dependency is known to be unreachable", () => {
   assert.equal(verdictOf(undefined, [], NOW_MS), undefined);
   assert.equal(verdictOf(undefined, [{ part: "limits", since: 0, needed: false }], NOW_MS), undefined);
 });
