@@ -27,6 +27,13 @@ export type TransferKind = (typeof TRANSFER_KINDS)[number];
 export const BUILDER_ENTRY_KINDS = ["charge", ...BUILDER_TRANSFER_KINDS] as const;
 
 /**
+ * The platform's own reasons for a quarantine. Operators write theirs as free text. The console and the host's command
+ * line explain each reason, and do not compile without an explanation.
+ */
+const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "spot_check"] as const;
+export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
+
+/**
  * Why a host's share was withheld. `node_failed`: the node reported a failure. `node_silent`: it stopped sending
  * output. `no_first_token`: it had sent no token when the client left, and the prompt's length does not explain the
  * wait. `spot_check`: it failed a spot check.

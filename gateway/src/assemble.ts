@@ -26,7 +26,7 @@ import type { NotificationParts } from "./notifications/parts.ts";
 import type { Parts } from "./routes/parts.ts";
 import type { Trust } from "./trust/trust.ts";
 
-/** The settings of each part. `settingsOf` in build.ts derives them from the configuration. */
+/** The settings of each part. `settingsOf` in build/settings.ts derives them from the configuration. */
 export interface Settings
   extends ServingSettings,
     AccountSettings,

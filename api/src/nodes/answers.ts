@@ -47,7 +47,7 @@ const listed = {
   name: z.string().describe("Unique among the host's nodes."),
   state: NodeState,
   models: z.array(z.string()).describe("The models that the node elected (chose) to serve."),
-  agent: z.string().describe("The agent's name and version."),
+  agent: z.string().describe("The agent's name and version at its latest registration."),
   quarantine: Quarantine.nullable(),
   probation: Probation.nullable().describe("Null after the probation."),
   withheld: Withheld.nullable(),

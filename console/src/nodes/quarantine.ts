@@ -1,5 +1,6 @@
 /** Explains a quarantine: what the platform observed, and what the host can do. Pure. */
 
+import type { QuarantineReason } from "@tollgate/api/states.ts";
 import type { Quarantine } from "../api/types.ts";
 import { fixedText } from "../locale.ts";
 
@@ -9,7 +10,7 @@ interface Words {
   remedy: string;
 }
 
-const REASONS: Record<string, Words> = {
+const REASONS: Record<QuarantineReason, Words> = {
   failures: {
     title: "Too many recent jobs failed",
     remedy: "Check the engine's log. Run tollgate-host doctor to test the engine.",
@@ -35,7 +36,7 @@ const REASONS: Record<string, Words> = {
 
 /** A quarantine by an operator has the operator's own text as its reason. */
 export function quarantineText({ reason }: Quarantine): Words & { byOperator: boolean } {
-  const known = REASONS[reason];
+  const known = (REASONS as Record<string, Words | undefined>)[reason];
   if (known !== undefined) return { ...known, byOperator: false };
   return {
     title: `Quarantined by an operator: ${reason}`,

@@ -40,6 +40,7 @@ export {
   type PayoutMethodKind,
   type PayoutState,
   type PublicCause,
+  type QuarantineReason,
   REQUEST_OUTCOMES,
   RESERVE_TRANSFER_KINDS,
   type RequestOutcome,
@@ -80,10 +81,6 @@ export const NODE_STANDINGS = [
   "retired",
 ] as const satisfies readonly NodeState[];
 export type NodeStanding = (typeof NODE_STANDINGS)[number];
-
-/** The platform's own reasons for a quarantine. Operators write theirs as free text. */
-const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "spot_check"] as const;
-export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
 
 /** In ascending order of certainty about the money: a completed payment overrides a report that there was none. */
 export const CHECKOUT_STATES = ["open", "pending", "expired", "failed", "mismatch", "paid"] as const;

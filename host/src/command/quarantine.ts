@@ -1,5 +1,6 @@
 /** Explains why a node gets no requests, and what its host can do. The gateway reports the reasons as codes. */
 
+import type { QuarantineReason } from "@tollgate/api/states.ts";
 import { type Paint, sanitise } from "@tollgate/terminal/text.ts";
 import { formatUtcTime } from "./format.ts";
 import type { Quarantine } from "./gateway/answers.ts";
@@ -9,7 +10,7 @@ interface Explained {
   remedy: string;
 }
 
-const REASONS: Record<string, Explained | undefined> = {
+const REASONS: Record<QuarantineReason, Explained> = {
   failures: {
     words: "too many of the node's last jobs failed",
     remedy: "look at the engine's log, and run tollgate-host doctor",
@@ -33,11 +34,14 @@ const REASONS: Record<string, Explained | undefined> = {
   },
 };
 
+/** Undefined for an operator's own text, and for a reason of a newer gateway. */
+const explained = (reason: string): Explained | undefined => (REASONS as Record<string, Explained | undefined>)[reason];
+
 /** An operator's own text is shown unchanged, without control sequences. */
-export const quarantineReason = ({ reason }: Quarantine): string => REASONS[reason]?.words ?? sanitise(reason);
+export const quarantineReason = ({ reason }: Quarantine): string => explained(reason)?.words ?? sanitise(reason);
 
 export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
-  const remedy = quarantine == null ? undefined : REASONS[quarantine.reason]?.remedy;
+  const remedy = quarantine == null ? undefined : explained(quarantine.reason)?.remedy;
   return `${remedy ?? "fix the cause"}; then ask an operator of the platform to release the node`;
 }
 

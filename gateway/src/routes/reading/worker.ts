@@ -22,7 +22,7 @@ import { embeddingsEndpoint } from "../openai/embeddings.ts";
 import { type ReadingData, type ReadJob, type ReadResult, serializeFault } from "./jobs.ts";
 
 const port = parentPort;
-invariant(port !== null, "reading-worker.ts runs as a worker thread");
+invariant(port !== null, "worker.ts runs as a worker thread");
 lowerThreadPriority();
 const { tables, base64Compat } = workerData as ReadingData;
 const meters = new Map<string, Meter>();
