@@ -1,5 +1,5 @@
 /**
- * The list of faults: what each does, how long it lasts, and which errors clients may get meanwhile. Any other error is
+ * The list of faults: what each does, how long it lasts, and which errors clients may get during it. Any other error is
  * a violation, and so is any error when there is no fault.
  */
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -16,11 +16,11 @@ export interface Fault<On extends Platform = Stage> {
   takes?: number;
   /** The seconds after the end of the fault within which clients must be served as before. */
   recoversWithin?: number;
-  /** Results that clients may get, as `answerOf` names them. */
+  /** The results that clients may get besides `ok`, in the form that `describeEnd` returns. */
   mayShow: readonly string[];
   /** Clients may wait long for an error, because their gateway does not run. */
   mayWait?: boolean;
-  /** A node itself is faulty, so it may be quarantined. */
+  /** The fault is in a node, so the platform may quarantine that node. */
   mayBar?: boolean;
   /** The equipment that the stage must have for the fault. */
   uses?: "clock" | "network";

@@ -10,7 +10,7 @@ export interface Flags {
   strict: boolean;
   seed: number;
   faults: Fault[];
-  /** Starts with the previous release and begins with an upgrade. */
+  /** Starts the gateways with the previous release. The first fault is a rolling upgrade to the current sources. */
   upgrade: boolean;
   from: string | undefined;
   postgres: number;

@@ -45,8 +45,8 @@ before(async () => {
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
   assert.equal((await chat(platform, { text: "x" })).status, 200);
-  // Removes granted credit: one person owns both accounts, so requests paid from it would earn the host no share that
-  // could be withheld.
+  // Marks the builder's credit as not granted. One person owns both accounts, and a host earns nothing from requests
+  // that its owner pays with granted credit, so there would be no share to withhold.
   await query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
   for (let i = 0; i < WITHHELD; i++) assert.equal((await chat(platform, { text: "a b", fail_after: 1 })).status, 502);
 });

@@ -1,7 +1,7 @@
 /**
  * Tests the alerts of deploy/ on a real Prometheus. The suite makes the database unreachable, exhausts its connections,
  * loses commits in a failover, restores an old primary and kills a gateway. Each alert fires, and resolves when the
- * fault ends. Its periods are seconds here instead of minutes; tools/deploy.test.ts checks the real periods.
+ * fault ends. The alerts' periods are seconds here instead of minutes; tools/deploy.test.ts checks the real periods.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -80,7 +80,7 @@ describe("a copied deployment", { skip }, () => {
     const forked = JSON.parse(said) as { id: string; forked_from: string };
     assert.match(await refusal(atCopy), /belongs to deployment .*tollgate admin deployment adopt/);
     const atOwn = { ...atCopy, ...own.env };
-    // Has a data directory of its own: one that the original's gateway used would make this start fail.
+    // Uses a new data directory: with one that a gateway of the original has used, this start would fail.
     const drillDir = await newDataDir();
     t.after(() => removeDataDir(drillDir));
     const drill = await startGatewayProcess(drillDir, atOwn, "drill");

@@ -335,7 +335,10 @@ function suite(plane: "hub" | "nats"): void {
   });
 }
 
-/** Uses a platform of its own: an account that recently shared a model with others cannot fill all of its slots. */
+/**
+ * Uses a platform of its own: an account that recently shared the model with other accounts cannot use all of the
+ * model's slots.
+ */
 function clientLeaves(plane: "hub" | "nats"): void {
   let stage: InProcessStage;
   before(async () => {

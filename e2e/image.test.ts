@@ -61,8 +61,8 @@ describe("the container image", { skip }, () => {
   let env: Record<string, string>;
   let [port, internalPort] = [0, 0];
   /**
-   * The user ID of the containers: the Dockerfile's. If only one user may access the database's socket, that user's,
-   * which is unprivileged too.
+   * The user ID of the containers' processes: the one in the Dockerfile. If only one user may access the database's
+   * socket, the ID of that user, who is unprivileged too.
    */
   let user = 10001;
   const children: ChildProcess[] = [];

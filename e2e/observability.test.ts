@@ -136,8 +136,8 @@ describe("metrics, log lines and traces", () => {
     await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
     const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
     await remember("stranger", await chat(stranger, {}));
-    // A request that is refused early has no model, and an unknown path has no route. Lines for these must have a name
-    // too.
+    // A request that is refused early has no model, and one for an unknown path has no route. The charts' lines for
+    // these requests must have names too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
     await (await chat(barred, {})).text();
     await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();

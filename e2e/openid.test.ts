@@ -112,7 +112,7 @@ async function assertIn(client: ConsoleClient, url: URL, who: { email: string; n
   assert.deepEqual({ email, name, email_verified }, { ...who, email_verified: true });
 }
 
-describe("an unmodified oidc-provider", () => {
+describe("the gateway with an unmodified oidc-provider", () => {
   test("signs a person in with data from UserInfo, and finds the same identity again the next time", async () => {
     for (let i = 0; i < 2; i++) {
       const client = new ConsoleClient(platform);
@@ -144,7 +144,7 @@ describe("an unmodified oidc-provider", () => {
   });
 });
 
-describe("Dex", { skip: skipWithoutDex }, () => {
+describe("the gateway with Dex as OpenID provider", { skip: skipWithoutDex }, () => {
   test("signs a person in with data from the ID token", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "grace@example.com");
@@ -157,7 +157,7 @@ describe("Dex", { skip: skipWithoutDex }, () => {
     await assertRefused(client, url, "email_not_verified", /^email_verified is false$/);
   });
 
-  test("logs that the client secret is wrong", async () => {
+  test("refuses the sign-in if the gateway's client secret is wrong, and logs the provider's error", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "stranger", "grace@example.com");
     await assertRefused(client, url, "failed", /\/dex\/token answered 401 invalid_client$/);

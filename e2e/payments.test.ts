@@ -290,7 +290,7 @@ describe("a gateway that is killed during a payment", () => {
         "select count(*)::int as open from payment_checkout where pack = 'automatic' and state = 'open'",
       );
       assert.deepEqual([row?.open, intents()], [1, made + (hold === "answers" ? 1 : 0)]);
-      // Makes the retry due now: by then the dead gateway can no longer retry.
+      // Makes the retry due now. The new gateway makes it, because the old one is dead.
       await platform.query("update payment_automatic set next_at = now() where next_at is not null");
       await balanceIs(platform, before + 20n);
       assert.equal(intents(), made + 1);

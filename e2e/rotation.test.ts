@@ -134,7 +134,8 @@ describe("replacing a platform's secrets", { skip }, () => {
       PLANE_SIGNING_SEED: `${second},${first}`,
     });
     await roll({ PLANE_SIGNING_SEED: second });
-    // The metrics count only since the gateways started, which was after the second key began to sign.
+    // These gateways have signed with the second key since they started, so all credentials in their metrics are signed
+    // with it.
     await eventually(
       "the node's credentials are signed with the second key",
       async () => (await credentialsGiven()) > 0,

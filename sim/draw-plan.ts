@@ -64,8 +64,8 @@ export function drawPlan(seed: number, options: PlanOptions): Plan {
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
   for (let i = 0; i < faults; i++)
     plan.items.push(isDense ? briefly(chance, denseFault(chance, plan)) : faultPlan(chance, plan));
-  // A request that is answered while the database is unreachable has its settlement only on one disk, and then its
-  // gateway dies.
+  // Adds an outage of the database in which a gateway dies: only that gateway's disk has the settlements of requests
+  // that it answered during the outage.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);

@@ -37,7 +37,10 @@ export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {
   return settings(database);
 }
 
-/** Returns the same variables if the data directory already has a database; otherwise undefined. */
+/**
+ * Returns the environment variables of `openDatabase` if the data directory already has a database; otherwise
+ * undefined.
+ */
 export function findDatabase(dataDir: string | undefined): DatabaseSettings | undefined {
   const database = databases.get(dataDir ?? "");
   return database && settings(database);

@@ -96,7 +96,7 @@ export class InProcessStage extends Stage {
     const shared = await openSharedServers(options);
     const isManual = clock === "manual";
     const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
-    // The clock runs during the start: on NATS, a starting gateway waits for messages of the others.
+    // The clock runs during the start: on NATS, a starting gateway waits for messages of the other gateways.
     stage.#stopClock = running(stage.clock);
     try {
       for (let i = 0; i < gateways; i++) await stage.addGateway();
@@ -119,7 +119,8 @@ export class InProcessStage extends Stage {
   }
 
   /**
-   * Starts another gateway. On NATS the new gateway waits for messages of the others, so the clock must run meanwhile.
+   * Starts another gateway. On NATS the new gateway waits for messages of the other gateways, so the clock must run
+   * during its start.
    */
   async addGateway(): Promise<InProcessGateway> {
     const gateway = await this.#startGateway();
@@ -127,7 +128,7 @@ export class InProcessStage extends Stage {
     return gateway;
   }
 
-  /** Starts a node. `wrapped`: returns the node's engine, given the scripted one. */
+  /** Starts a node. `wrapped` gets the scripted engine and returns the engine that the node uses. */
   async node({
     models,
     name,

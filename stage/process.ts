@@ -50,7 +50,8 @@ export interface Process {
 
 /**
  * A shell script that starts a command and kills it when the standard input closes. `$1`: the signal to send; `$2`: the
- * command's directory; the other arguments: the command. The command's process ID is the first line on channel 3.
+ * command's directory; the other arguments: the command. The script writes the command's process ID to file
+ * descriptor 3.
  */
 const WATCHER = `
 signal=$1; cd "$2" || exit 1; shift 2
@@ -102,7 +103,7 @@ export function newProcess(options: ProcessOptions): Process {
       watcher.stdin?.on("error", () => {});
       const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
       current = { watcher, pid: Number.parseInt(String(line), 10) };
-      // A failed test must not wait for this process, which ends with the test.
+      // Lets the test's process exit, even if a failed test did not stop this process. This process then ends too.
       for (const held of [watcher, watcher.stdin, watcher.stdio[3]] as { unref?: () => void }[]) held.unref?.();
       await eventually(`${name} is ready`, async () => {
         if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);

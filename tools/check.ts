@@ -22,7 +22,7 @@ const types = (project: string, kept: string): [string, string[]] => [
 const statically: [string, string[]][] = [
   types(".", "all"),
   types("console", "console"),
-  // The code of the npm package may only use what Node 20 provides.
+  // The code of the npm package `tollgate-host` may only use what Node 20 provides.
   types("host/tsconfig.package.json", "host-package"),
   [bin("biome"), ["check", "."]],
 ];

@@ -6,7 +6,7 @@ interface Import {
   from: string;
   to: string;
   typeOnly: boolean;
-  /** The imported names that exist at run time, as they are exported. */
+  /** The imported names that exist at run time, by the names of the exports. */
   values: string[];
 }
 
@@ -228,7 +228,7 @@ export function importViolation(edge: Import): string | undefined {
 const FAULTS = "gateway/src/faults.ts";
 const HANDLERS = /^gateway\/src\/routes\/(console|nodes)\//;
 const OTHER_FAULTS = [
-  // Without the sale of credits, one handler answers for all of its routes.
+  // If payments are off, one handler refuses the requests to all payment routes.
   "gateway/src/routes/console/credits.ts",
   // Contains the live updates that many handlers share.
   "gateway/src/routes/console/live.ts",

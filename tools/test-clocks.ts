@@ -67,7 +67,8 @@ const RULES: Rule[] = [
       // `TEST_SEED` on the line marks a seed that is printed and can be set, so that the run is repeatable; `npm test`
       // sets it.
       /(?<!TEST_SEED.*)\bMath\.random\(/,
-      // IDs and keys must be new in every run; choices made with them must be the same in every run.
+      // `systemRandom` is for IDs and keys, which must be new in every run. Random choices must be the same in every
+      // run.
       /\bnew Roster\(.*\bsystemRandom\(|\bsystemRandom\(\)\.below\(/,
     ],
   },
@@ -108,7 +109,7 @@ export function findingsIn(file: string, source: string): Finding[] {
   const code = source.split("\n").map((text) => (/^\s*(\*|\/\/|\/\*)/.test(text) ? "" : text));
   return code.flatMap((text, index) => {
     const what = RULES.find(({ patterns, lines = 1 }) => {
-      // The match must begin on this line.
+      // A match may span several lines, but counts only for the line on which it begins.
       const first = lines === 1 ? text : code.slice(index, index + lines).join("\n");
       return patterns.some((pattern) => (pattern.exec(first)?.index ?? Number.POSITIVE_INFINITY) <= text.length);
     })?.what;

@@ -4,8 +4,8 @@
  */
 
 /**
- * `later`: a retry is safe and may succeed. `never`: a retry cannot succeed, or would be billed again. `unsaid`:
- * clients decide by themselves.
+ * `later`: a retry is safe and may succeed. `never`: a retry cannot succeed, or would be billed again. `unsaid`: the
+ * error does not say, and clients decide.
  */
 export type Retry = "never" | "later" | "unsaid";
 

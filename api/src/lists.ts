@@ -7,7 +7,7 @@ const LIMIT_MAX = 100;
 /** Parses a time: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
 const Moment = z.string().transform((text, context) => {
   const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
-  // A time before 1970 is replaced by 1970, because IDs contain no earlier times.
+  // A time before 1970 counts as 1970, where the timestamps in IDs begin.
   if (date !== undefined && !Number.isNaN(date.getTime())) return date.getTime() < 0 ? new Date(0) : date;
   context.addIssue({ code: "custom", message: "must be a time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" });
   return z.NEVER;

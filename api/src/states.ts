@@ -42,9 +42,9 @@ export const WITHHELD_REASONS = ["node_failed", "node_silent", "no_first_token",
 export type WithheldReason = (typeof WITHHELD_REASONS)[number];
 
 /**
- * The result of a spot check (another node verifies a real answer). `ok`, `bad`: the answer. `disputed`: the verifiers
- * disagree. `unconfirmed`: one verifier doubts the answer and there is no second one. `odd`: the request is unusual,
- * not the answer. `unjudged`: there are too few comparable answers.
+ * The result of a spot check (another node verifies a real answer). `ok`, `bad`: the answer passed or failed.
+ * `disputed`: the verifiers disagree. `unconfirmed`: one verifier doubts the answer and there is no second one. `odd`:
+ * the request is unusual, not the answer. `unjudged`: there are too few comparable answers.
  */
 export const CHECK_VERDICTS = ["ok", "bad", "disputed", "unconfirmed", "odd", "unjudged"] as const;
 export type CheckFinding = (typeof CHECK_VERDICTS)[number];

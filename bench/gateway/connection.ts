@@ -16,7 +16,7 @@ export interface TimedAnswer {
   sentAtUs: number;
   /** When the first byte of the body arrived. */
   firstByteAtUs: number;
-  /** When the read ended that contained the stream's first word; 0 if no word arrived. */
+  /** The time when the read with the stream's first word ended; 0 if no word arrived. */
   firstWordAtUs: number;
   endedAtUs: number;
   events: number;

@@ -25,7 +25,7 @@ export const toMs =
 /** The average number of processors that other processes and other virtual machines on the hardware used. */
 export const takenByOthers: Figure = ({ cpuUs, wallUs }) => ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
-/** Returns undefined if nothing was measured. */
+/** Returns the median of a figure over the rows; undefined if no row has the figure. */
 export function medianOf(rows: ResultRow[], figure: Figure): number | undefined {
   const values = figureValues(rows, figure);
   return values.length === 0 ? undefined : medianOfNumbers(values);

@@ -31,8 +31,8 @@ const QUIET_WITHIN_MS = 5_000;
 export type ProcessorUser = Role | "engine" | "generator" | "other" | "stolen";
 
 /**
- * The processes that a request passes through and whose system calls are counted. PostgreSQL's can be counted only by
- * its own user.
+ * The processes that a request passes through and whose system calls are counted. PostgreSQL is left out, because only
+ * the user that it runs as could count its calls.
  */
 type Passing = Exclude<Role, "postgres">;
 

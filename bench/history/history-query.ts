@@ -16,7 +16,7 @@ export interface HistoryQuery {
 
 /** The position where the 1,000th page of 50 rows begins; in a shorter history, the oldest row. */
 export interface DeepPageCursor {
-  /** The request's ID, which is also the key of its line in the statement. */
+  /** The request's ID, which is also the key of the request's line in the account statement. */
   request: Uuid;
   earning: Uuid;
 }

@@ -94,8 +94,8 @@ async function settleBalances(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * Turns the tables' triggers off while a history is seeded, and on afterwards, so that the seeded rows do not count as
- * late.
+ * Turns the triggers of the rollup tables off or on. They are off while a history is seeded, because they would mark
+ * the old rows as late changes of finished days.
  */
 async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<void> {
   for (const table of ["usage_hour", "performance"]) await pool.query(`alter table ${table} ${to} trigger user`);

@@ -104,7 +104,7 @@ function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subje
         name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {
           const query = { scope, ...(subjects && { subjects }), ...slots };
-          // Runs one query like the console: for the total and the figures over time together.
+          // Queries the total and the figures over time together, as the console does.
           const asked = { all: PERFORMANCE_BY.all, slot: PERFORMANCE_BY.slot, [by]: PERFORMANCE_BY[by] };
           const sums = await openPerformance({ pool: fresh }).each<string>(query, asked);
           return (sums[by] ?? []).map(figuresOf).sort(byText);

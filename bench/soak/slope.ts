@@ -23,7 +23,10 @@ export type BlockStatistic = "mean" | "median" | "least";
 
 const BLOCK_S = 300;
 const BLOCKS_MIN = 5;
-/** A slope counts only if it exceeds this many standard errors, and in an hour more than this share of the mean. */
+/**
+ * A slope counts only if it exceeds `ERRORS` standard errors, and its change per hour exceeds `SHARE_OF_MEAN` of the
+ * mean.
+ */
 const ERRORS = 3;
 const SHARE_OF_MEAN = 0.01;
 

@@ -1,7 +1,7 @@
 /**
- * Measures the one row of the platform's own accounts that payments still share: paying for a spot check locks the row
- * of the reserve. Counts the payments a second that one database makes while all of them wait for that row, compared
- * with transfers to separate accounts.
+ * Measures payments that wait for the same row. Each payment for a spot check locks the row of the reserve, the only
+ * row of the platform's own accounts that payments still share. Compares how many such payments one database makes in a
+ * second with transfers to separate accounts.
  */
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";

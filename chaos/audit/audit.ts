@@ -16,11 +16,11 @@ export interface FaultEpisode {
   healedAt: number;
   /** The time at which clients were served as before again; the next fault may begin then. */
   calmAt: number;
-  /** The results that clients may get besides `ok`, as `answerOf` names them. */
+  /** The results that clients may get besides `ok`, in the form that `describeEnd` returns. */
   mayShow: readonly string[];
   /** Clients may wait long for an error, because their gateway does not run. */
   mayWait: boolean;
-  /** A node itself is faulty, so it may be quarantined. */
+  /** The fault is in a node, so the platform may quarantine that node. */
   mayBar: boolean;
   recovered: boolean;
   /** The time limit, after the end of the fault, for serving clients as before. */
@@ -200,7 +200,7 @@ function answered(sight: RequestObservation, record: LedgerRecord | undefined): 
   return wrong;
 }
 
-/** A 502 may be charged, depending on its outcome. Other refused requests are free. */
+/** A request that got a 502 may be charged, depending on the outcome in its record. Other refused requests are free. */
 function refused({ status }: RequestObservation, record: LedgerRecord | undefined): Wrong[] {
   if (record === undefined || status === 502 || record.charge === 0n) return [];
   return [["charge", `refused with ${status}, and charged ${record.charge} (${record.outcome})`]];

@@ -15,7 +15,8 @@ const BY_OUTCOME: Record<string, Rule> = {
   upstream_stall: hadOutput,
   plane_lost: reachedClient,
   gateway_stopped: reachedClient,
-  // The prompt is charged if a node had accepted the request. The auditor cannot see that.
+  // The prompt is charged if a node had accepted the request. The auditor cannot see whether one had, so it allows
+  // both.
   client_closed: (record) => (record.completionTokens > 0 ? "all" : "either"),
   upstream_failed: () => "either",
   no_capacity: free,

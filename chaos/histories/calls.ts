@@ -1,7 +1,7 @@
 /**
  * Defines a history: every operation of a run with the times of its call and return, in milliseconds since the run
- * began. Chats are recorded as `Sight`s (see ../../stage/load); the other operations are defined here. Amounts are in
- * picodollars.
+ * began. Chats are recorded as `RequestObservation`s (see ../../stage/load); the other operations are defined here.
+ * Amounts are in picodollars.
  */
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 

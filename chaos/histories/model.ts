@@ -113,7 +113,10 @@ function costOf({ end, usage }: RequestObservation, { prices, charge, short }: L
   return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
 }
 
-/** Checks, in the order in which the answers returned, that spending never exceeded the maximum at that time. */
+/**
+ * Checks that the sum of the charges never exceeded `mostBefore`, the credit or budget at that time. Adds the charges
+ * in the order in which the answers returned.
+ */
 function checkSpending(
   answered: readonly Charge[],
   mostBefore: (at: number) => bigint,

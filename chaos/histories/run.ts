@@ -177,7 +177,10 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
   }
 }
 
-/** Causes a control's faults. Counts calls instead of seconds, so that on any machine there is something to lose. */
+/**
+ * Causes a control's faults, each after a number of acknowledged calls. Calls are counted instead of seconds, so that
+ * even on a slow machine there are commits to lose.
+ */
 async function strikeAfterCalls(
   stage: HistoryStage,
   { chance, calls, strikes }: { chance: Chance; calls: HistoryWorkers; strikes: boolean },

@@ -13,7 +13,10 @@ interface Place {
   slots: number;
   /** The file with the certificate of the authority that signed the certificates of the dispatch plane. */
   authority: string | undefined;
-  /** Runs the last agent in its own network, which can be cut. It needs the `needed` ports of servers outside. */
+  /**
+   * If true, the last agent runs in a network of its own, which can be cut. `needed`: the ports of the servers outside
+   * that it uses.
+   */
   cuts: boolean;
   needed: number[];
 }

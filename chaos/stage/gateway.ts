@@ -28,7 +28,10 @@ interface Place {
   settings: Record<string, string>;
   /** A clock that can be set, for the first gateway only. */
   clock: FakeClock | undefined;
-  /** Runs the last gateway in its own network, which can be cut. It needs the `needed` ports of servers outside. */
+  /**
+   * If true, the last gateway runs in a network of its own, which can be cut. `needed`: the ports of the servers
+   * outside that it uses.
+   */
   cuts: boolean;
   needed: number[];
 }

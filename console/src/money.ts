@@ -43,7 +43,7 @@ export function decimalsNeeded(amounts: Iterable<bigint>): number {
   return places;
 }
 
-/** Formats with the number of decimals from `placesOf`, so that the decimal points of a column align. */
+/** Formats with the number of decimals from `decimalsNeeded`, so that the decimal points of a column align. */
 export const columnDollars = (pico: bigint, places: number): string => write(pico, places, "keep");
 
 /**
@@ -66,7 +66,9 @@ function usefulDigits(size: bigint): number {
   return Math.min(DOLLAR_DIGITS, leadingZeros + 3);
 }
 
-/** Formats dollars with this many decimals. Trailing zeros are trimmed unless kept, but cents always remain. */
+/**
+ * Formats an amount in dollars, cut to `digits` decimals. Trims trailing zeros beyond the cents unless they are kept.
+ */
 function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): string {
   const size = pico < 0n ? -pico : pico;
   const part = String(size % PICO_PER_DOLLAR)

@@ -14,7 +14,7 @@ const [curl, python, typescript] = snippetsOf({ baseUrl: "http://gateway/v1", ap
 ) as [string, string, string];
 
 test("produces one shell command with the exact body for curl", () => {
-  // The shell splits the command into words, and printf returns them.
+  // The shell splits the command into words, and `printf`, which replaces `curl` here, returns them.
   const words = execFileSync("sh", ["-c", curl.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
   assert.equal(words[0], "-N");
   assert.equal(words[1], "http://gateway/v1/chat/completions");

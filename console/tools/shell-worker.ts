@@ -27,7 +27,8 @@ export function shellWorker(): Plugin {
 }
 
 /**
- * The worker's cache is named after a hash of the build and the worker's code, so that every build has a new worker.
+ * Fills the build's files into the worker's code, and a hash of both as the build's name, so that every build has a new
+ * worker.
  */
 export function workerOf(source: string, entry: string, assets: string[]): string {
   const files = [...PUBLIC, ...assets.map((name) => `/console/${name}`).sort()];

@@ -88,9 +88,7 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
   });
 }
 
-/**
- * A page of another site could submit forms here, even without reading the answer. Only the provider's own pages may.
- */
+/** Refuses requests from other sites. A page there could submit a form here, even though it cannot read the answer. */
 function refuseOtherSites({ headers }: FastifyRequest): void {
   const site = headers["sec-fetch-site"] ?? "same-origin";
   if (site !== "same-origin" && site !== "none") throw new ActionRefused("This came from another site.");

@@ -15,7 +15,10 @@ import {
   type Sale,
 } from "./sale.ts";
 
-/** The action is not possible in the current state. The message is one line for the user, with the reason. */
+/**
+ * Thrown if an action is not possible in the sale's current state. The message is one line for the user, with the
+ * reason.
+ */
 export class ActionRefused extends Error {
   override name = "StepRefused";
 }
@@ -113,7 +116,7 @@ export class Shop {
     this.#emit("checkout.session.completed", sessionObject(sale));
   }
 
-  /** The buyer has finished, but the money has not arrived yet, as with a bank transfer. */
+  /** Completes a checkout whose money has not arrived yet, as with a bank transfer. */
   payLater(sale: Sale): void {
     only(sale, "open");
     sale.state = "pending";
@@ -121,7 +124,7 @@ export class Shop {
     this.#emit("checkout.session.completed", sessionObject(sale));
   }
 
-  /** The money of a pending payment has arrived. */
+  /** Marks a pending payment as paid, as when a bank transfer arrives. */
   arrive(sale: Sale): void {
     only(sale, "pending");
     sale.state = "paid";
@@ -130,7 +133,7 @@ export class Shop {
     this.#emit("checkout.session.async_payment_succeeded", sessionObject(sale));
   }
 
-  /** The money of a pending payment will not arrive. */
+  /** Marks a pending payment as failed, as when a bank transfer does not arrive. */
   fail(sale: Sale): void {
     only(sale, "pending");
     sale.state = "failed";
@@ -156,7 +159,7 @@ export class Shop {
     return refund;
   }
 
-  /** A refund failed, because the buyer's bank sent it back. */
+  /** Marks a refund as failed, as when the buyer's bank rejects it. */
   failRefund(sale: Sale, refund: Reversal): void {
     if (refund.status !== "succeeded") throw new ActionRefused("This refund has failed already.");
     refund.status = "failed";

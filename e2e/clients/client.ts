@@ -65,7 +65,10 @@ export interface ClientTraits {
   repeatsBilled?: true;
   /** The client turns a completion's prompt into a dialogue, and `textStream` raises a failure without its code. */
   isAiSdk?: true;
-  /** Disconnecting from a stream does not cancel the request: the model continues, and the rest is charged. */
+  /**
+   * Disconnecting from a stream does not cancel the request: the model continues, and the rest of the answer is
+   * charged.
+   */
   runsOn?: true;
   /** The client's errors contain the status and the message, but not the code. */
   losesCode?: true;

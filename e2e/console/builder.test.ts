@@ -401,7 +401,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("radio", { name: "7d" }).click();
     await page.getByRole("figure", { name: "Duration in the last 7 days" }).waitFor();
 
-    // The overview does not count a client that disconnects as an error, either.
+    // The overview mentions the disconnected client, but does not list it as an error.
     await page.goto("/console/overview");
     await page.getByText("disconnected.").waitFor();
     assert.equal(await page.getByRole("link", { name: /client_closed/ }).count(), 0);

@@ -156,7 +156,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
   });
 
   test("if another user signs in in a second tab, this tab shows nothing of the first user", async () => {
-    // An operator's page may contain the builder's account name, so only the user's own data is checked.
+    // `own` matches only what an operator's page never contains. (It may contain the builder's account name.)
     const { email } = platform.ready.builder;
     const own = page
       .getByText(email)

@@ -41,8 +41,8 @@ try {
 }
 
 /**
- * Removes the pictures that this program makes. Others make those of the dashboards (tools/dashboards) and the charts
- * (bench/gateway/charts).
+ * Removes the pictures that this program makes. Other programs make those of the dashboards (tools/dashboards) and the
+ * charts (bench/gateway/charts).
  */
 async function removeOwn(): Promise<void> {
   const own = (await readdir(FOLDER)).filter((name) => name.endsWith(".webp") && !name.startsWith("dashboard-"));

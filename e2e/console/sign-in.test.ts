@@ -264,7 +264,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByLabel("Email").fill(GUEST);
       await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
       await theirs.getByRole("button", { name: "Sign in", exact: true }).click();
-      // The tab leads to the page that the user wanted before signing in.
+      // After the sign-in, the tab returns to the invitation that was opened before.
       await theirs.getByRole("heading", { name: "Join Compilers" }).waitFor();
       await theirs.getByText("hopper@example.com invited you").waitFor();
       await checkVisuals(guest, "an invitation");

@@ -35,7 +35,7 @@ export interface PageEnvironment {
   env: NodeJS.ProcessEnv;
   /** Replaces the placeholders in a block's text with the real address, ports and credentials. */
   fill(text: string): string;
-  /** Stores the credentials that a platform started by the page printed. */
+  /** Stores the credentials that a platform printed when the page started it. */
   learn(values: PlaceholderValues): void;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
  * One bash for all code blocks of a page: variables, functions and the working directory carry over from block to
  * block. The session ends at the first command that fails. Background programs are interrupted as by Ctrl-C when the
- * session ends, or when this process ends, because its end of the pipe then closes.
+ * session ends, or when this process ends and thereby closes bash's standard input.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -142,7 +142,8 @@ __groups+=("$!"); set +m`);
 
   #failed(why: string): Pick<BlockFailure, "why" | "line" | "command"> {
     const [, line, command = ""] = /^failed (\d+) (.*)$/m.exec(textOf(this.#report)) ?? [];
-    // After a syntax error, bash reports only its own command that reads the block, which says nothing to the reader.
+    // After a syntax error, bash names only the command with which it reads the block (`. 'FILE'`), which does not help
+    // the reader.
     const isKnown = line !== undefined && !command.startsWith(". '");
     return { why, line: isKnown ? Number(line) : undefined, command: isKnown ? command : "" };
   }

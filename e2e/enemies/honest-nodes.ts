@@ -13,7 +13,7 @@ const NODES = 4;
 const SLOTS = 4;
 /** Slower than the catalogue's maximum speed of every model. */
 const PACE = { ttft_ms: 50, delta_ms: 5 };
-/** A record of this many honest answers: past probation and the first checks. */
+/** The number of honest answers in each node's record: enough to be past probation and the first spot checks. */
 const RECORD = 5_000;
 const EXPANSION_MAX = 10_000;
 

@@ -40,8 +40,9 @@ const moreErrorsOf = ({ honest_errors: [alone, beside] }: StrategyRow): number =
 const timesOf = ([alone, beside]: [number, number]): number => beside / Math.max(alone, 1);
 
 /**
- * Returns a sentence for each limit that a row breaks. The attacker's gains per second are compared with its earlier
- * row `before`. `strict` also checks times by the machine's clock, which needs a machine without other work.
+ * Returns a sentence for each limit that a row breaks. The attacker's gains per second are compared with those in
+ * `before`, the same attack's earlier row. `strict` also checks times by the machine's clock, which needs a machine
+ * without other work.
  */
 export function judge(row: StrategyRow, before: StrategyRow | undefined, { strict = false } = {}): string[] {
   const broken: string[] = [];

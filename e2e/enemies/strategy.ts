@@ -34,9 +34,12 @@ export interface Strategy {
 export interface Loot {
   hosts: string[];
   builders: string[];
-  /** The suffixes of the IDs of requests that it answered honestly. These earnings are legitimate. */
+  /**
+   * The suffixes of the IDs of requests that the attacker's nodes answered honestly. Earnings from these are
+   * legitimate.
+   */
   worked: string[];
-  /** Gains other than earnings, such as requests that it made fail. */
+  /** Gains other than earnings, such as requests that the attacker made fail. */
   took: { what: string; amount: number } | null;
   /** The first errors that the attacker got. Errors are expected. */
   errors: string[];

@@ -35,7 +35,7 @@ describe("the programs in examples/", { concurrency: true }, () => {
     await rm(notes, { recursive: true });
   });
 
-  // These tests query the database, so they run one at a time. The programs below run at the same time as they do.
+  // These tests query the database, so they run one at a time, but concurrently with the suites below.
   describe("streamWithRetry", { concurrency: 1 }, () => defineRetryTests(tongues, () => platform));
 
   for (const language of tongues) {

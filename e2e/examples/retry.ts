@@ -33,7 +33,7 @@ interface Came {
   raised: string | null;
 }
 
-/** Enough attempts for a node to connect meanwhile, even on a slow machine. */
+/** The maximum number of attempts: enough that a node connects before the last one, even on a slow machine. */
 const MANY = 100_000;
 /** A model that no node serves until the test starts one. */
 const LATE = "small-8b";

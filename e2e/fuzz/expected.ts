@@ -21,7 +21,7 @@ export interface Expected {
   /** Whether a stream reports its usage. */
   usage?: boolean;
   vectors?: number;
-  /** For a 400: the fields of which one must be in `param`; null if `param` must be null. */
+  /** For a 400: the error's `param` must be one of these fields. If this is null, the error's `param` must be null. */
   param?: string[] | null;
   /** For an error with a code. */
   code?: string;

@@ -26,7 +26,10 @@ const HEADERS = [
   "x-ratelimit-reset-tokens",
 ];
 
-/** Replaces IDs, times, counts and unique names with placeholders in angle brackets. */
+/**
+ * Removes headers that are not in `HEADERS`. Replaces values that differ from run to run, such as IDs, times and
+ * speeds, with placeholders such as `<26 characters>`.
+ */
 function settled({ status, headers, text, isWhole }: RawResponse): RawResponse {
   const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
   const compared = HEADERS.flatMap((name) => {

@@ -229,7 +229,7 @@ describe("quarantine, probation and payment of nodes", () => {
         assert.equal(status, 200);
       }
     };
-    // Six at a time stay within the model's limit.
+    // Six concurrent requests are fewer than one account may have in flight for the model.
     for (let i = 0; i < 3; i++) await together(6);
     assert.equal(most, 1);
     await eventually("it is trusted with more", async () => {

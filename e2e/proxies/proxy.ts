@@ -63,7 +63,8 @@ const KINDS: Record<string, ProxyKind> = {
     // Caddy would request a public certificate for a host name, so it gets an IP address.
     place: (given, { port, folder }) => {
       const text = replaceOnce(given, "health_timeout 2s", `health_timeout ${CHECK_S_MAX}s`);
-      // HTTP/3 is off, because it would need the UDP port that reserves the TCP port for this process.
+      // HTTP/3 is off: its UDP port is already in use, because `freePort` holds it to reserve the TCP port of that
+      // number.
       return `{\n\tadmin off\n\tservers {\n\t\tprotocols h1 h2\n\t}\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
     },
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
@@ -126,7 +127,7 @@ export async function startProxy(
     looks: kind.looks,
     async close() {
       const ended = once(child, "exit");
-      // Signals that make nginx and HAProxy wait for open connections are avoided.
+      // Uses signals after which nginx and HAProxy do not wait for open connections.
       child.kill(name === "nginx" ? "SIGTERM" : "SIGKILL");
       await ended;
     },

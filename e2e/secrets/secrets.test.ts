@@ -188,7 +188,8 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     cookiesOf(person, "before the reset");
     await person.send("POST", "auth/request-password-reset", { email });
     const token = keep("the reset's token", await mailedToken());
-    // Searches the table while the link is still valid: if the database leaked, a stored token could be used.
+    // Searches the table while the link is still valid: anyone who can read the database could use a token stored
+    // there.
     const stored = await platform.query<{ row: string }>("select v::text as row from identity_verification v");
     assert.ok(stored.length > 0 && stored.every(({ row }) => !row.includes(token)));
     await person.ask("POST", "auth/reset-password", { token: canary("wrong token"), password });

@@ -21,7 +21,7 @@ const KEPT: Record<string, string[]> = {
   "an account's name": ["account"],
   "a token's name": ["host_token"],
   "a key's name": ["api_key", "request", "hold"],
-  // Only for a key whose owner turned labels on.
+  // Stored only for a key whose owner enabled labels.
   "a label": ["request", "hold", "label_day"],
   // A model name that a client sent: the key's owner sees it with the refused request.
   model: ["refused_last"],

@@ -110,7 +110,8 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
     await shared.belongs();
     return id;
   });
-  // Handled by `assemble`, which awaits it. If an earlier step fails, only that error is reported.
+  // A rejection is handled by `assemble`, which awaits this promise. If an earlier step fails, only that step's error
+  // is reported.
   deployment.catch(() => undefined);
   const ports: Ports & { listener: Listener } = {
     clock,

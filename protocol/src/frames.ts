@@ -116,8 +116,8 @@ export type JobBody = ChatBody | CompletionBody | EmbeddingBody;
 export const Accepted = z.object({ job: JobId });
 export const Busy = z.object({ job: JobId });
 /**
- * The fraction of the prompt that the engine has read. Within limits, gateways accept this as proof that the engine is
- * working.
+ * The fraction of the prompt that the engine has read. Gateways accept this as proof that the engine is working, but
+ * only for a limited time.
  */
 export const Progress = z.object({ job: JobId, fraction: z.number().min(0).max(1) });
 export const Done = z.object({ job: JobId, seq: Seq, finish: z.enum(["stop", "length"]) });

@@ -24,7 +24,7 @@ describe("jobs in pieces", () => {
     assert.deepEqual(new JobJoiner(first(frames)).body(), { prompt: "hi" });
   });
 
-  test("are joined to an unchanged job after encoding and decoding, even if a cut is within a character", () => {
+  test("are the same job after encoding, decoding and joining, even if a cut is within a character", () => {
     const body = { prompt: "日本😀".repeat(100_000) };
     const frames = cutJob(header, body).map((frame) => decode(encode(frame)));
     assert.ok(frames.length > 3);

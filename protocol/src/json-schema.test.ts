@@ -99,7 +99,7 @@ describe("JSON Schema validation", () => {
         schema: fc.dictionary(fc.constantFrom(...keywords), many, { maxKeys: 4 }),
       };
     });
-    // A list under `items` is only valid in older drafts of JSON Schema.
+    // Whether a schema has a list under `items`, which only older drafts of JSON Schema allow.
     const isOlder = (one: unknown): boolean =>
       typeof one === "object" &&
       one !== null &&

@@ -360,8 +360,8 @@ function needOf(keyword: string, schema: SchemaObject, types: readonly unknown[]
   if (type === undefined) return keyword;
   const isTyped = types.includes(type) || (type === "number" && types.includes("integer"));
   if (types.length > 0 && !isTyped) return undefined;
-  // Most grammars match whole values. A pattern without anchors matches parts of a value and is therefore a need of its
-  // own.
+  // Most grammars match whole values. A pattern without anchors matches parts of a value, which a node must announce
+  // separately.
   if (keyword === "pattern" && !/^\^.*\$$/s.test(value as string)) return "pattern:part";
   if (keyword === "format") return FORMATS.includes(value) ? `format:${value}` : undefined;
   if (keyword === "required" && !(value as string[]).every((name) => isNamed(schema, name))) return "required:unnamed";

@@ -29,7 +29,7 @@ export const DELTAS_PER_FRAME_MAX = 1024;
 export const JOINED_PAUSE_MS_MAX = 1_000;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
-/** The number of vectors in a frame. It must match the number that agents send. */
+/** The maximum number of vectors in a frame. Agents fill frames up to it, so gateways must not allow fewer. */
 export const VECTORS_PER_FRAME_MAX = 64;
 /** The maximum number of scored tokens in a frame. */
 export const SCORES_MAX = 512;

@@ -24,7 +24,7 @@ export interface JobFacts {
   thought: string;
   said: string;
   vectors: Float32Array[];
-  /** Whether the output can be counted in words; false if it contains white space only. */
+  /** Whether the output can be counted in words; false if it contains long runs of spaces. */
   isCountable: boolean;
   /** Whether the request asked for an output format. */
   isFormatted: boolean;
@@ -400,7 +400,7 @@ export class SimNode {
   #strike(running: Running, kind: NonNullable<AnswerScript["fault"]>["kind"]): void {
     running.facts.isAtFault = true;
     this.#world.faults["job failed"] += 1;
-    // No engine supports every output format, so such a failure counts as a refused prompt.
+    // A failed job with an output format counts as a refused prompt, because no engine supports every output format.
     running.facts.refusedPrompt = kind === "prompt" || (kind === "fail" && running.facts.isFormatted);
     const { job, gateway } = running.header;
     if (kind === "stall") running.stop = this.#world.scheduler.after(60_000, () => this.#end(running, "silent"));
@@ -464,5 +464,5 @@ const answer = (text: string): OutputPiece => ({ channel: "answer", text, though
 /** The kinds of nodes that break the protocol or fail after some output. */
 const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
-/** Returns a script with more output than the request allows. */
+/** Returns the script with 400 more words, so that the output exceeds the request's `max_tokens`. */
 const overrunning = (script: AnswerScript): AnswerScript => ({ ...script, words: script.words + 400, fault: null });

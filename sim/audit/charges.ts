@@ -77,7 +77,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   const last = served.findLast(({ accepted }) => accepted);
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
-  // On this endpoint a client receives thinking only when the answer is complete.
+  // Without thinking, which a client receives only with a complete answer.
   const answered = Math.min(cap, last === undefined ? 0 : countWords(textBeforeStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
@@ -157,7 +157,8 @@ const isComplete = ({ end, said }: JobFacts, { ask }: ClientObservation): boolea
   end === "done" || textBeforeStop(said, ask.stop) !== said;
 
 /**
- * Returns the bill for white space, which contains no words to count: at most what the request allows may be billed.
+ * Returns the bill for a node that sent long runs of spaces. The simulator counts words, so it does not know how many
+ * tokens these are. It accepts any number of billed tokens up to the request's output cap.
  */
 function uncountableBill({ sight, record }: Case): Bill | typeof FREE {
   if (record.charge + record.short === 0n) return FREE;
@@ -172,7 +173,7 @@ function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FRE
   const isFree = record.charge + record.short === 0n;
   const paid = { least: 0, most: 0, share: "paid" } as const;
   const hadOutput = served.some(({ vectors }) => vectors.length > 0);
-  // If the plane lost an earlier attempt, that attempt's output does not count for the attempt that failed.
+  // The attempt that failed. It is billed without the output of an earlier attempt that the plane lost.
   const failed = served.findLast(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":

@@ -29,8 +29,8 @@ const SHARING_MS_MAX = 10_000 + 15_000;
 const COUNTED_MS_MAX = 100;
 
 /**
- * How long after an outage of the limits server every gateway has recovered. By then it has reported its requests in
- * flight, and released the slots of those that ended meanwhile (it retries every second).
+ * How long after an outage of the limits server every gateway has recovered. By then each gateway has reported its
+ * requests in flight, and released the slots of requests that ended during the outage (gateways retry every second).
  */
 const BACK_MS = 5_000;
 /** How long a slow database may take to look up a key. */

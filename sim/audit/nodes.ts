@@ -1,6 +1,6 @@
 /**
- * Checks that an honest node is never quarantined for others' faults, and that a cheating node is quarantined within 20
- * jobs.
+ * Checks that an honest node is never quarantined for failures that it did not cause, and that a cheating node is
+ * quarantined within 20 jobs.
  */
 import type { NodeKind } from "../plan.ts";
 import type { WorldParticipants } from "../stage/stage.ts";

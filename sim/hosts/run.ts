@@ -10,7 +10,7 @@ import { STRATEGIES } from "./strategies.ts";
 const { values } = parseArgs({
   options: {
     jobs: { type: "string", default: "100000" },
-    /** The number of simulated hosts per strategy. The curves are averages over all; the first one runs all jobs. */
+    /** The number of simulated hosts per strategy. The table shows averages over all of them. */
     lives: { type: "string", default: "20" },
     seed: { type: "string", default: "1" },
     /** Part of a strategy's name: only matching strategies and honest work are simulated. */

@@ -161,8 +161,8 @@ function transfer(stage: WorldParticipants, { kind, accountId, amount }: Move): 
 }
 
 /**
- * Creates a batch and marks every open batch as paid. The list of batches must be read first, because the answer to an
- * earlier creation may have been lost.
+ * Creates a batch and marks every open batch as paid. Reads the open batches from the database, because the answer to
+ * an earlier creation may have been lost.
  */
 function payOut(stage: WorldParticipants, minimum: bigint): void {
   const { trace, store } = stage.world;

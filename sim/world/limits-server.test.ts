@@ -100,7 +100,8 @@ describe("the simulated limits server", () => {
     });
     assert.equal(one.health.isAway, true);
     bench.server.comeBack();
-    // The hanging server had occupied the slot. The gateway that got no answer releases it again.
+    // After the hang, the server executed the command and occupied the slot. The first gateway, which got no answer,
+    // releases the slot again.
     await bench.pass(5_000);
     assert.equal((await bench.known(other.enter("key", "b", single))).admitted, true);
     assert.equal(one.health.isAway, false);

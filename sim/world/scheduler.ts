@@ -3,7 +3,9 @@
  * microtasks, and a turn of the event loop begins when none are left); only then does time advance.
  */
 
-/** Taken before the guard forbids it: the simulated world uses nothing else of the real event loop. */
+/**
+ * Read before real-time-guard.ts forbids `setImmediate`. The simulated world uses nothing else of the real event loop.
+ */
 const { setImmediate: nextTurn } = globalThis;
 
 interface Due {

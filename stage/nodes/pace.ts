@@ -1,4 +1,6 @@
-/** Real-time pauses for hand-made nodes, as an agent and its engine cause them. No test depends on their length. */
+/**
+ * Pauses in real time for hand-made nodes, like the delays of an agent and its engine. No test depends on their length.
+ */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls `run` at this interval; returns a function that ends the repetition. */

@@ -72,8 +72,8 @@ const AT_FIRST = [
 ];
 
 /**
- * Copies all files except those that belong to the running server or are created again. Missing changes and files are
- * in the log that is replayed.
+ * Copies all files except those that belong to the running server or are created again. Changes and files that the copy
+ * misses are in the write-ahead log, which the copy replays.
  */
 const COPY = `
 cd "$1" || exit 1

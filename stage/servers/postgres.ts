@@ -67,8 +67,8 @@ export interface Postgres {
    */
   failoverLosing(): Promise<void>;
   /**
-   * Switches the proxy to this server: the primary, or the former one. The former one is started for that, because
-   * nothing keeps it from running.
+   * Switches the proxy to this server: the primary, or the former primary. Starts the former primary if it does not
+   * run: there is no fencing that would prevent this.
    */
   leadTo(which: Which): Promise<void>;
   /**

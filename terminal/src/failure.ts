@@ -46,7 +46,7 @@ function described(error: unknown, program: string, explain: ExplainError): Retu
   if (known !== undefined) return known;
   const system = systemFailure(error);
   const own = String((error as Error)?.message ?? error);
-  // The error's own message is preferred, because it names what was tried.
+  // An error that wraps a system error is shown with its own message, which names what was tried.
   const saysMore = system !== undefined && (error as SystemError).code === undefined && !EMPTY.test(own);
   return { message: system === undefined || saysMore ? own : system.message, next: system?.next };
 }

@@ -35,7 +35,7 @@ function groupHelp(table: ShapeTable, name: string, below: [string, string][], p
   ].join("\n");
 }
 
-/** The help of a group that does not define its own: an example of the group's first command. */
+/** Makes the help of a group that defines none: the example of the group's first command. */
 function firstExample({ commands }: ShapeTable, name: string): { help?: string; more?: string[]; example?: string } {
   const [first, command] = Object.entries(commands).find(([one]) => one.startsWith(`${name} `)) ?? [""];
   const words = [first.slice(name.length + 1), command?.example ?? ""];

@@ -79,7 +79,7 @@ export interface Origin {
  */
 export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origin = {}): object {
   const node = `>=${spec.nodeMajor}`;
-  // `node` is the npm package, for machines whose own Node is older.
+  // The npm package `node` contains Node, for machines whose own Node is older.
   const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node };
   const installed = Object.entries(workspace.dependencies ?? {}).filter(([name]) => !name.startsWith("@tollgate/"));
   return {

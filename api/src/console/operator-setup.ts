@@ -1,4 +1,7 @@
-/** A checklist of settings that a public platform needs. The gateway checks what it can see by itself. */
+/**
+ * A checklist of settings that a public platform needs. For each step that the gateway can check itself, it reports
+ * whether the step is done.
+ */
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";

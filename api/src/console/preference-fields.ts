@@ -19,7 +19,9 @@ function isLocale(tag: string): boolean {
   return LANGUAGE_TAG.test(tag) && Intl.NumberFormat.supportedLocalesOf(tag).length === 1;
 }
 
-/** UTC offsets are refused, because they do not follow a place's daylight saving time. */
+/**
+ * Whether this names a time zone. UTC offsets are refused, because they do not follow a place's daylight saving time.
+ */
 function isTimeZone(name: string): boolean {
   try {
     return (

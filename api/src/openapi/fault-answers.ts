@@ -42,8 +42,8 @@ export function faultsOf(route: Route): Refusal[] {
     ...(query === undefined ? [] : [wrongQuery(query)]),
     ...(body === undefined ? [] : ofBody(body.fields)),
   ];
-  // Any route may fail because the database is unreachable. If several errors have the same status and no code, the
-  // last one is the most specific.
+  // Any route may return these two errors, for example while the database is unreachable. Of several errors with the
+  // same status and code, only the last one is kept, which is the most specific.
   return [
     ...new Map(
       [...own, ...wrong, ...codes("internal_error", "no_capacity")].map((one) => [

@@ -144,7 +144,10 @@ function mistakesOf(document: Document, operation: Operation): string[] {
   return mistakes;
 }
 
-/** Every `{name}` in the path must be declared as a path parameter, and every path parameter must be in the path. */
+/**
+ * Finds each `{name}` in the path that is not declared as a path parameter, and each path parameter that is not in the
+ * path or is declared twice.
+ */
 function mistakesOfPath(document: Document, path: string, { parameters = [] }: Operation): string[] {
   const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? "");
   const given = parameters.map((parameter) => resolveRef<Parameter>(document, parameter));

@@ -1,5 +1,5 @@
 /**
- * The examples in the public API's document. A test of the gateway checks that its endpoints answer with exactly these.
+ * The examples in the public API's document. A test in the gateway checks that the endpoints answer with exactly these.
  */
 import type { z } from "zod";
 import { SAMPLE_SUFFIX, SAMPLE_TIME } from "../values.ts";

@@ -76,7 +76,7 @@ const day = (name: string) => ({
   tokens_per_second: 41.5,
 });
 
-/** Example figures for the 90 days that end with this one. */
+/** Makes example figures for the 90 days up to the day `last`. */
 const daysTo = (last: string) =>
   Array.from({ length: 90 }, (_, i) =>
     day(new Date(Date.parse(last) - (89 - i) * 86_400_000).toISOString().slice(0, 10)),

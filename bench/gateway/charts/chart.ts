@@ -58,8 +58,8 @@ export function chartSvg({ title, legend, bars }: Chart): string {
 }
 
 /**
- * Returns the length that fills the chart: the longest bar, or slightly more than the second longest if that one would
- * be tiny otherwise.
+ * Returns the bar length that fills the chart's width: that of the longest bar. If the other bars would then be tiny,
+ * returns slightly more than the second longest, and the longest bar is cut.
  */
 function lengthOfScale(lengths: number[]): number {
   const [first = 0, second = first] = lengths.toSorted((a, b) => b - a);

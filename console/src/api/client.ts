@@ -52,6 +52,6 @@ function accountHeader(at: ConsoleRoute): Record<string, string> {
   return account === undefined ? {} : { [ACCOUNT_HEADER]: account };
 }
 
-/** A proxy may refuse without a JSON body. The error then has only the status. */
+/** Parses an error response. A proxy's response may have no JSON body. The error then has only the status. */
 const faultIn = async (response: Response): Promise<Error> =>
   parseFault(response.status, await response.json().catch(() => undefined));

@@ -19,7 +19,9 @@ declare global {
 
 const OLD_MS = 10_000;
 
-/** Returns undefined without an early request, or if it was for another account or sent too long ago. */
+/**
+ * Returns the early response. Undefined if there is none, or if it was requested for another account or too long ago.
+ */
 export function takeEarly(address: string, { method = "GET", headers }: RequestInit): Promise<Response> | undefined {
   const early = globalThis.tollgateEarly?.get(address);
   if (early === undefined || method !== "GET") return undefined;

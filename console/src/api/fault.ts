@@ -29,8 +29,8 @@ export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
 
 /**
- * The person lacks the permission or has lost it, for example because an account was suspended. A person removed from
- * an account gets an error that names the account header instead.
+ * Whether the person lacks the permission or has lost it, for example because an account was suspended. For a person
+ * who was removed from an account, the error names the account header.
  */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof ApiFault && (error.status === 403 || error.param === ACCOUNT_HEADER);

@@ -49,7 +49,7 @@ export async function askGateway(url: string, init: RequestInit): Promise<Respon
   }
 }
 
-/** The gateway's error responses are JSON; a proxy's are not. */
+/** Whether a proxy returned this error. The gateway's own error responses are JSON; a proxy's are not. */
 async function isFromProxy(response: Response): Promise<boolean> {
   if (!PROXY_SAYS_AWAY.includes(response.status)) return false;
   const body: unknown = await response

@@ -103,7 +103,7 @@ function readAgain(): void {
     .getQueryCache()
     .findAll({ predicate: ({ queryKey }) => OF_REQUESTS.test(keyName(queryKey)) });
   for (const { queryKey, state } of concerned) {
-    // Lists with several loaded pages have a longer refresh interval of their own.
+    // A list with several loaded pages is not refreshed now, because it has a longer refresh interval of its own.
     const refetchType = pagesIn(state.data) > 1 ? "none" : "active";
     void queryClient.invalidateQueries({ queryKey, exact: true, refetchType });
   }

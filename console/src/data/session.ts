@@ -64,7 +64,7 @@ function rememberedMe(): Me | undefined {
 
 const forgetMe = (): void => inStorage(() => sessionStorage.removeItem(STORED_AS));
 
-/** Returns undefined if the browser blocks its storage or the storage is full. Pages work without it. */
+/** Accesses the browser's storage. Returns undefined if it is blocked or full. Pages work without it. */
 function inStorage<T>(act: () => T): T | undefined {
   try {
     return act();
@@ -100,7 +100,7 @@ export function usePermissions(kind: AccountKind): (need: Permission) => boolean
   return (need) => account?.may.includes(need) ?? false;
 }
 
-/** Everything shown so far belonged to the previous account, so the cache is cleared. */
+/** Shows another account. Clears the cache, because its data belongs to the previous account. */
 export async function switchAccount(account: Account): Promise<void> {
   chooseAccount(account);
   await resetCache();
@@ -109,7 +109,10 @@ export async function switchAccount(account: Account): Promise<void> {
 export const resetCache = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
-/** The permissions at the last comparison. Kept apart from the cache, which other requests update unnoticed. */
+/**
+ * The permissions at the last comparison. Not taken from the cache, because other requests update it without a
+ * comparison.
+ */
 let compared: Me | null | undefined;
 
 /** Reads permissions again; returns what changed since the last comparison. */
@@ -122,7 +125,8 @@ export async function refetchPermissions(): Promise<ReturnType<typeof permission
 
 /** After sign-in, sign-out or a new account: reads the session again and clears everything else from the cache. */
 export async function refreshSession(): Promise<Me | null> {
-  // The cache is cleared only after the accounts are known, because pages then repeat requests that name the account.
+  // The cache is cleared only after the accounts are known, because pages then repeat their requests, which name an
+  // account.
   compared = await queryClient
     .fetchQuery({ ...meQuery, staleTime: 0 })
     .finally(() => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" }));
@@ -130,7 +134,7 @@ export async function refreshSession(): Promise<Me | null> {
 }
 
 let leaving = false;
-// A page that the browser restores from its back-forward cache is not signing out any more.
+// Resets `leaving`, because the browser may later restore this page from its back-forward cache.
 addEventListener("pagehide", () => {
   leaving = false;
 });

@@ -28,7 +28,7 @@ export function useFetchAhead({ identity: { operator } }: Me): void {
   }, [router, operator]);
 }
 
-/** Not every browser can report that it is idle; those without `requestIdleCallback` get a delay instead. */
+/** Resolves when the browser is idle, or after a short delay in browsers without `requestIdleCallback`. */
 const idle = (): Promise<void> =>
   new Promise((resolve) => {
     if ("requestIdleCallback" in window) requestIdleCallback(() => resolve(), { timeout: 1_000 });

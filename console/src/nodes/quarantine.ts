@@ -34,7 +34,7 @@ const REASONS: Record<QuarantineReason, Words> = {
   },
 };
 
-/** A quarantine by an operator has the operator's own text as its reason. */
+/** Explains a quarantine. An unknown reason is the text of an operator who quarantined the node. */
 export function quarantineText({ reason }: Quarantine): Words & { byOperator: boolean } {
   const known = (REASONS as Record<string, Words | undefined>)[reason];
   if (known !== undefined) return { ...known, byOperator: false };

@@ -38,7 +38,7 @@ export function PerformanceFigures({ query, words }: { query: UseQueryResult<Per
   );
 }
 
-/** For example "3 of 1,204 failed, 6 closed by the client". */
+/** For example "3 of 1,204 failed, 6 clients disconnected". */
 function failuresText({ ok, failed, closed }: Performance["total"]): string {
   const failures = `${countText(failed)} of ${countText(ok + failed)} failed`;
   return closed === 0

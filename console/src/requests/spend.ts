@@ -18,7 +18,7 @@ interface StackParts {
   before?: UsageRow[] | undefined;
 }
 
-/** The legend omits parts without spending. */
+/** Converts the usage sums to stacked bars. The legend omits parts without spending. */
 export function stackSpend({ rows, span, split, nameOf, labelOf, before }: StackParts) {
   const period = (of: UsageRow[], buckets: Span) => ({
     buckets: bucketNames(buckets),

@@ -38,7 +38,7 @@ interface Props {
   /** The start of the time range. */
   from: string;
   words: string;
-  /** The start of the range for refused calls, which supply the time of the last refusal. */
+  /** The start of the range in which refused calls are read, to find the time of the last refusal. */
   refusedFrom: string;
 }
 

@@ -5,7 +5,7 @@ import { DialogActions } from "../ui/dialog.tsx";
 import { Secret } from "../ui/secret.tsx";
 
 /**
- * The title of the dialog that shows the new secret. The form's dialog stays open for it, so that the focus stays.
+ * The title of the dialog once it shows the new secret. The form's dialog is reused for this, so that the focus stays.
  * `noun`: for example "key".
  */
 export const newSecretTitle = (noun: string) =>

@@ -99,7 +99,10 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
 
 interface AmountProps {
   pico: bigint;
-  /** The number of decimals that the column's other amounts need, in case no `SharedDecimals` shares it. */
+  /**
+   * The number of decimals that the column's other amounts need. It aligns the column if no `SharedDecimals` is around
+   * it.
+   */
   atLeast?: number;
   signed?: boolean;
 }

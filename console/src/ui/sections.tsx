@@ -32,7 +32,7 @@ export function Sections({ children }: { children: ReactNode }) {
 
 type Asked = Pick<UseQueryResult, "data" | "error" | "failureCount">;
 
-/** Whether a query's first request is still running. After a failure, the other sections are shown without it. */
+/** Whether a query's first request is still running. False once it has failed, so that the other sections are shown. */
 export const isFirstLoad = ({ data, error, failureCount }: Asked): boolean =>
   data === undefined && error === null && failureCount === 0;
 

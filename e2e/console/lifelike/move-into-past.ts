@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const NEWEST_MS = 40_000;
 
 /**
- * Activity from the end of the previous era until this moment. It is moved into the past: the era then ends this many
+ * The activity between the previous era's `until` and this one. It is moved into the past, so that its end is `hours`
  * hours ago.
  */
 interface Era {

@@ -10,7 +10,7 @@ import { createAccounts, type DemoAccounts } from "./accounts.ts";
 import { DAYS, moveIntoPast } from "./move-into-past.ts";
 import { LIMITED_KEY, sendTraffic } from "./traffic.ts";
 
-/** A number of requests, followed by an action. Both are moved into the past: the action to this many hours ago. */
+/** A number of requests, followed by an action (`deed`). All are moved into the past, the action to `hoursAgo`. */
 interface Act {
   requests: number;
   hoursAgo: number;

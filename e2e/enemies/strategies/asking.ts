@@ -38,7 +38,7 @@ async function billedFailure(enemy: Enemy, key: string, body: object): Promise<v
   if (row !== undefined && row.outcome !== "ok" && row.charge_pico !== "0") enemy.takes("billed failures");
 }
 
-/** Sends a request and counts the nodes that it affected beyond the second. */
+/** Sends a request and counts its attempts after the second: each of them affected one more node. */
 async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise<void> {
   const response = await enemy.chat(key, scriptedMessage(orders));
   await readText(response);

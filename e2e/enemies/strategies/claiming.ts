@@ -84,7 +84,8 @@ export const claiming: Strategy[] = [
       const host = await enemy.host();
       const { key } = await enemy.builder();
       const answers = answerWith();
-      // Drags out only its own request. The gateway's first jobs for the node end normally.
+      // Never ends the attacker's own request ("Go on."). Other jobs, such as the gateway's first ones for the node,
+      // end normally.
       const drags: Behaviour = async (job) => {
         if (job.prompt !== "Go on.") return answers(job);
         job.accept();

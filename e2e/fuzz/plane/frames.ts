@@ -197,7 +197,7 @@ const saneState = ({ models }: NodeSituation): Buffer =>
     state: { protocol: "1.0", agent: "fuzz", slots: 8, busy: 0, models: [...models], draining: false },
   });
 
-/** A frame's bytes with plain text: after damage, text with a job's ID could look like that of another job. */
+/** Returns the bytes of a frame whose text contains no job ID: a damaged ID could look like that of another job. */
 function bytesOf(random: Random, here: NodeSituation): Buffer {
   const { job, text } = anyJob(random, here);
   return encode(anyStep(random, { job, text: text === FOREIGN_MARK ? FOREIGN_MARK : "x" }));

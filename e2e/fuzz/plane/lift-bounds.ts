@@ -1,7 +1,7 @@
 /**
- * Lifts the limits on malformed frames: without them, a node is not disconnected after its first ones, and every frame
- * of a run is parsed. Loaded into a gateway before its own code. The limits are tested in gateway/src/dispatch and in
- * ../../hostile/floods.test.ts.
+ * Lifts the limits on malformed frames: without limits, a node is not disconnected after a few malformed frames, and
+ * every frame of a run is parsed. Loaded into a gateway before its own code. The limits are tested in
+ * gateway/src/dispatch and in ../../hostile/floods.test.ts.
  */
 import { FRAME_RATES } from "../../../gateway/src/dispatch/frame-rates.ts";
 import { HUB_LIMITS, type HubLimits } from "../../../gateway/src/plane/hub/limits.ts";

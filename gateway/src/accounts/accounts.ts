@@ -27,7 +27,7 @@ export type Membership = z.infer<typeof Membership>;
 
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
-  /** Opens an account for the identity with this email address, which must exist. */
+  /** Opens an account for the identity with this email address, if it exists and does not have too many accounts. */
   openFor(email: string, account: { kind: AccountKind; name: string }): Promise<Uuid | "nobody" | "too_many">;
   find(id: Uuid): Promise<Account | undefined>;
 }
@@ -38,7 +38,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
     open: (kind, name) => insertAccount(pool, { id: newId(), kind, name }),
     openFor: (email, account) =>
       inTransaction(pool, async (client) => {
-        // Locks the identity, so that concurrent calls cannot exceed the limit.
+        // Locks the identity, so that concurrent calls cannot exceed the limit of accounts per identity.
         const text = "select id from identity where email = $1 for update";
         const owner = await queryRow(client, Owner, text, [email.toLowerCase()]);
         if (owner === undefined) return "nobody";

@@ -25,7 +25,7 @@ interface ActingQuestion {
 }
 
 export function chooseActingAccount({ accounts, kind, named, operator }: ActingQuestion): Acting {
-  // Operators need no account. One without an account gets the error for the wrong kind.
+  // Operators need no account. An operator without one gets `other_kind`, the error for an account of the wrong kind.
   if (accounts.length === 0) return cannot(operator ? "other_kind" : "no_account");
   const active = accounts.filter((account) => !account.suspended);
   if (active.length === 0) return cannot("account_suspended");

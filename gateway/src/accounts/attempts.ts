@@ -14,7 +14,10 @@ interface Rule {
   windowS: number;
 }
 
-/** Sending emails has rules of its own, because emails reach people who did not ask for them. */
+/**
+ * The limits of each kind of attempt. Those for sending emails are stricter, because emails reach people who did not
+ * ask for them.
+ */
 export const ATTEMPT_RULES = {
   address: { attempts: 10, windowS: 60 },
   email: { attempts: 20, windowS: 15 * 60 },
@@ -26,7 +29,7 @@ export const ATTEMPT_RULES = {
   /** Counted per inviter and per recipient, so that an address gets few invitations from all inviters together. */
   invitations: { attempts: 20, windowS: 60 * 60 },
   invitationsToEmail: { attempts: 5, windowS: 24 * 60 * 60 },
-  /** Codes that confirm a login for scripts, which people type or open from a terminal. */
+  /** Lookups of the codes that confirm a script's login. People type a code, or open a link with it from a terminal. */
   scriptCodes: { attempts: 30, windowS: 15 * 60 },
   invitationLinks: { attempts: 20, windowS: 15 * 60 },
   teamChanges: { attempts: 60, windowS: 60 * 60 },
@@ -74,7 +77,7 @@ export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }
   };
 }
 
-/** Refuses a second use of a code, which someone may have seen while it is valid. */
+/** Refuses a second use of a second-factor code, because someone who saw it could use it while it is still valid. */
 export async function useCode(attempts: Attempts, identityId: string, code: string): Promise<void> {
   try {
     await attempts.take("usedCode", `${identityId} ${code}`);

@@ -104,7 +104,8 @@ export function openAuth(options: AuthOptions) {
     appName: "Tollgate",
     database: options.witness.pool,
     secret,
-    // The URL's scheme decides about secure cookies, and links start with the URL. Requests are matched by path only.
+    // The library reads from this URL whether cookies are secure, and starts links with it. It matches requests by path
+    // only.
     baseURL: originOf(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {

@@ -36,7 +36,10 @@ const OidcProviders = z
 interface AccountsConfig {
   /** The secret that signs session cookies. Undefined: it is derived from the pepper. */
   sessionSecret: string | undefined;
-  /** The other secret during a replacement. `derived`: the secret that is derived from the pepper. */
+  /**
+   * During a replacement, the previous secret, or (in the next field) the next one. `derived`: the secret that is
+   * derived from the pepper.
+   */
   sessionSecretOld: string | undefined;
   sessionSecretNext: string | undefined;
   /** The mail server. Undefined: no emails are sent. */

@@ -53,7 +53,7 @@ interface Deleted {
 
 export interface Deletion {
   plan(accountId: Uuid): Promise<DeletionPlan>;
-  /** Deletes the account unless its plan has blockers. */
+  /** Deletes the account, unless something prevents the deletion. Then it returns the reason. */
   delete(accountId: Uuid, by: Actor): Promise<Deleted | Blocker | "role_required">;
   /** Removes names and labels from the request records of deleted accounts, in batches. */
   sweep(): Promise<void>;
@@ -74,7 +74,10 @@ const PLAN = `select a.kind, l.balance,
     (select count(*)::int from ${MEMBERS} p where p.account_id = $1) as people
   from account a join ledger_account l on l.id = a.id where a.id = $1`;
 
-/** Tables with data about people, or named by people. No sum is computed from these rows. */
+/**
+ * Tables whose rows are deleted with the account: they contain data about people, or names that people chose. No sum is
+ * computed from them.
+ */
 const FORGOTTEN = [
   ...["account_owner", "account_member", "account_invitation", "account_event", "credit_alert", "auto_topup"],
   "payout_method",
@@ -200,8 +203,8 @@ const detailsOf = ({ kind, balance, keys, nodes, people }: z.infer<typeof PlanRo
 });
 
 /**
- * Removes labels and key names from an account's requests. Sums and records agree after each step. If one fails, the
- * next sweep continues.
+ * Removes labels and key names from an account's requests. Sums and records agree after each batch. If a batch fails,
+ * the next sweep continues.
  */
 async function forgetRequests(pool: pg.Pool, accountId: Uuid): Promise<void> {
   for (;;) {

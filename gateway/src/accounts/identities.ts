@@ -92,7 +92,7 @@ export interface IdentitiesOptions {
   databaseAheadMs?: () => number;
   /**
    * Signs session cookies and encrypts second-factor secrets. A new secret ends every session and second factor, unless
-   * the other one is set during the replacement.
+   * the previous one is set as `oldSecret`.
    */
   secret: string;
   /** During a replacement: the previous secret, or the next one (`nextSecret`) that other gateways already use. */
@@ -158,7 +158,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const resigning = others.length === 0 ? undefined : openSignatureReplacement({ secret, others });
   const kept = openSecretReencryption({ pool, secret, others });
   const ask = openAuthCall(loaded, witness, resigning);
-  // Signs with the old secret, if there is one, so that gateways with the old and the new secret share the counts.
+  // Derives the keys of the counts from the old secret, if there is one. So gateways with the old and the new secret
+  // share the counts.
   const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
@@ -229,7 +230,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
-      // A session ID cannot be a token, because their forms differ. So this cookie matches no session.
+      // The cookie contains a new ID instead of a session token. IDs and tokens have different formats, so it matches
+      // no session.
       const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),
@@ -243,8 +245,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await team.sweep();
       if (schemaNumber() >= DELETION_SCHEMA) await deletion.sweep();
       await attempts.sweep();
-      // Only the gateway with the new secret re-encrypts. A gateway that still uses the secret to be replaced has no
-      // `oldSecret`.
+      // Only gateways that already use the new secret re-encrypt. They have the previous one as `oldSecret`.
       if (oldSecret !== undefined) await kept.sweep();
     },
     async idle() {

@@ -64,8 +64,8 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
         ...(idTokenNonce !== undefined && { nonce: idTokenNonce }),
       });
     },
-    // Only passes the code on. It is exchanged for tokens later, because the library reports every failure here as the
-    // same error. The library never gets a token.
+    // Passes the code to `getUserInfo`, which exchanges it for tokens. If the exchange failed here, the library would
+    // report every failure as the same error. The library never gets a token.
     validateAuthorizationCode: async ({ code, codeVerifier, redirectURI }) => ({
       raw: { code, codeVerifier, redirectURI } satisfies AuthorizationCode,
     }),
@@ -92,7 +92,8 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     try {
       return withUserInfo(claims, await askUserInfo(url, access_token), url);
     } catch (error) {
-      // Continues without the name if UserInfo is unavailable. An unequal subject still prevents the sign-in.
+      // Continues without the name if UserInfo is unavailable. A UserInfo response about another subject still prevents
+      // the sign-in.
       if (!isEnough || !(error instanceof OpenIdRefused) || error.outcome !== "provider_unavailable") throw error;
       log.warn({ provider: id, reason: error.message }, "OpenID provider request for the display name failed");
       return claims;

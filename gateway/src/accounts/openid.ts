@@ -81,7 +81,10 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
   };
 }
 
-/** The outcome of a refusal that is not logged here: oidc.ts logs it, or clients could use it to fill the log. */
+/**
+ * The outcome of a refusal that must not be logged here, because oidc.ts has logged it or because clients could fill
+ * the log with it. Otherwise undefined.
+ */
 function toldOutcome(error: unknown): OpenIdRefusal | undefined {
   if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;
   if (!(error instanceof UnknownAuthError) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;

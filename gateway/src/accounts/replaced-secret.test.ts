@@ -19,7 +19,7 @@ const PASSWORD = "correct horse battery";
 const [FIRST, SECOND] = ["the first secret, 32 characters or so", "the second secret, 32 characters or so"];
 
 let database: TestDatabase;
-/** One gateway's identities per stage of a replacement: before, prepared, changed, after. */
+/** The identities module of one gateway for each stage of a replacement: before, prepared, changed, after. */
 let stages: Record<"before" | "prepared" | "changed" | "after", Identities>;
 
 const open = (secrets: Pick<IdentitiesOptions, "secret" | "oldSecret" | "nextSecret">): Promise<Identities> =>

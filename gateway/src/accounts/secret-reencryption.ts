@@ -1,6 +1,6 @@
 /**
- * Re-encrypts second-factor secrets and backup codes while the encryption secret is replaced: each before it is read,
- * and all of them over time.
+ * Re-encrypts second-factor secrets and backup codes while the encryption secret is replaced: a person's own before
+ * they are read, and those of all people in the sweep.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -56,7 +56,7 @@ export function openSecretReencryption({
     if (plain === undefined) return;
     const { symmetricEncrypt } = await import("better-auth/crypto");
     const [first, codes] = await Promise.all(plain.map((data) => symmetricEncrypt({ key: secret, data })));
-    // Matches the old values too, so that it has no effect if the row has changed meanwhile.
+    // The condition includes the old values, so that the update has no effect if the row has changed since it was read.
     await pool.query(
       "update identity_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5",
       [kept.id, first, codes, kept.secret, kept.codes],

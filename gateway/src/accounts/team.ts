@@ -58,7 +58,7 @@ export interface Team {
   members(accountId: Uuid): Promise<Member[]>;
   /** Lists the team's events, newest first. */
   events(accountId: Uuid): Promise<TeamEvent[]>;
-  /** Changes a role. Becoming an owner requires consent and is not possible here. */
+  /** Changes a role. A member becomes an owner only by accepting an invitation, never here. */
   setRole(
     accountId: Uuid,
     memberId: Uuid,
@@ -187,7 +187,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         if (before !== undefined) await lockAccount(client, before.account.id);
         // Locks the identity, like opening an account, so that the person's number of accounts stays limited.
         await client.query("select from identity where id = $1 for update", [identityId]);
-        // Reads the invitation under the lock. If it was used or withdrawn meanwhile, it is closed now.
+        // Reads the invitation again under the locks, because it may have been used or withdrawn meanwhile.
         const offer = await offered(client, token, by);
         if (typeof offer === "string") return offer;
         const { account, role } = offer;

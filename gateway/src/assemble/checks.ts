@@ -1,6 +1,6 @@
 /**
- * Opens spot checks (verification of real answers) once the database has their tables. Until then, no answers are
- * selected.
+ * Opens spot checks (verification of real answers) once the database has their tables. Until then, no answers are drawn
+ * for verification.
  */
 import type { Uuid } from "../base/ids.ts";
 import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
@@ -24,7 +24,7 @@ export interface LateChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
-  /** Selects more answers of nodes for which `isOdd` returns true. */
+  /** Draws more answers for verification from nodes for which `isOdd` returns true. */
   watch(isOdd: (nodeId: string) => boolean): void;
 }
 

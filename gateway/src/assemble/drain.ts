@@ -18,8 +18,8 @@ export interface DrainTimes {
   /** The maximum time that requests in flight may take to end. */
   graceMs: number;
   /**
-   * The maximum wait for the database to accept the spool. Without it there is no wait, and the next gateway enters the
-   * spool.
+   * The maximum wait for the database to accept the settlements in the spool. Undefined: no wait; the next gateway that
+   * uses this spool enters them.
    */
   spoolMs?: number;
 }
@@ -40,7 +40,8 @@ interface Drained {
 
 /**
  * Reports not ready and serves normally for `delayMs`. Then accepts no more connections, and gives requests in flight
- * `graceMs` to end. The rest fail and are settled. Without a delay, idle connections are closed at once.
+ * `graceMs` to end. Requests that remain then fail and are settled. Without a delay, idle connections are closed at
+ * once.
  */
 export async function drain(
   { inFlight, notReady, leave, cutOff, isSpoolEmpty }: Drained,

@@ -30,7 +30,7 @@ export interface FleetSettings {
   secretCanaries: SecretCanaries;
   /** Generates canaries (test requests with known answers). By default they are unpredictable. */
   makeUpCanary?: GenerateCanary;
-  /** The host accounts of the operator's own nodes, which serve as reference. */
+  /** The host accounts of the operator's own nodes. In spot checks, the result of such a node overrules every other. */
   referenceHosts: readonly Uuid[];
   /** The accepted rate of false alarms: the share of honest nodes that may fail their spot checks per day. */
   spotCheckFalseAlarms: number;
@@ -67,7 +67,7 @@ export function openDispatch(
     for (const stop of leaving) stop();
   });
   const refuse = (nodeId: string): Promise<void> =>
-    // The node gets no more offers. If the plane is unreachable, it refuses the node once it is back.
+    // Disconnects the node. If the plane is unreachable, the revocation takes effect once the plane is back.
     plane
       .revoke(nodeId)
       .catch((error) => log.error({ err: error, node: nodeId }, "node credentials not revoked yet; retrying"));
@@ -181,7 +181,7 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 interface Leaving {
   nodeId: string;
   clock: Context["clock"];
-  /** Functions that cancel such waits. */
+  /** Functions that cancel the waits for retired nodes' last jobs. `whenIdle` adds and removes its own. */
   leaving: Set<() => void>;
 }
 

@@ -23,12 +23,12 @@ import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import type { Store } from "./ports.ts";
 
-/** How often gateways exchange the timeline that they follow. */
+/** How often gateways tell each other which database timeline they follow. */
 const TELL_EVERY_MS = 5_000;
 
 const PRUNE_EVERY_MS = 60 * 60 * 1000;
 
-/** The number of the migration that allows changes to be entered again. */
+/** The number of the migration with which changes that a failover lost can be entered again. */
 const CHANGES_SINCE = 52;
 
 export interface HistorySettings {
@@ -47,7 +47,10 @@ export interface LossFigures {
   refused: number;
 }
 
-/** This gateway's recent commits: `requests`, and `changes` of rows by people, providers and operators. */
+/**
+ * This gateway's recent commits. `requests`: of the ledger. `changes`: of other rows, which users, payment providers or
+ * operators changed.
+ */
 export type Journals = Record<"requests" | "changes", Journal>;
 
 /** Undefined if the database's history is not followed, because then nothing would read the journals. */
@@ -68,7 +71,7 @@ export function openJournals(
   });
   const add = (text: string): void => changes.add({ kind: "change", text });
   store.onChange?.(add);
-  // Also records changes made by commands, which have no journal and broadcast them.
+  // Also records changes made by commands: a command has no journal, so it broadcasts its changes to the gateways.
   store.broadcast.on(CHANGE_TOPIC, joinChangeParts(add));
   return { requests, changes };
 }

@@ -39,7 +39,7 @@ test("a closing gateway waits for settlements that are being written to the data
   });
   const stops: CloseFunction[] = [];
   const clock = manualClock(Date.now());
-  // Only a close function that is waiting sets a deadline, so this resolves once it waits.
+  // Resolves when closing sets a deadline, which only a close function that waits for something does.
   const waits = Promise.withResolvers<void>();
   const after: Clock["after"] = (delayMs, run) => {
     waits.resolve();

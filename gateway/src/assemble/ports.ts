@@ -113,8 +113,8 @@ export interface Listener {
   /** Makes this server listen, and resolves to its port. */
   open: (server: FastifyInstance, which: "public" | "internal") => Promise<number>;
   /**
-   * An internal listener that is already open. It serves this gateway's health from then on. The gateway does not close
-   * it.
+   * An internal listener that was opened before the gateway. `tellOf` makes it report this gateway's health. The
+   * gateway does not close it.
    */
   internal?: { port: number; tellOf: (health: Health) => void };
 }

@@ -55,7 +55,7 @@ export interface SiteSettings {
   bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
   /** Whether to send base64 embeddings to client versions that corrupt floats. */
   embeddingsBase64Compat: boolean;
-  /** Set in tests: a route's response or error that is not declared becomes an internal error. */
+  /** Whether a response or error that its route does not declare becomes an internal error. Only tests set it. */
   checkAnswers?: boolean;
 }
 

@@ -85,7 +85,7 @@ export async function openUpkeep(
   const verdict = watchVerdict(books, { clock, log });
   onClose(() => verdict.stop());
   if (settings.provesBooks) onClose(scheduleLedgerChecks(books, { pool: store.pool, clock, log }));
-  // Registered here, so that running checks are canceled before the parts that wait for them close.
+  // Close functions run in reverse order: this one cancels running checks before the schedule above waits for them.
   onClose(() => books.close());
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {

@@ -22,7 +22,10 @@ const SLOTS_BELOW_ANSWERS: readonly (readonly [answers: number, slots: number])[
 /** A node that gets at most this many slots does not have an established record yet. */
 export const SLOTS_OF_NEW_MAX = 4;
 
-/** The number of a node's slots that the gateway uses. `probationAnswers` 0: all slots of every node at once. */
+/**
+ * The number of a node's slots that the gateway uses. `probationAnswers` 0: every node may use all its slots
+ * immediately.
+ */
 export function slotsTrusted(answers: number, probationAnswers: number): number {
   if (probationAnswers === 0) return Number.POSITIVE_INFINITY;
   if (answers < probationAnswers) return 1;
@@ -34,8 +37,8 @@ export const ACCEPT_MS_MAX = 250;
 
 /**
  * Consequences of a refusal (the node reports busy although the gateways count a free slot) or a late acceptance. The
- * node's slots drop to its running jobs, and one returns every `slotBackMs`. It is the last choice for `shunMs`, which
- * doubles up to `shunMsMax`.
+ * gateway lowers the node's slots to the number of its running jobs, and adds one again every `slotBackMs`. The node is
+ * the last choice for `shunMs`, which doubles up to `shunMsMax`.
  */
 export const REFUSALS = {
   shunMs: 500,
@@ -86,8 +89,8 @@ export function failuresCarried({ answers, failures }: { answers: number; failur
 export const SILENT_NODES_MAX = 2;
 
 /**
- * The number of nodes of other established hosts that must have lost a server at the same time as evidence that the
- * server failed.
+ * To prove that a server of the plane failed under a node, this many established nodes of other hosts must have lost
+ * their connection to the same server at the same time.
  */
 export const WITNESSES_MIN = 2;
 export const WITNESS_MS = 5_000;

@@ -44,7 +44,7 @@ export function openSharedTimer(clock: Timers): (periodMs: number, task: () => v
       const missed = Math.floor((beat - each.dueBeat) / each.everyBeats);
       each.dueBeat += (missed + 1) * each.everyBeats;
     }
-    // Set before the tasks run, because a task may throw, and may add or remove others.
+    // Sets the next timer before the tasks run, because a task may throw, and may add or remove tasks.
     let next = Number.POSITIVE_INFINITY;
     for (const { dueBeat } of all) next = Math.min(next, dueBeat);
     arm(next);

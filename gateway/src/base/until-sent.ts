@@ -1,6 +1,6 @@
 /**
- * Lets callers with the same question share an answer, as long as the question has not been sent. Later callers send it
- * again, so an answer is never older than its question.
+ * Lets callers that ask the same question share one answer, as long as the question has not been sent. For a later
+ * caller it is sent again, so that no answer is older than the caller's question.
  */
 type Ask<T> = (sent: () => void) => Promise<T>;
 

@@ -49,7 +49,7 @@ export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerato
   yield endOf(written.length, start, offset - start);
 }
 
-/** Compresses a file's text and counts its bytes. A slow reader slows the reading down. */
+/** Compresses a file's text and counts its bytes. Reads the text only as fast as the result is consumed. */
 async function* packed(text: AsyncIterable<string>, entry: Written): AsyncGenerator<Buffer> {
   const deflate = createDeflateRaw();
   const feeding = feed();

@@ -249,7 +249,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual((await open(ENV).refusal()).settings, ["pepper"]);
   });
 
-  test("records changed settings, except another pepper, if no other gateway uses the database", async () => {
+  test("records its changed settings, but does not become ready with another pepper, if it runs its own PostgreSQL", async () => {
     const alone = { ...ENV, DATABASE_URL: undefined };
     await serving(alone);
     await serving({ ...alone, ...MAIL, ...payments("test"), RECEIPT_SEED: OTHER_SEED });

@@ -15,7 +15,7 @@ import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 import { type ReportMissing, untilSettingsMatch } from "./waiting.ts";
 
-/** The error text for a limits server without an ID that is not the recorded one. */
+/** Stands for the ID of a limits server that has no ID and is not the recorded server. */
 const ANOTHER = "another limits server, which has no ID yet";
 
 interface OwnOptions {
@@ -30,7 +30,7 @@ export interface OwnSettingsContext {
   close: () => void;
 }
 
-/** Reads this gateway's values of the shared settings. The limits server is the only one that it contacts. */
+/** Reads this gateway's values of the shared settings. Contacts no server except the limits server. */
 export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OwnSettingsContext> {
   const server = await serverOf(config);
   const limits = server === undefined ? async () => plainSetting("memory") : limitsOn(server, newId);
@@ -75,8 +75,8 @@ function paymentsOf({ payments }: Config): string {
 }
 
 /**
- * Identifies the limits server. Gateways that saw its ID before recognize it even after it lost its data. Undefined
- * while it is unreachable.
+ * Identifies the limits server. A gateway that has read the server's ID recognizes the server even after it lost its
+ * data. Resolves to undefined while the server is unreachable.
  */
 function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   let seen: string | undefined;

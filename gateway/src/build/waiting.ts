@@ -41,7 +41,10 @@ interface Told extends Missing {
 export const untilDatabaseAvailable = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, mayPass);
 
-/** Runs `start` again, which has closed what it opened, until the database stays available throughout. */
+/**
+ * Repeats `start` until the database stays available throughout it. A `start` that fails must close everything that it
+ * opened.
+ */
 export const untilStarted = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, (error) => mayPass(error) && !isResourceShortage(error));
 
@@ -53,7 +56,8 @@ async function whileItMayPass<T>(
 ): Promise<T> {
   return await retrying(context, tell, start, {
     tellOf(error) {
-      // Rejects a listener's error, which has a socket's error code too but does not concern the database.
+      // Does not wait after a listener's error: its code is a socket's error code too, but does not concern the
+      // database.
       if (error instanceof ListenError || !isWorthIt(error)) return undefined;
       const { message, code = "" } = error as Error & { code?: string };
       const reason = message || code;
@@ -65,7 +69,8 @@ async function whileItMayPass<T>(
 }
 
 /**
- * Waits until `compare` finds no difference, because an operator changed the settings of the gateway or the deployment.
+ * Waits until an operator has changed the settings of the gateway or the deployment so that `compare` finds no
+ * difference.
  */
 export async function untilSettingsMatch(
   context: Waiting,

@@ -24,7 +24,7 @@ export const serve: Command = {
 };
 
 const FIRST_OPERATOR =
-  "Create one with the settings of this gateway: tollgate admin operator create --email you@example.com --password - (the password is read from standard input).";
+  "To create one, run `tollgate admin operator create --email you@example.com --password -` with this gateway's environment variables. The command reads the password from standard input.";
 
 async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<number> {
   const config = parseConfig(env);

@@ -113,8 +113,8 @@ test("migrating a database with rows at every step gives the same schema as an e
   );
 });
 
-// Starting versions: the first, the first with all of these rows, and the last release's. The remaining migrations run
-// in one transaction. Other starting versions would run the end of that transaction on the same kinds of rows.
+// Starts from the first schema, from the first schema with all of these rows, and from the last release's. Migrations
+// from any other schema would only repeat a part of these runs, on the same kinds of rows.
 for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
   test(`migrating a database with rows from schema ${version} gives the same schema as an empty one`, async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(version)) });

@@ -3,8 +3,8 @@
  * is no timer, so a single operation waits for nothing. Under load a round trip serves up to `sizeMax` operations.
  * - A batch that did not reach the database fails as a whole.
  * - A batch that the database refused is repeated operation by operation, so that an invalid operation fails alone.
- * - With `apart`, such operations run on other connections (lanes.ts). Meanwhile the next batches leave out their
- *   accounts, so a locked account delays others by one batch at most.
+ * - With `apart`, operations of a refused batch run on other connections (lanes.ts). Meanwhile the next batches leave
+ *   out their accounts, so a locked account delays others by one batch at most.
  * - With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has passed. Without it the
  *   caller decides.
  */
@@ -185,13 +185,13 @@ export class Batcher<Op, Result> {
   }
 
   /**
-   * Runs operations that wait for a lock separately, grouped by locked account. The others join the next batch. If the
-   * locked accounts cannot be determined, every account's operations run separately.
+   * Runs the operations of a refused batch separately, grouped by account. After a lock timeout, only those of locked
+   * accounts run separately, and the others join the next batch.
    */
   async #separate(batch: Waiting<Op, Result>[], error: unknown, apart: Apart<Op, Result>): Promise<void> {
     const ops = this.#stillWaiting(batch).map(({ op }) => op);
     const none = (): Set<string> => new Set();
-    // If this query fails too, each separate operation meets the error itself.
+    // If this query fails too, all operations run separately, and each gets its own error.
     const locked = apart.isWait(error) && ops.length > 0 ? await apart.locked(ops).catch(none) : none();
     const free: Waiting<Op, Result>[] = [];
     for (const waiting of this.#stillWaiting(batch)) {
@@ -213,7 +213,8 @@ export class Batcher<Op, Result> {
       if (error === undefined) return "done";
       const isWait = apart.isWait(error);
       if (isWait && clock.monotonic() - began < APART_WAIT_MS_MAX) {
-        // A waiting statement keeps its other locks. The pause lets other transactions take them.
+        // While it waits, a statement keeps the locks that it already has. The pause lets other transactions take
+        // these.
         await sleep(clock, APART_PAUSE_MS);
         continue;
       }

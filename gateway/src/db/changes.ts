@@ -13,7 +13,10 @@ const CHANGE = "TGJ01";
  */
 export const DESCRIBE_CHANGES_OPTION = "-c tollgate.journal=on";
 
-/** The topic of changes made by other programs. A long description is split: `digest part parts text`. */
+/**
+ * The topic of changes made by other programs. A long description is split into several messages: its hash, the number
+ * of this part, the number of all parts, and the text of this part.
+ */
 export const CHANGE_TOPIC = "change";
 
 /** pg's internal connection, which its types omit. */

@@ -1,7 +1,7 @@
 /**
  * Sums of usage over a span of whole hours. A closed day (a finished daily rollup,
- * gateway/sql/functions/history_close_usage.sql) contributes its precomputed sums, any other day its hours. The figures
- * equal those of the hourly rollup: a day that changed after it was closed counts as open.
+ * gateway/sql/functions/history_close_usage.sql) contributes its precomputed sums. Any other day contributes the rows
+ * of its hours. The figures equal those of the hourly rollup: a day that changed after it was closed counts as open.
  */
 import type pg from "pg";
 import { z } from "zod";

@@ -46,8 +46,8 @@ export interface ConnectedProgram {
 }
 
 /**
- * Lists all other connections. Every user of the database can see connection names. Inside a transaction, the list
- * would not change.
+ * Lists all other connections of Tollgate programs, by version. Every user of the database can see connection names. Do
+ * not poll it inside a transaction, where PostgreSQL returns the same list each time.
  */
 export async function connectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {
   const rows = await queryRows(

@@ -1,6 +1,6 @@
 /**
- * After the start, the database is replaced by a server that can lose confirmed commits. `build.test.ts` covers the
- * start.
+ * A database that is replaced, after the gateway's start, by a server that can lose confirmed commits. `build.test.ts`
+ * tests such a server at the start.
  */
 import assert from "node:assert/strict";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";

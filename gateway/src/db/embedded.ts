@@ -45,8 +45,8 @@ export interface PrivatePostgresOptions {
   /** The connection limit for a server that this call starts. */
   connectionsMax?: number;
   /**
-   * The folder for files that PostgreSQL's user cannot reach in the checkout or the data directory, when root starts
-   * it.
+   * If root starts the gateway: the folder for PostgreSQL's programs and data if its user cannot reach them in the
+   * checkout or the data directory.
    */
   rootPlace?: string;
 }
@@ -119,7 +119,10 @@ async function takeOver(home: Home, server: Server, options: PrivatePostgresOpti
   };
 }
 
-/** Keeps the lock until the server ends it, so that no other gateway can take over in between. */
+/**
+ * Stops the server, and holds the lock on the data directory until the server closes the lock's connection. So no other
+ * gateway can take over in between.
+ */
 async function stopHeld(home: Home, server: Server, lock: DirectoryLock, tools: { log: Log; clock: Clock }) {
   lock.letGo();
   try {

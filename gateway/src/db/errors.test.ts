@@ -27,7 +27,7 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["40001 serialization", coded("40001"), false, true],
   ["40P01 deadlock", coded("40P01"), false, true],
   ["55P03 lock not available", coded("55P03"), false, true],
-  // The statement was rolled back, so the outcome is known. A batch that takes too long is better sent in parts.
+  // The statement was rolled back, so the outcome is known. The batch is not sent again as a whole, but in parts.
   ["57014 query cancelled", coded("57014"), false, true],
   ["XX000 a bug of PostgreSQL's", coded("XX000"), false, true],
   ["42501 missing permission", coded("42501"), false, true],

@@ -116,8 +116,8 @@ export async function applyFunctions(
 
 /**
  * Creates all functions in two queries instead of hundreds, which halves the time for a new database. Returns false,
- * with nothing changed, if that failed or if a name has no or several functions. The caller then applies them one by
- * one, which reveals the faulty file.
+ * and undoes all, if a query failed, or if a name now has no function or several. The caller then applies the files one
+ * by one, which reveals the faulty one.
  */
 async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise<boolean> {
   await client.query("savepoint before_functions");
@@ -144,8 +144,8 @@ async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise
 }
 
 /**
- * Values of check_function_bodies. Functions are applied twice, because one may call a later one: bodies are checked
- * only when all functions exist.
+ * The value of check_function_bodies in each of two passes. A function may call one from a later file, so bodies are
+ * checked only in the second pass, when all functions exist.
  */
 const CHECKED = ["off", "on"];
 

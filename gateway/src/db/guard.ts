@@ -177,7 +177,8 @@ export function guardedClients(guard: DatabaseGuard) {
       if (guard.health.isAway) {
         const refused = guard.health.refusal();
         if (callback === undefined) return Promise.reject(refused);
-        // Deferred, because otherwise the pool would handle all waiting callers on one stack.
+        // Deferred, because the pool serves the next waiting caller inside this callback: many callers would overflow
+        // the stack.
         process.nextTick(callback, refused);
         return undefined;
       }

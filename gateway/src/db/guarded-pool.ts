@@ -36,10 +36,11 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
   });
   guard.watchPool(pool);
   // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,
-  // and its query fails.
+  // and the query on it fails.
   pool.on("connect", (client) => {
     client.once("error", (error) => guard.lost(error));
-    // Ignores the second of two errors: the server's final message is followed by the closed connection.
+    // Ignores a second error: a server that ends a connection sends a final error message, and then closes the
+    // connection.
     client.on("error", () => {});
   });
   pool.on("error", () => log.debug({ connections: pool.totalCount }, "idle database connection closed"));

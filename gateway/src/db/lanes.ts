@@ -1,7 +1,8 @@
 /**
  * Runs operations separately that would delay a batch of others, for example because their account is locked. Each
- * account has its own lane (a queue), and a few lanes run at a time. A lane ends when an operation succeeds. Otherwise
- * it stays, so that the account's next operation does not delay a batch again.
+ * account has its own lane (a queue), and a few lanes run at a time. When an operation succeeds, the lane ends and the
+ * account's operations join the batches again. Until then, the lane also gets the account's new operations, which would
+ * otherwise delay a batch.
  */
 
 /**

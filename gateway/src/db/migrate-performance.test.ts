@@ -70,7 +70,7 @@ for (const last of ["0028", "0053"]) {
       "select (select count(*)::int from performance) as rows, (select count(*)::int from performance_part) as parts";
     assert.deepEqual((await pool.query(rowsNow)).rows, [{ rows: 6, parts: 3 }]);
     await pool.query("select history_merge_performance(1000)");
-    // The three new rows are those of the whole platform.
+    // The merge adds three rows for the whole platform, one per grain.
     assert.deepEqual((await pool.query(rowsNow)).rows, [{ rows: 9, parts: 0 }]);
     assert.deepEqual(await figures(), counted);
   });

@@ -39,7 +39,7 @@ export const LEDGER_SESSION =
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(poolConfig(connection, options));
   // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,
-  // and its query fails.
+  // and the query on it fails.
   pool.on("connect", (client) => {
     client.on("error", (error) => options.log.warn({ err: error }, "database connection lost"));
   });

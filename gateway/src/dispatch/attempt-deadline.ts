@@ -8,7 +8,7 @@ import { LATE_MS_MAX, type SignsOfLife, silenceTimeout } from "./silence.ts";
 interface WatchOptions {
   clock: Clock;
   jobMsMax: number;
-  /** Called when the time has passed. May keep the attempt running if the node is only late. */
+  /** Called when the time has passed. After `late`, the attempt may continue; after any other event, it ends. */
   passed: (event: "quiet" | "late" | "expire" | "cut") => void;
 }
 
@@ -17,8 +17,8 @@ export function watchDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: W
   let stopped = false;
   let stopTimer = (): void => {};
   /**
-   * The silence whose timeout was extended. It is extended only once, because a gateway with constant delays would
-   * otherwise never end it.
+   * The start of the silence whose timeout was extended. Each silence is extended only once: a gateway that is always
+   * delayed would otherwise never end an attempt.
    */
   let prolonged: number | undefined;
   const left = (): ReturnType<typeof silenceTimeout> => silenceTimeout(heard, clock.monotonic(), jobMsMax);
@@ -44,7 +44,7 @@ export function watchDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: W
     const { leftMs, event } = left();
     if (leftMs <= 0) {
       passed(event);
-      // Only a late node may continue to run.
+      // Only a late attempt may continue to run.
       if (stopped || event !== "late") return;
     }
     wait(left().leftMs);

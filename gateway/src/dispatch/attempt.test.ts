@@ -88,8 +88,8 @@ test("an empty answer is confirmed or refuted by a second opinion from another n
   assert.equal(judgeSecondOpinion({ state: "finished", ...came }), "refuted");
   assert.equal(judgeSecondOpinion({ state: "cancelled", ...came, enough: true }), "refuted", "cut at the cap");
   assert.equal(judgeSecondOpinion({ state: "empty", ...none, blank: true }), "shared");
-  // Here the sink found a stop string before any output. A first node whose engine found the same string is not at
-  // fault.
+  // Here the gateway found a stop string at the start of the second node's output. The first node's empty answer is not
+  // refuted, because its engine may have found the same string.
   assert.equal(judgeSecondOpinion({ state: "cancelled", enough: true, blank: true, hadOutput: true }), "own ending");
   assert.equal(judgeSecondOpinion({ state: "cancelled", ...none }), "own ending", "the client left");
   for (const state of ["failed", "broken", "quiet", "lost", "expired"] as const) {

@@ -61,7 +61,8 @@ const next = {
   },
   // A node that reads the prompt for too long can still be replaced by another.
   accepted: { progress: "accepted", output: "producing", late: "declined", ...ends },
-  // Progress reports that the node reads the prompt, so it does not count as a sign of life after the first output.
+  // A progress message means that the node reads the prompt, so after the first output it does not count as a sign of
+  // life.
   producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;
 
@@ -89,8 +90,8 @@ export function decideRetry(
 }
 
 /**
- * The result of a second opinion on an empty answer: refuted by output, shared because it is empty too, or none because
- * it failed.
+ * The result of a second opinion on an empty answer. `refuted`: the second node returned output. `shared`: its answer
+ * is empty too. `own ending`: its attempt ended for a reason that says nothing about the first node. `none`: it failed.
  */
 export function judgeSecondOpinion(second: {
   state: AttemptState;

@@ -59,7 +59,10 @@ interface AttemptOptions {
 
 type Payload = [head: Uint8Array, rest?: Uint8Array];
 
-/** Within this time, other gateways' reports arrive about jobs that they gave a node before it declined. */
+/**
+ * How long to wait before a refusal counts against a node: by then, other gateways have reported the jobs that they had
+ * sent to the node.
+ */
 const TOLD_MS_MAX = 1_000;
 
 /** How long the dispatch plane counts as troubled after one silent or cut attempt. */
@@ -94,7 +97,7 @@ export class Attempts {
     );
     roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
     roster.onState((nodeId, { busy }) => {
-      // A node that reconnected has dropped its jobs. Its first report with no jobs follows the reconnection.
+      // A node that reconnects drops its jobs, and then reports that it has none.
       const movedAt = busy === 0 ? plane.movedAt(nodeId) : undefined;
       if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
     });
@@ -250,8 +253,8 @@ export class Attempts {
       roster.declined(node, how);
       refused(node.id, how);
     };
-    // The offer may not have arrived, so the node's server must first answer: a frozen server is only noticed by asking
-    // it.
+    // The offer may not have arrived. So the plane's server to which the node is connected must first answer a check,
+    // because a frozen server is not noticed otherwise.
     if (how === "late") plane.whenProven(node.id, (isWell) => (isWell ? judge() : undefined));
     else if (gateways() === 1) judge();
     else clock.after(TOLD_MS_MAX, judge);

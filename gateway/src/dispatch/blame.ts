@@ -18,7 +18,7 @@ interface BlameOptions {
   excused: (nodeId: string, sinceMs: number) => void;
 }
 
-/** Within this time, a node notices that its server does not respond. */
+/** Within this time, a node notices that the plane's server to which it is connected does not respond. */
 const NOTICED_MS_MAX = 15_000;
 
 export class Blame {
@@ -52,8 +52,9 @@ export class Blame {
   }
 
   /**
-   * Handles a node that reconnected and reports no jobs. Without evidence against the dispatch plane, its jobs end as
-   * silent. By then a failure of the node's server would be known.
+   * Handles a node that reconnected and reports no jobs. With evidence against the dispatch plane, its jobs end as
+   * `cut`. Otherwise they end as silent when their time has passed, by which time a failure of the plane's server would
+   * be known.
    */
   moved(nodeId: string, movedAt: number, attempts: RunningAttempt[]): void {
     const { roster, clock, excused } = this.#options;
@@ -90,7 +91,10 @@ export class Blame {
     return movedAt !== undefined && offeredAt <= movedAt;
   }
 
-  /** Whether the node's server failed, by this gateway's own check or because other nodes lost it too. */
+  /**
+   * Whether the plane's server of the node's earlier connection failed, by this gateway's own check or because other
+   * nodes lost it too.
+   */
   #hasEvidence(node: RosterNode, movedAt: number): boolean {
     const { plane } = this.#options;
     const server = plane.movedFrom(node.id);

@@ -53,12 +53,12 @@ export interface DispatchResult {
   /** How many nodes accepted the request. */
   attempts: number;
   /**
-   * The milliseconds from the order to the acceptance and to the first output, for the attempt that produced the
-   * result.
+   * The milliseconds from the start of dispatch to the acceptance (`queueMs`) and to the first output, for the attempt
+   * that produced the result.
    */
   queueMs: number | null;
   ttftMs: number | null;
-  /** The node's own times, to measure its speed. Null if there was no output. */
+  /** The times of that attempt alone, to measure the node's speed. Null if there was no output. */
   pace: Pace | null;
   /**
    * True for a job of the platform itself (`runOn`). It earns the node no trust, because no user asked for the answer.
@@ -141,13 +141,12 @@ export interface Dispatcher {
   speedOf(model: string): MedianSpeed;
   /** Whether any connected node serves the model with an engine that enforces output formats. */
   keepsFormat(model: string): boolean;
-  /** If no node enforces all these schema keywords, one that excludes every node of the model; otherwise undefined. */
+  /** A keyword to name in the error if no node of the model enforces all these schema keywords; otherwise undefined. */
   unkeptKeyword(model: string, keywords: readonly KeywordUse[]): KeywordUse | undefined;
   /** The number of requests that wait for a node with this model. */
   waiting(model: string): number;
   /**
-   * How many jobs the model's nodes can run at once, or could within the last minute, by the highest count of any
-   * gateway.
+   * The highest number of jobs that the model's nodes could run at once within the last minute, by any gateway's count.
    */
   slots(model: string): number;
   /** Whether the dispatch plane is unreachable, so that no node can be reached. */
@@ -245,7 +244,8 @@ export function openDispatcher(options: {
     unkeptKeyword(model, keywords) {
       const need = needOf(model, keywords);
       if (roster.serves(need, new Set())) return undefined;
-      // Prefers a keyword that no node enforces. Otherwise, no single node enforces all of them, and any can be named.
+      // Prefers a keyword that no node enforces. If each is enforced by some node, but no node enforces all, any can be
+      // named.
       const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
       return alone ?? keywords.at(-1);
     },
@@ -451,7 +451,10 @@ class Run {
     return this.#o.roster.serves(this.#need, all) ? all : this.#tried;
   }
 
-  /** Builds the result. `unjudged` is an empty attempt that now counts against its node or not. */
+  /**
+   * Builds the result. If `unjudged` is an empty attempt, its second opinion is now known or ruled out, and the attempt
+   * is reported.
+   */
   #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
     if (unjudged?.state === "empty") this.#o.over(unjudged);
     return resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
@@ -465,8 +468,8 @@ const needOf = (model: string, keywords: readonly KeywordUse[]): NodeRequirement
 });
 
 /**
- * Whether other nodes are asked first after this attempt. Misses, and refusals of a prompt before output, do not count
- * because a builder can cause them.
+ * Whether other nodes are asked first after this attempt. Two failures do not count, because a builder can cause them:
+ * an empty answer that another node refuted (`miss`), and the refusal of a prompt before output.
  */
 function hasFailed({ state, failure, firstOutputAt }: Attempt): boolean {
   if (failure === null || state === "cancelled" || state === "cut") return false;

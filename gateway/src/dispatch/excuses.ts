@@ -1,7 +1,7 @@
 /**
- * Decides whether a server of the dispatch plane failed under a node. The node's own report is not enough, nor is a
- * connection that it could have opened and closed itself. Nodes of other established hosts must have lost the same
- * server at the same time. Pure functions; times are monotonic milliseconds.
+ * Decides whether a server of the dispatch plane failed while a node was connected to it. The node's own report is not
+ * enough, nor is a connection that it could have opened and closed itself. Nodes of other established hosts must have
+ * lost the same server at the same time. Pure functions; times are monotonic milliseconds.
  */
 import { WITNESS_MS, WITNESSES_MIN } from "../base/node-thresholds.ts";
 
@@ -30,8 +30,8 @@ export class Excuses {
   }
 
   /**
-   * Whether enough other nodes lost the server at the same time. Each must have an owner that this node and the other
-   * witnesses do not have.
+   * Whether enough other nodes lost the server at the same time. None of these may share an owner with this node, or
+   * with another of them.
    */
   believes({ owners, server, at }: Pick<ServerLoss, "owners" | "server" | "at">): boolean {
     const known = new Set(owners);

@@ -32,7 +32,10 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
   idle: { perSecond: 2_000, burst: 10_000 },
 };
 
-/** The cost of decoding a frame: one unit, plus its bytes and deltas. A unit takes about ten microseconds. */
+/**
+ * Decoding a frame costs one unit, plus one per this many bytes and per this many deltas. A unit is about ten
+ * microseconds.
+ */
 const IDLE_UNIT_BYTES = 4096;
 const IDLE_UNIT_DELTAS = 16;
 export const idleCost = (bytes: number, deltas: number): number =>

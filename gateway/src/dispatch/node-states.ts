@@ -29,8 +29,9 @@ const EFFECTS = { perSecond: 4, burst: 8 };
 interface Heard {
   bytes: Buffer;
   state: NodeState;
-  /** How many more changed states may be applied now. */
+  /** How many more changed states could be applied at `leftAt` without a wait. Grows with time, see `EFFECTS`. */
   left: number;
+  /** In the clock's monotonic milliseconds. */
   leftAt: number;
 }
 
@@ -124,7 +125,9 @@ export class NodeStates {
     else this.#defer(id, bytes, waitMs);
   }
 
-  /** The milliseconds until the node's next state may be applied; 0 if it may be applied now, which then counts. */
+  /**
+   * The milliseconds until the node's next state may be applied; 0 if it may be applied now. Then the state is counted.
+   */
   #untilNext(heard: Heard): number {
     const now = this.#options.clock.monotonic();
     const { perSecond, burst } = EFFECTS;

@@ -64,7 +64,10 @@ export class OfferRecords {
     return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSALS.slotBackMs);
   }
 
-  /** Drops expired records. Withdrawn slots have been restored by then, unless they were more than sixty. */
+  /**
+   * Drops expired records. By then, up to sixty slots that a node lost by refusals have been restored; it gets any
+   * further ones back at once.
+   */
   sweep(now: number): void {
     for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
     for (const [id, { at }] of this.#failing) if (now - at >= REFUSALS.forgottenMs) this.#failing.delete(id);

@@ -268,8 +268,9 @@ export class Roster {
   }
 
   /**
-   * Calls `run` for every node whose connection ended, which loses its requests, and says whether the node or the plane
-   * caused that. During an outage of the plane, this is delayed until a node has not reconnected for a minute.
+   * Calls `run` for every node whose connection ended, so that its requests are lost. `by`: whether the node or the
+   * plane ended it. When the plane is unreachable, `run` is called only for nodes that have not reconnected within a
+   * minute.
    */
   onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);

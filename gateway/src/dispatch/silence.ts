@@ -1,10 +1,10 @@
 /**
  * Decides when a node counts as silent, by two clocks. The node's own token times show how long its engine paused: a
  * pause under 2.0 s never counts, one over 2.3 s always does, whatever the network adds. Arrival times show how long no
- * frame arrived, with some tolerance for the network. They apply to every node, also without token times. Nodes gain
- * nothing by false times, which are only compared with each other, never billed, paid or measured. If a node reports
- * its pauses too short, the limit on arrival times still ends the job, 0.15 s later. If it reports them too long, its
- * own job ends. Decreasing times break the protocol; times in the future are ignored.
+ * frame arrived, with some tolerance for the network. Arrival times are checked for every node, also for one that sends
+ * no token times. Nodes gain nothing by false times, which are only compared with each other, never billed, paid or
+ * measured. If a node reports its pauses too short, the limit on arrival times still ends the job, 0.15 s later. If it
+ * reports them too long, its own job ends. Decreasing times break the protocol; times in the future are ignored.
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
@@ -38,7 +38,10 @@ export interface SignsOfLife {
   /** The time of the latest sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
-  /** When to check next whether another node could take over: before acceptance, and before output. */
+  /**
+   * When to check next whether another node could take over. Checked until the node accepts, and then until its first
+   * output.
+   */
   lateAt: number;
   readonly reading: Reading;
 }

@@ -70,7 +70,8 @@ export class Speeds {
       item: ToldSpeed,
       hear: (nodeId, told, { shiftMs, isHeld }) => {
         if (!isConnected(nodeId)) return;
-        // All gateways have about the same samples, so only the first answer to a request for records is used.
+        // All gateways have about the same samples. So of their answers to a request for records, only the first is
+        // used for each model.
         const known = new Set(isHeld ? this.#samples.get(nodeId)?.keys() : []);
         for (const { model, at, ...speed } of told) {
           if (!known.has(model)) this.note(nodeId, model, { at: at + shiftMs, ...speed });

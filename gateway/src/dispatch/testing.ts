@@ -19,7 +19,7 @@ export class MemoryPlane implements Plane {
   readonly unreachable = new Set<string>();
   /** Nodes that reconnected, with the time of the reconnection. */
   readonly moved = new Map<string, number>();
-  /** The plane's owner, as the plane's servers would store it. */
+  /** The deployment that owns the plane, as the plane's servers would store it. */
   owner: string | undefined;
   readonly isShared = true;
   readonly ownership: PlaneOwnership = {

@@ -62,7 +62,7 @@ export type MoveOutcome =
 
 /** The most nodes of a host account, not counting retired ones. */
 export const NODES_MAX = 100;
-/** The most results: active nodes and recently retired ones. */
+/** The most nodes that `atWork` returns. */
 const AT_WORK_MAX = 500;
 
 export class TooManyNodes extends Error {
@@ -109,8 +109,9 @@ export interface Fleet {
 }
 
 /**
- * An SQL condition on node `n`: it was registered after another node of its host entered a quarantine that is still
- * open, and no operator has cleared `n` since. The host includes all accounts of an owner of the node's account.
+ * An SQL condition that is true if node `n` gets no work because of its host: another node of the host was quarantined
+ * before `n` was registered, that quarantine is still open, and no operator has cleared `n`. All accounts with a common
+ * owner count as one host.
  */
 const HOST_QUARANTINED = `n.cleared_at is null and exists (
     select from node_quarantine o join node m on m.id = o.node_id
@@ -121,8 +122,8 @@ const HOST_QUARANTINED = `n.cleared_at is null and exists (
            join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = n.account_id))`;
 
 /**
- * The rows of `LISTED_NODE` and `NODE`, for `toNode`. A condition on the node `n` and its account `a` may follow those
- * queries.
+ * A row of the queries `LISTED_NODE` and `NODE`, which `toNode` converts. Each query may be followed by a condition on
+ * the node `n` and its account `a`.
  */
 export const ListedNodeRow = row({
   id: column.uuid,
@@ -161,7 +162,10 @@ const Registered = row({ id: column.uuid.nullable() });
 const Elected = row({ model: z.string() });
 const Nodes = row({ nodes: column.count });
 
-/** Statements that run together with a move. They may refer to `moved (id)` and to the parameters from `$4`. */
+/**
+ * Statements that run together with a move (a change of a node's standing). They may refer to the moved node as `moved
+ * (id)`, and to the parameters from `$4`.
+ */
 interface Beside {
   sql: string[];
   values: unknown[];

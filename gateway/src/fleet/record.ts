@@ -10,7 +10,7 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 export interface ObservedCounts {
   /** The number of user requests with a good answer. */
   answers: number;
-  /** Failed jobs, except silences. */
+  /** Failed jobs, except those whose node fell silent. */
   failures: number;
   silences: number;
   /** Offers that the node refused although the gateways counted a free slot. */

@@ -32,8 +32,8 @@ export type Incident = z.infer<typeof Incident>;
 
 export interface Availability {
   /**
-   * Records the present view. Returns whether it was the first sample of this time slot, and when the next slot begins.
-   * Uses the database's clock, which tests replace by `at`.
+   * Records the models as this gateway sees them now. Returns whether it was the first sample of this time slot, and
+   * when the next slot begins. Uses the database's clock, which tests replace by `at`.
    */
   sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
   /** Sums by time slot and model. Leaves out slots without a sample. */

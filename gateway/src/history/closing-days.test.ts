@@ -261,7 +261,7 @@ describe("closed days", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("are days that ended at least 24 hours ago, whatever happens later", async () => {
+  test("are only days that ended at least 24 hours ago", async () => {
     for (const ago of [4, 1, 0]) await take({ what: "lose", ago, minutes: 1, builder: 0, model: 0 });
     const { rows } = await db.pool.query("select history_day_to_close('usage') as day");
     assert.equal(rows[0].day, dayOf(noonAgo(4)));
@@ -333,7 +333,7 @@ describe("closed days", () => {
     });
   }
 
-  test("include every row of their hours: the ledger check finds a missing row", async () => {
+  test("have all their rows: the ledger check finds a deleted row, and closing the day again restores it", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     await closing.run();
     await db.pool.query("delete from usage_day where account_id = $1", [builders[0]]);

@@ -194,7 +194,9 @@ const enough = (order: "asc" | "desc"): string =>
   `select hour as start, hour + interval '1 hour' as "end", there from hours
      where nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`;
 
-/** Joins adjacent hours of all hours into ranges, because a new range costs as much as reading another hour or two. */
+/**
+ * Selects all hours, and joins consecutive ones into ranges, because each range costs as much as another hour or two.
+ */
 const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "end", case when count(there) = count(*) then sum(there) end as there
       from (select hour, there, hour - interval '1 hour' * row_number() over (order by hour) as stretch from hours) numbered
      group by stretch`;

@@ -32,8 +32,8 @@ const rowsRead = ({ Plans = [], ...node }: PlanNode): number =>
     : Plans.reduce((sum, child) => sum + rowsRead(child), 0);
 
 /**
- * Records of `owner` first, so that the planner's statistics give this account nine tenths; then newer ones only of
- * others.
+ * First records of which nine tenths are `owner`'s, for the planner's statistics; then newer records of other accounts
+ * only.
  */
 const RECORDS = `
   insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, hold_pico, charge_pico, host_pico,

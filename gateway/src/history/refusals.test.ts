@@ -47,7 +47,8 @@ test("migrating from before 0015 keeps records, leaves their new columns empty, 
   assert.equal(records.length, 1_202);
   assert.ok(records.every(({ count }) => count === 1));
 
-  // The key is over its limit in that hour, so later refusals share a record, unless a new hour has begun.
+  // In that hour the key has more refusals than get a record each, so later ones share a record, unless a new hour has
+  // begun.
   const more = Array.from({ length: 10 }, () => newId());
   const refusals = openRefusals({ pool, clock: patientClock });
   const what = { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" } as const;

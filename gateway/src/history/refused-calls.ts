@@ -29,7 +29,9 @@ const MESSAGE_CHARS_MAX = 300;
 /** The form of valid model names. Other names are not stored, because a client may send anything. */
 const MODEL_NAME = /^[\w.:/-]{1,100}$/;
 
-/** The key of a call. For an invalid secret only its reference, from which the database may find the account. */
+/**
+ * The key of a call. For an invalid secret: only the key reference in it, by which the database may find the account.
+ */
 type RefusedBy = { id: Uuid; accountId: Uuid } | { reference: string };
 
 export interface RefusedCall {
@@ -201,7 +203,8 @@ const newest = (examples: string): string =>
              order by (e ->> 'at')::float8 desc limit ${EXAMPLES_MAX}) last)`;
 
 /**
- * Looks up the account of a reference and the reason for its refusal here, so that refusing a request needs no query.
+ * Writes counts to the database. For an invalid secret, the statement finds the API key by its reference, and from the
+ * key the account and the reason for the refusal. So the refusal itself needs no query.
  */
 async function writeBatch(pool: pg.Pool, batch: Tally[], keptFrom: number): Promise<void> {
   const values = [

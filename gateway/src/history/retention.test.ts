@@ -339,7 +339,7 @@ describe("closed months", () => {
     await assert.rejects(db.pool.query("update ledger_closing set amount = 0"), /append only/);
     await assert.rejects(db.pool.query("delete from ledger_closing"), /append only/);
     await assert.rejects(db.pool.query("update history_closing set rows = 0"), /append only/);
-    // Only the tables' owner can do this. A savepoint rolls every case back.
+    // Only the tables' owner can disable the triggers. After each case, the rows are restored from a copy.
     for (const table of ["ledger_closing", "history_closing"]) {
       await db.pool.query(`alter table ${table} disable trigger user`);
       await db.pool.query(`create table copy_of_${table} as select * from ${table}`);

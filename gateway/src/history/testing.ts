@@ -6,7 +6,10 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { DAY_MS } from "../base/time.ts";
 
-/** Longer than any of these tests takes, but shorter than the limit for hanging tests. */
+/**
+ * With less time left in the day, a test waits for the next one. Longer than any of these tests takes, but shorter than
+ * the limit for hanging tests.
+ */
 const BEFORE_MIDNIGHT_MS = 240_000;
 
 /**

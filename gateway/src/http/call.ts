@@ -55,7 +55,10 @@ export interface HttpOptions {
   /** The number of trusted proxies, each of which appends to X-Forwarded-For. */
   trustedProxies?: number;
   watch?: HttpObserver;
-  /** Says when file descriptors run out, so that requests are refused before. Undefined: not counted. */
+  /**
+   * Reports when few file descriptors are left, so that requests are refused before there are none. Undefined: not
+   * counted.
+   */
   files?: FileWatch | undefined;
   /** The public URL. If it is HTTPS, answers have the Strict-Transport-Security header. */
   publicUrl?: string | undefined;

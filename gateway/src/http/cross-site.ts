@@ -29,7 +29,8 @@ function isOurs({ origin, host, scheme }: Arrival, publicUrl: string | undefined
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
   // The configured URL is compared first, because a proxy may have replaced the Host header.
   if (from.origin === known?.origin) return true;
-  // The Origin's scheme must match if the gateway's is certain: a proxy may terminate TLS without reporting it.
+  // The Origin's scheme must match if the request used HTTPS for certain. A request that seems to use HTTP may have
+  // used HTTPS: a proxy may terminate TLS without reporting it.
   if (scheme === "https" && from.protocol !== "https:") return false;
   if (known !== undefined && from.protocol !== known.protocol) return false;
   return host !== undefined && URL.parse(`${from.protocol}//${host}`)?.host === from.host;

@@ -22,7 +22,7 @@ export interface Call {
    */
   readBody(payer: string): Body | Promise<Body>;
   reply: Reply;
-  /** Aborts if the client disconnects before its answer is complete. */
+  /** Aborted when the client's connection closes before the whole response was sent. */
   cancelSignal: CancelSignal;
 }
 

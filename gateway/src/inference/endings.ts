@@ -22,7 +22,10 @@ export interface Ending {
   fault: FaultCode | null;
   /** The billed tokens: the prompt and all counted output, the prompt and the delivered output, or nothing. */
   billed: "all" | "delivered" | "nothing";
-  /** The share of the host whose node did the work: paid, withheld for this reason, or none. */
+  /**
+   * What happens to the host's share of the charge: paid to the host whose node did the work, withheld for this reason,
+   * or none.
+   */
   share: "paid" | WithheldReason | "none";
 }
 

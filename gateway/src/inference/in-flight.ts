@@ -13,7 +13,7 @@ export interface InFlightEntry {
   readonly signal: CancelSignal;
   /** Whether the gateway stopped before the client disconnected. */
   readonly isStopped: boolean;
-  /** Wraps a step that has no cost yet, such as reading a slow body: rejects with 503 when the gateway stops. */
+  /** Waits for a step that costs nothing yet, such as reading a slow body. Rejects with 503 when the gateway stops. */
   unlessStopped<T>(step: Promise<T>): Promise<T>;
   leave(): void;
 }

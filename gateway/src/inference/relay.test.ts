@@ -202,7 +202,7 @@ describe("whether a finished node returned output", () => {
     assert.deepEqual([events, relay.end()], [["<thin"], { answerTokens: 5, reasoningTokens: 0 }]);
   });
 
-  // Clients that disconnect, or whose node falls silent, must not pay for such text.
+  // Clients that disconnect, or whose node falls silent, must not pay for text that the gateway still held back.
   for (const [what, begun, held] of [
     ["the opening delimiter", "", "<thin"],
     ["white space before it", "", "\n "],

@@ -48,7 +48,7 @@ export class Relay implements DispatchSink {
   readonly #reasoning = new TextPile();
   #reached = false;
   #drawn = false;
-  /** Whether the current attempt had any output; below it, the token counts once the output is complete. */
+  /** Whether the current attempt had any output. The next field has the token counts, once the output is complete. */
   #heard = false;
   #counts: OutputCount | undefined;
   embeddings: Float32Array[] = [];

@@ -142,7 +142,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     vectorsDue: ask.vectorsDue,
     stop: ask.sampling.stop,
     stream,
-    // Requests that are not drawn only cost a random number.
+    // Deciding whether to draw an answer for a spot check costs one random number.
     draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId, model.id) : undefined,
   });
   const header = {
@@ -335,7 +335,7 @@ function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof
     return {
       message: "The platform failed during this response. The prompt and the output delivered so far are billed.",
     };
-  // Does not say whether to retry a stall without charge; the client decides.
+  // A stall that is not charged has no x-should-retry header, so the client decides whether to retry.
   if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
   if (code !== "upstream_failed" || billed === "all") return {};
   const cost = billed === "nothing" ? "Nothing is billed." : "The prompt and the output delivered so far are billed.";

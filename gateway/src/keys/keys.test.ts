@@ -44,7 +44,8 @@ describe("API keys", () => {
   });
 
   /**
-   * Resolves once the second gateway has received all earlier messages of the first, because messages keep their order.
+   * Resolves once the second gateway has received a new message of the first. Messages keep their order, so it then has
+   * all earlier ones too.
    */
   let marks = 0;
   const allHeard = async (): Promise<void> => {
@@ -129,7 +130,8 @@ describe("API keys", () => {
       async () => (await there.authenticate(`Bearer ${token}`)) === undefined,
     );
     assert.equal(await here.revoke(account, id), false, "once");
-    // The call above notified the gateways. During a change, they do not cache what they read.
+    // The call above notified the gateways of a change. Reads that are in progress when the message arrives are not
+    // cached.
     await allHeard();
 
     const quiet = await here.issue(account, "quiet");

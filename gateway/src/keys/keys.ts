@@ -199,7 +199,7 @@ export function openSecrets<Record extends SecretRecord>(
   const findHolder = finding(`find_${table}`, "null::text");
   const findWithPepper = finding(`find_${table}_pepper`, hashedWith);
   const remembered = new Map<string, { holder: KeyHolder | undefined; until: number }>();
-  /** Counts changes. A row that was read before a change is not cached. */
+  /** Incremented at each change of a secret. A row that was read before a change is not cached. */
   let changes = 0;
 
   /** Drops cached secrets by the ID of the secret or its account. Undefined drops all, because messages were missed. */
@@ -214,7 +214,7 @@ export function openSecrets<Record extends SecretRecord>(
   broadcast.on(topic, forget);
   broadcast.on(ACCOUNT_TOPIC, (accountId) => {
     forget(accountId);
-    // Also drops rejected secrets. The cache does not know their account, which may have been restored.
+    // Also drops all rejected secrets: the cache does not know their accounts, and this account may have been restored.
     for (const [cacheKey, { holder }] of remembered) if (holder === undefined) remembered.delete(cacheKey);
   });
   const changed = async (id: Uuid): Promise<void> => {

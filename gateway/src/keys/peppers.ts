@@ -49,12 +49,17 @@ const Unseen = row({ total: column.count, unseen: column.count, unseenInUse: col
 export interface PepperUsage {
   /** Active secrets, except those of sessions, which expire within half a day. */
   total: number;
-  /** Secrets that are not recorded with this pepper, and how many of these were used in the last 30 days. */
+  /**
+   * Active secrets that are not recorded as hashed with this pepper. The next field: those used in the last 30 days.
+   */
   unseen: number;
   unseenInUse: number;
 }
 
-/** Counts the secrets that were used since the pepper changed. A key's previous secret counts as long as it works. */
+/**
+ * Counts the active secrets, and those that are not hashed with this pepper yet. A key's previous secret counts as long
+ * as it works.
+ */
 export async function countPepperUsage(
   pool: pg.Pool,
   table: "api_key" | "host_token",

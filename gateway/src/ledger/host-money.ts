@@ -40,8 +40,8 @@ export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (ho
       [hostId, holdDays],
     );
     const { withheld } = (await hasReserve(pool)) ? await queryOne(pool, Withheld, WITHHELD, [hostId]) : NOTHING;
-    // Limited to `pending`, because set-offs may have used held-back earnings, and older batches had no hold-back
-    // period.
+    // Limited to `pending`: young earnings may be more, because set-offs used some of them, or because payout batches
+    // before the hold-back period existed included them.
     return { paidOut, setOff, pending, heldBack: young < pending ? young : pending, withheld };
   };
 }

@@ -1,6 +1,7 @@
 /**
- * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. Here
- * a batch waits 200 ms for a lock. A statement that runs separately waits 20 ms and is repeated.
+ * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. In
+ * these tests a batch waits at most 200 ms for a lock. A statement that runs separately waits at most 20 ms, and is
+ * then repeated.
  */
 
 import assert from "node:assert/strict";

@@ -16,7 +16,7 @@ import { openIfThere, readTextFrom } from "./replay.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
 
 const WRITE_AFTER_MS = 250;
-/** A file is closed when it has this size, or covers a fifteenth of the window. */
+/** A file is closed when it has this size, or when it covers a fifteenth of the time for which entries are kept. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const FILES_PER_WINDOW = 15;
 /** The maximum size of one gateway's journal, which lasts for ten minutes at a thousand requests per second. */

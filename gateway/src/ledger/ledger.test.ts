@@ -255,8 +255,8 @@ describe("the ledger", () => {
         await admin.query(
           "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
         );
-        // Closes connections again only after an operation succeeded, each time at another point of a statement's
-        // execution.
+        // Waits until an operation succeeds before it closes the connections again. Then it lets 0 to 4 turns of the
+        // event loop pass, so that connections close at different points of a statement's execution.
         await next;
         for (let turns = cuts++ % 5; turns > 0; turns--) await turn();
       }
@@ -314,7 +314,7 @@ describe("the ledger", () => {
       await client.query("begin");
       await client.query("delete from hold where id = $1", [ending.id]);
       await ledger.renew([lasting.id, ending.id]);
-      // Deletes the next hold of the same batch, as the settlement would. The renewal must not delay it.
+      // Deletes the other hold of the renewal, as a settlement would. The renewal must not have kept that hold locked.
       await client.query("delete from hold where id = $1", [lasting.id]);
       await client.query("rollback");
     } finally {

@@ -86,7 +86,7 @@ describe("re-entering changes that a failover lost", () => {
   const contents = async ({ pool }: TestDatabase): Promise<Record<string, unknown[]>> => {
     const found: Record<string, unknown[]> = {};
     for (const table of [...tables, "ledger_account", "ledger_reserve", "key_budget"]) {
-      // Leaves out when money was moved, because re-entry moves it at a later time.
+      // Leaves out the time and position of transfers, because re-entry makes them at a later time.
       const moments = table === "transfer" ? "{position,at}" : "{}";
       const { rows } = await pool.query(`select to_jsonb(t) - '${moments}'::text[] as row from ${table} t order by 1`);
       found[table] = rows.map(({ row }) => row);

@@ -109,7 +109,10 @@ interface ChangesOptions {
   client: Client;
   journal: Pick<Journal, "read">;
   nowMs: number;
-  /** True to enter all changes and report those that fail. False to enter only changes that need no requests. */
+  /**
+   * True: enters all changes, and reports those that fail. False: enters only changes that take no money from an
+   * account. The others need the lost requests to be entered first.
+   */
   isLast: boolean;
 }
 
@@ -129,7 +132,7 @@ export async function reenterChanges(
       const { id, at } = ChangeIdentity.parse(JSON.parse(entry.text));
       const change = changes.get(id);
       if (change === undefined) changes.set(id, { at, lines: [entry.text] });
-      // Several gateways of one directory may have recorded the same change of a command.
+      // Several gateways of one directory may have recorded the same change, if a command made it.
       else if (!change.lines.includes(entry.text)) change.lines.push(entry.text);
     }
   }
@@ -141,8 +144,8 @@ export async function reenterChanges(
   }
   lost.sort((a, b) => a.at - b.at);
   let isEntered = false;
-  // Each query commits its part, which stays entered if a later query takes too long. The last query has no new
-  // changes: it retries those that wait for others.
+  // Each query commits one part of the changes, which stays entered if a later query takes too long. The last query has
+  // no new changes: it retries those that could not be entered before others.
   for (let from = 0; from <= lost.length; from += AT_ONCE) {
     const part = lost.slice(from, from + AT_ONCE);
     const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);

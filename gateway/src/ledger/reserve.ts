@@ -57,7 +57,7 @@ interface WithheldQuery {
 export interface Reserve {
   /** Lists withheld shares by request, newest first. */
   list(query: WithheldQuery): Promise<WithheldShare[]>;
-  /** Takes back what the node's requests since then were paid, up to the host's balance. Can be repeated. */
+  /** Takes back the shares paid for the node's requests since this date, up to the host's balance. Can be repeated. */
   withhold(nodeId: Uuid, since: Date, reason: WithheldReason): Promise<Moved>;
   /**
    * Pays hosts their withheld shares, of these requests or of a whole node. Shares that were already released are

@@ -11,7 +11,7 @@ import type { HoldOrder } from "./hold.ts";
 export interface Settlement {
   id: Uuid;
   accountId: Uuid;
-  /** The node that last accepted the request. `paidHostId` is the host to pay, or null. */
+  /** The node that last accepted the request. The next field is the host to pay; null if no host is paid. */
   nodeId: Uuid | null;
   paidHostId: Uuid | null;
   /** The host whose share is withheld, and the reason. Absent if nothing is withheld. */

@@ -85,9 +85,9 @@ function byDayText(hasDays: boolean): string {
 }
 
 /**
- * Finds the start of the oldest day on the page, with one index lookup per day. The page has `$3` days, and the newest
- * ends before `$2`. A separate query, because inside the statement's query the planner would read the hours in physical
- * order.
+ * Finds the start of the oldest day on a page of `$3` days, the newest of which ends at `$2` or earlier. Each day takes
+ * one index lookup. This is a separate query: inside the statement's query, PostgreSQL's planner would read the rows in
+ * the table's physical order instead of using the index.
  */
 const OLDEST_DAY = `with recursive used as (
     (select date_trunc('day', hour at time zone 'UTC') as day, 1 as place from usage_hour

@@ -74,7 +74,8 @@ export function limitsOfPrimary(channel: Channel): Limits {
       checkCount("ceiling", ceiling);
       return (await channel.ask(kind("enterModel"), join(model, id, ceiling, account))).text === "1";
     },
-    // Does not wait. Messages keep their order, and the caller then waits for the request to leave its key.
+    // Does not wait for the answer: the caller next waits for the request to leave its key (`leave`), and messages keep
+    // their order.
     async leaveModel(model, id) {
       channel.tell(kind("leaveModel"), { text: join(model, id) });
     },

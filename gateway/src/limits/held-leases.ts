@@ -9,7 +9,9 @@ export class HeldLeases {
   readonly #groups = new Map<string, Set<string>>();
   readonly #stop: () => void;
 
-  /** `renew` must read the held leases when it sends, so that it does not renew a returned one. */
+  /**
+   * `renew` must read the held leases at the moment of sending, so that it does not renew one that was returned before.
+   */
   constructor(clock: Clock, renew: () => void) {
     this.#stop = clock.every(RENEW_EVERY_MS, renew);
   }

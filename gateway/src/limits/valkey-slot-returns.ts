@@ -119,7 +119,10 @@ export class SlotReturns {
 
   #reportLost(): void {
     if (this.#lost.departures === 0) return;
-    this.#log.warn(this.#lost, "could not end requests on the limits server; their tokens are not counted");
+    this.#log.warn(
+      this.#lost,
+      "could not report ended requests to the limits server; their tokens are not counted, and their slots stay taken until the leases end",
+    );
     this.#lost = { departures: 0, tokens: 0 };
   }
 }

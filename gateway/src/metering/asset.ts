@@ -44,7 +44,10 @@ export interface UnigramHeader {
   kind: "unigram";
   source: string;
   nodes: number;
-  /** The trie node of the unknown piece's own text, whose token is joined with unknown characters beside it. */
+  /**
+   * The trie node of the unknown piece (`<unk>`). If a text contains it, its token is joined with unknown characters
+   * beside it.
+   */
   unknownNode: number;
   pieceUnitsMax: number;
   scoreMin: number;

@@ -25,7 +25,7 @@ const SPECIAL: [string, number][] = [
   // Multicast, reserved and broadcast addresses.
   ["224.0.0.0", 3],
 ];
-/** Exceptions within 2000::/3, the only part of IPv6 with public addresses. */
+/** The ranges without public addresses within 2000::/3, the only part of IPv6 that has public addresses. */
 const SPECIAL_6: [string, number][] = [
   ["2001::", 23],
   ["2001:db8::", 32],

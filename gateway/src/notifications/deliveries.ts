@@ -13,7 +13,7 @@ import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** Longer than one attempt takes. No other gateway claims the delivery before. */
+/** After this time, another gateway may claim a delivery. Longer than one attempt takes. */
 const TAKEN_S = 120;
 const AT_ONCE_MAX = 20;
 /** The limit of concurrent deliveries per account, so that one slow address does not delay other accounts. */

@@ -85,7 +85,7 @@ const WORDS: WordsOf = {
     page: "host/earnings",
   }),
   test: (_, { account }) => ({
-    title: "This is a test",
+    title: "Test notification",
     text: `Notifications of ${account} reach this address.`,
     advice: "To change which notifications are sent, open:",
     page: "notifications",

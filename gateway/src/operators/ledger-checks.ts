@@ -171,7 +171,7 @@ async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<Verdict |
       LOCK.books,
     ]);
     if (!isFree) return undefined;
-    // Read under the lock, because its previous holder may have stored a result.
+    // Reads whether a check is due only after locking, because the lock's previous holder may have stored a result.
     const { isDue } = await queryOne(client, Due, DUE);
     return isDue ? await books.prove(ON_SCHEDULE) : undefined;
   } finally {

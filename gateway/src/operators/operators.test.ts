@@ -131,7 +131,7 @@ describe("operators", () => {
     assert.ok((await checkLedger(db.pool)).every(({ differences }) => differences.length === 0));
   });
 
-  test("pay a suspended host only once it is restored", async () => {
+  test("cannot pay a suspended host until they restore its account", async () => {
     const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
     const { setSuspended } = openDirectory({ pool: db.pool });
     const host = await open("host", "under a cloud");

@@ -50,7 +50,9 @@ export async function setAlert(pool: pg.Pool, accountId: Uuid, mark: Pico | null
 }
 
 export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Notify; newId: NewId }): Alerts {
-  /** Returns false if another gateway claimed the alert first, or if the balance rose meanwhile. */
+  /**
+   * Claims and sends the alert. Returns false if another gateway claimed it first, or if the balance rose meanwhile.
+   */
   const tell = ({ id, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const { rowCount } = await client.query(
@@ -61,7 +63,7 @@ export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Not
       return await notify(client, {
         accountId: id,
         kind: "low_credit",
-        // Safe to send: the update above claimed the alert for this gateway.
+        // Any unique value will do, because the update above lets only one gateway notify.
         about: newId(),
         data: { balance_micro: exactMicro(balance), threshold_micro: exactMicro(mark) },
       });

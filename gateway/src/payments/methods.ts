@@ -104,7 +104,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       await provider.forgetMethod(saved.method);
       await inTransaction(pool, async (client) => {
         await stopTopUp(client, accountId);
-        // Rounded to whole seconds, the resolution of the provider's times.
+        // `as_of` is cut to whole seconds, the resolution of the provider's times, with which it is compared.
         await client.query(
           `update payment_customer
               set provider_method = null, brand = null, last4 = null, as_of = date_trunc('second', $3::timestamptz)

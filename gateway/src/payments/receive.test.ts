@@ -119,7 +119,7 @@ describe("a payment event", () => {
     assert.equal(await dollarsOf(account), 13);
     await send("refund.failed", refundObject(paid, { ...refund, status: "failed" }), { created: 1_900_000_001 });
     assert.equal(await dollarsOf(account), 20);
-    // The refund total equals that before the first refund, but this is a second refund.
+    // The refund total is the same as after the first refund, which failed, but this is a second refund.
     const second = reversal("re_d", 700, "succeeded");
     await send("charge.refunded", chargeObject({ ...paid, refunds: [second] }), { created: 1_900_000_002 });
     await send("refund.created", refundObject(paid, second), { created: 1_900_000_002 });

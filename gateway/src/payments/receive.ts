@@ -121,8 +121,8 @@ async function applySession(
 }
 
 /**
- * Applies to purchases without a payment page. A checkout's failed payment is not final, because the buyer can use
- * another card.
+ * Processes the result of a payment, but only for automatic purchases. On a payment page a failed payment is not final,
+ * because the buyer can use another card.
  */
 async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<EventResult> {
   const id = parseId("pay", news.reference);

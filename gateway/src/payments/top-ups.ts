@@ -30,7 +30,7 @@ import {
 } from "./top-up-settings.ts";
 
 const APART_MS = TOP_UP_INTERVAL_MIN_S * 1000;
-/** Longer than one provider call. Until then, only the gateway that made the call is responsible for the purchase. */
+/** The first pause before another gateway may repeat the provider call of a purchase. Longer than one call takes. */
 const FIRST_PAUSE_S = 30;
 const PAUSE_S_MAX = 1800;
 /**

@@ -23,7 +23,7 @@ interface PlaneConfig {
   account: string | undefined;
   signingSeeds: string[];
   credentialTtlMs: number;
-  /** The address of the embedded hub, and its certificate files. Undefined: those of the API. */
+  /** The address of the embedded hub, and its certificate files. Undefined: the address and certificate of the API. */
   host: string | undefined;
   port: number;
   tls: CertificateFiles | undefined;

@@ -19,7 +19,7 @@ const FALSE_ALARMS_PER_DAY = 1e-4;
 const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
 /** The family's configured pass rate has the weight of this many answers. */
 const PRIOR_ANSWERS = 40;
-/** The most answers of one host that count; then half are dropped, so that no single host defines what is honest. */
+/** At this number, a host's counts are halved, so that no single host defines what is honest. */
 const HOST_ANSWERS_MAX = 64;
 /** The most hosts per family. Further hosts would not make the rate more exact. */
 const HOSTS_MAX = 256;

@@ -48,7 +48,8 @@ describe("generated canaries", () => {
     assert.ok(stories.length > 100);
     for (const question of stories) {
       const value = Number(question.answer);
-      // A number that occurs in the prompt does not count as a second answer; this one does not occur.
+      // A second number in an answer makes it wrong unless the prompt contains that number. No prompt contains this
+      // one.
       const other = 100_003;
       assert.ok(!promptOf(question).includes(String(other)));
       assert.equal(judge(question, `So ${value} are left.`), undefined);

@@ -31,7 +31,7 @@ const PROMPT_TOKENS_MAX = 6000;
 const OUTPUT_TOKENS_MAX = 2048;
 /** Above this temperature a correct answer depends on luck. */
 const TEMPERATURE_MAX = 1;
-/** The lowest pass rate of a usable family. Honest nodes fail the others too often. */
+/** The lowest pass rate of a usable family. Honest nodes fail questions of other families too often. */
 const RATE_MIN = 0.75;
 const TRIPLES = 4;
 

@@ -24,7 +24,7 @@ import type { Verdict } from "./reliability.ts";
 const LOOK_EVERY_MS = 10_000;
 /** How long a speed measurement of a node and model stays valid. Until then no speed probe is needed. */
 const FRESH_FOR_MS = 5 * 60_000;
-/** The random variation of that time, so that nodes cannot predict probes. */
+/** The random variation of `FRESH_FOR_MS`, so that nodes cannot predict probes. */
 const FRESH_MORE_OR_LESS_MS = 45_000;
 /**
  * The mean interval of canaries per node and model. Intervals are random, like those of requests. After a failed canary
@@ -212,8 +212,8 @@ async function probeOnce(
   const now = clock.monotonic();
   const host = roster.find(nodeId)?.nodeRecord.hostAccountId ?? "";
   const rateOf = (family: string, prior: number): number => rates.of(`${model.id} ${family}`, { host, prior });
-  // Set before the result is known, so that failures cannot cause a loop of probes.
   const canaryDue = canary === "always" || now >= entry.canaryDueAt || entry.evidence.sum > 0;
+  // The times of the next probe are set before the result of this one is known, so that failures cannot cause a loop.
   entry.freshUntil = freshUntil(clock, random);
   entry.notBefore = now + LOOK_EVERY_MS;
   if (canaryDue) entry.canaryDueAt = entry.freshUntil;

@@ -34,7 +34,10 @@ const ToldEnd = z.object({
 });
 /** The time at which a gateway quarantined the node. */
 const ToldBarring = z.object({ barred: z.number() });
-/** The node answered a probe at this time, so its earlier misses are dropped. */
+/**
+ * The node answered a probe at this time, so its earlier misses (jobs without output, although another node returned
+ * some) are dropped.
+ */
 const ToldForgiving = z.object({ forgiven: z.number() });
 /** The plane, not the node, caused the silence between these times. */
 const ToldExcuse = z.object({ excused: z.object({ from: z.number(), until: z.number() }) });
@@ -49,19 +52,22 @@ interface RecordsOptions {
   /** The other gateways. Undefined: this is the only one. */
   peers: Pick<Peers, "exchange"> | undefined;
   clock: Clock;
-  /** Called when a report of another gateway makes a node's record fail. */
+  /** Called when, with the report of another gateway, a node has failed too often. */
   judged: (nodeId: string, verdict: Verdict) => void;
 }
 
 export interface ReliabilityRecords {
-  /** Records the end of a job at this gateway. Returns a verdict if the node has failed too often. */
+  /**
+   * Records the end of a job at this gateway. If the node has failed too often, returns the reason and evidence for a
+   * quarantine.
+   */
   note(nodeId: string, end: JobEnd & { job: string }): Verdict | undefined;
   /** Clears the record of a node that was quarantined. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;
   /** Adds the record of the last day to a node that joined. */
   carry(nodeId: string, lastDay: { answers: number; failures: number }): void;
-  /** Excuses the node's silence since then, because the plane caused it. */
+  /** Excuses the node's silence from `sinceMs` until now, because the plane caused it. */
   forgive(nodeId: string, sinceMs: number): void;
   of(nodeId: string): Pick<ReliabilityRecord, "count" | "restsOnMisses">;
 }

@@ -1,11 +1,12 @@
 /**
- * Which of its last jobs a node failed. Pure. Not failures: a client that disconnected, a refusal before acceptance, a cut at the cap; jobs
- * that the plane lost never arrive here. Jobs in flight when a node's connection ends count as one failure, because a broken cable is one
- * fault. A node that is silent while connected fails each of its requests once. Jobs of all gateways count together; reports arrive late,
- * in any order and perhaps twice, so each job is sorted by its end and counted once. A malicious builder can cause two kinds of failure,
- * which are therefore limited. Misses: with temperature the same prompt may end at once on one node and not on another, so a verdict based
- * on misses must be confirmed. Refused prompts or output formats: near the model's limit they are the builder's doing, and elsewhere each
- * account counts only a few times.
+ * Counts which of its last jobs a node failed. Pure. Not failures: a client that disconnected, a refusal before
+ * acceptance, a cut at the cap; jobs that the plane lost never arrive here. Jobs in flight when a node's connection
+ * ends count as one failure, because a broken cable is one fault. A node that is silent while connected fails each of
+ * its requests once. Jobs of all gateways count together; reports arrive late, in any order and perhaps twice, so each
+ * job is sorted by its end and counted once. A malicious builder can cause two kinds of failure, which are therefore
+ * limited. Misses (no output, although another node returned some): with temperature the same prompt may end at once on
+ * one node and not on another, so a quarantine for misses must be confirmed first. Refused prompts or output formats:
+ * near the model's limit they are the builder's doing, and elsewhere each account counts only a few times.
  */
 import { FAILURES_MAX, failuresCarried, JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";
@@ -61,7 +62,7 @@ export class ReliabilityRecord {
   #missesSince = NEVER;
   readonly #excuses: ExcusedPeriod[] = [];
 
-  /** Adds a job. Returns a verdict if the node has failed too often with it. */
+  /** Adds a job. If the node has failed too often with it, returns the reason and evidence for a quarantine. */
   note(end: JobEnd): Verdict | undefined {
     const { failure, origin } = end;
     if (this.#isOver(end) || this.#isKnown(end)) return undefined;
@@ -93,7 +94,7 @@ export class ReliabilityRecord {
     this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
   }
 
-  /** Whether the node failed too often only because of misses, which a builder can cause. */
+  /** Whether the node would not have failed too often without its misses, which a builder can cause. */
   get restsOnMisses(): boolean {
     return this.count().failures - this.#of("miss") < FAILURES_MAX;
   }

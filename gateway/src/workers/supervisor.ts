@@ -1,5 +1,5 @@
 /**
- * Keeps a number of workers running. Replaces a worker that died after a pause, which grows while workers keep dying.
+ * Keeps a number of workers running. When a worker dies, replaces it after a pause, which grows if more workers die.
  * Replaces all workers one after the other on request. Kills and replaces a worker that stops answering health checks.
  *
  *   starting ──serves──▶ serving ──stop──▶ stopping ──▶ (ended)

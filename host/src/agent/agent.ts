@@ -105,7 +105,7 @@ export class Agent {
       },
       offline: (reason) => {
         this.#linkChanged("connecting");
-        // The gateways of these jobs have stopped waiting for them.
+        // The connection is lost, so gateways no longer wait for these jobs.
         this.#intake.abortAll();
         options.status({ type: "offline", reason });
       },
@@ -200,7 +200,7 @@ export class Agent {
     this.#changed();
   }
 
-  /** A node without a reachable model announces no slots, even if its engine reports some. */
+  /** Limits the engine's offer to the elected models. If none of them is reachable, the node announces no slots. */
   #elected({ models, ...room }: Availability): Availability {
     const served = this.#options.models.filter((model) => models.includes(model));
     return served.length === 0 ? { models: served, slots: 0 } : { models: served, ...room };
@@ -215,7 +215,9 @@ export class Agent {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Several slots may change in one turn of the event loop. Listeners are notified once, at its end. */
+  /**
+   * Reports the state and notifies listeners once at the end of the event loop's turn, however many slots change in it.
+   */
   #changed(): void {
     if (!this.#notifyDue) {
       this.#notifyDue = true;

@@ -7,7 +7,9 @@ import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
 
-/** The first pause before a test that the engine did not answer is repeated. It doubles up to the maximum below. */
+/**
+ * The first pause before repeating a test that the engine did not answer. The pause doubles up to the maximum below.
+ */
 const AGAIN_MS_MIN = 30_000;
 const AGAIN_MS_MAX = 1_800_000;
 
@@ -15,7 +17,7 @@ interface FormatChecksOptions {
   engine: Pick<Engine, "keepsFormat">;
   clock: Clock;
   log: Log;
-  /** Called when a model has passed. */
+  /** Called when a model has passed its test. */
   changed: () => void;
   /** The name of the tested ability in log lines. */
   what?: string;
@@ -29,7 +31,7 @@ interface Candidate {
 
 export class FormatChecks {
   readonly #options: FormatChecksOptions;
-  /** The served models and their tests. A model gets a new candidate when it returns after an outage. */
+  /** The test of each served model. A model that returns after an outage gets a new entry and is tested again. */
   readonly #candidates = new Map<string, Candidate>();
   readonly #passed = new Set<string>();
   #last: Promise<void> = Promise.resolve();

@@ -70,7 +70,7 @@ export class JobIntake {
     return this.#draining;
   }
 
-  /** From now on, every new job is refused. */
+  /** Refuses every new job from now on. */
   drain(): void {
     this.#draining = true;
     this.#options.changed();
@@ -131,12 +131,15 @@ export class JobIntake {
     });
   }
 
-  /** The reason why this job cannot run here now; undefined if it can. A large job is judged by its first piece. */
+  /**
+   * The reason why this job cannot run here now; undefined if it can. A job in several pieces is checked once, at its
+   * first piece.
+   */
   #obstacle(header: JobHeader): string | undefined {
     const { slots, slotsMax = slots, models } = this.#options.now();
     if (this.#draining) return "draining";
     if (!models.includes(header.model)) return "model not served";
-    // A job that the gateway sent before the node announced fewer slots is still accepted.
+    // Compared with `slotsMax`, because the gateway may have sent the job before the node announced fewer slots.
     if (this.busy >= slotsMax) return "no free slot";
     return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for waiting jobs reached" : undefined;
   }
@@ -157,8 +160,8 @@ export class JobIntake {
   }
 
   /**
-   * Runs `step`. If it throws, the job is unreadable and `decline` ends it: a refusal (free for the request), or a
-   * failure if the job was already accepted.
+   * Runs `step`. If it throws, the job is unreadable and `decline` ends it: with a refusal, which costs the request
+   * nothing, or with a failure if the job was already accepted.
    */
   #guarded(header: JobHeader, decline: (header: JobHeader, reason: string) => void, step: () => void): void {
     try {

@@ -61,7 +61,7 @@ export class JobWriter {
 
   delta(channel: Channel, text: string): void {
     if (this.#over) return;
-    // Most texts fit into a frame, which their byte length proves without a search for a split position.
+    // Most texts fit into one frame. Comparing their byte length is cheaper than searching for a position to split at.
     const bytes = Buffer.byteLength(text);
     if (bytes === 0) return;
     if (bytes <= DELTA_TEXT_BYTES_MAX) this.#queue(channel, text, bytes);

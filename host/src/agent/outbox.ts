@@ -120,7 +120,7 @@ export class Outbox {
     return lane;
   }
 
-  /** The message with the shortest wait decides when the gateway's whole queue is sent. */
+  /** Schedules the sending of a gateway's queue. The message with the shortest wait decides for the whole queue. */
   #plan(gateway: string, lane: Lane, waitMs: number): void {
     if (waitMs >= lane.waitMs) return;
     lane.waitMs = waitMs;

@@ -73,7 +73,7 @@ test("the agent never stops trying to reconnect, with growing pauses up to a lim
   for (let i = 0; i < 12; i++) {
     await settle(harness);
     const wait = harness.clock.nextInMs ?? 0;
-    // Publishing the state every five seconds also waits. Only the waits before reconnecting matter here.
+    // This may also be the wait until the next state report, which is due every five seconds.
     waits.push(wait);
     harness.clock.advance(15_000);
   }

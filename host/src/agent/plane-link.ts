@@ -48,9 +48,9 @@ interface LinkOptions {
 
 interface TimedCredentials {
   credentials: PlaneCredentials;
-  /** Two thirds of the credentials' lifetime have passed. */
+  /** When two thirds of the credentials' lifetime have passed. The agent then fetches new ones. */
   renewAt: number;
-  /** Five sixths of the credentials' lifetime have passed: the change no longer waits for a moment without jobs. */
+  /** When five sixths of it have passed. From then on, the change does not wait for a moment without jobs. */
   changeAt: number;
 }
 
@@ -73,7 +73,7 @@ export class PlaneLink {
   /** Whether the latest attempt to reach the plane failed. */
   #isUnreached = false;
   #cancelTimer: (() => void) | undefined;
-  /** New credentials have arrived, but the open connection still uses the old ones. */
+  /** Whether new credentials have arrived while the open connection still uses the old ones. */
   #changeDue = false;
   /** Messages published during a change of connections. */
   #waiting: { messages: [string, Uint8Array][]; bytes: number } | undefined;
@@ -159,7 +159,7 @@ export class PlaneLink {
     this.#credentials = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
   }
 
-  /** If fetching fails, the agent keeps the old credentials, which may still be valid at the same address. */
+  /** Fetches credentials, which contain the plane's address. If that fails, the agent retries with the old ones. */
   async #askForAddress(): Promise<void> {
     await this.#fetchCredentials().catch((error: unknown) => {
       this.#options.log.warn(
@@ -232,7 +232,7 @@ export class PlaneLink {
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
-    // Messages sent on the old connection must arrive before those on the new connection.
+    // From now on, messages wait here. Those sent on the old connection must arrive before those on the new one.
     this.#waiting = { messages: [], bytes: 0 };
     await this.#flush(old.connection);
     if (this.#active !== old) return next.close();
@@ -246,7 +246,7 @@ export class PlaneLink {
   async #flush(connection: PlaneConnection): Promise<void> {
     const enough = new AbortController();
     const flushed = connection.flush().catch(() => {
-      // The connection broke, which its `closed` promise reports.
+      // Ignored: the connection broke, and its `closed` promise reports this too.
     });
     await Promise.race([flushed, sleep(this.#options.clock, FLUSH_MS_MAX, enough.signal)]);
     enough.abort();

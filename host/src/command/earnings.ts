@@ -156,7 +156,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   }
   if (last === undefined) return;
   const { balance, today_micro } = last;
-  // Gateways of the previous release withhold nothing and do not have this endpoint.
+  // Gateways of the previous release withhold nothing and have no endpoint for withheld shares.
   const hasWithheld = !isNothing(balance.withheld_micro);
   const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
   printResult(context, json, { balance, today_micro, data, withheld, more }, () => [

@@ -47,7 +47,7 @@ test("login accepts the token from the environment, and prints JSON with --json"
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
 
-test("login keeps the stored node and election if the account still has that node", async (t) => {
+test("login keeps the stored node with its engine and models while the account has that node, and removes them otherwise", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, gateway, logins } = await loggedIn(t, { input: TOKEN, login: { serving } });
   await run(login, "--token", "-", "--gateway", gateway.url);

@@ -88,7 +88,8 @@ async function explained(
   const absences = await findAbsences(addresses);
   const said = ollamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
-  // An elected engine is only expected at its own address, because another program may listen on the usual port.
+  // The absences to report. If an engine was elected, only those at its address count, because another program may
+  // listen on an engine's usual port.
   const telling = absences.filter(({ cause, url }) => {
     if (expected.has(url)) return true;
     return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");
@@ -104,6 +105,9 @@ async function explained(
   return new CommandError(missing, { details, next });
 }
 
-/** The agent does not send API keys to engines that it found by search, so the user has to name the engine. */
+/**
+ * The next step for an engine that requires an API key. The user has to name the engine, because the agent sends no key
+ * to engines that it found by search.
+ */
 const remedyFor = ({ url }: EngineAbsence): string =>
   `use that engine with --engine openai --engine-url ${url}, and set TOLLGATE_ENGINE_KEY to its key`;

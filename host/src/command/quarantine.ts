@@ -37,7 +37,7 @@ const REASONS: Record<QuarantineReason, Explained> = {
 /** Undefined for an operator's own text, and for a reason of a newer gateway. */
 const explained = (reason: string): Explained | undefined => (REASONS as Record<string, Explained | undefined>)[reason];
 
-/** An operator's own text is shown unchanged, without control sequences. */
+/** The reason in words. An operator's own text is shown as written, except for control characters. */
 export const quarantineReason = ({ reason }: Quarantine): string => explained(reason)?.words ?? sanitise(reason);
 
 export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {

@@ -112,7 +112,7 @@ function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
     });
 }
 
-/** A service without elected models could not start. */
+/** Throws if no models were elected or the user has not logged in, because the service could not start. */
 async function requireElection({ scope, user }: Place, { logins, machine }: CommandContext): Promise<void> {
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;

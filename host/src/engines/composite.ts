@@ -46,8 +46,8 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         for (const stop of stops) stop?.();
       };
     },
-    // The agent counts the slots of all engines together, but one engine may be full or unreachable while another is
-    // free.
+    // The agent counts the slots of all engines together, so it may pass on a job whose own engine is full or
+    // unreachable.
     refuses(job) {
       const { engine, running, now } = memberFor(job.model);
       return running >= (now.slotsMax ?? now.slots) || (engine.refuses?.(job) ?? false);

@@ -123,7 +123,7 @@ test('reports progress for a long prompt, and finishes with "length" at the outp
   const prompt = "1, 2, 3, ".repeat(220);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt }, outputTokensMax: 8 });
   // The prompt has 1,980 tokens. The first step reads up to 128 of them, and each step reads at most twice as many as
-  // the step before. There are thus at least four.
+  // the step before. There are thus at least four steps.
   assert.ok(sink.fractions.length >= 4);
   assert.deepEqual(
     sink.fractions.toSorted((a, b) => a - b),

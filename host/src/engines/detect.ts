@@ -124,7 +124,7 @@ async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundE
   };
 }
 
-/** llama-server already lists its model while the model is loading. */
+/** Whether the server is still loading its model. llama-server lists a model even before it is loaded. */
 async function isLoading(http: EngineHttp): Promise<boolean> {
   const health = await http.reach("/health");
   return "status" in health && health.status === 503;

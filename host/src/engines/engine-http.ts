@@ -35,7 +35,7 @@ export class EngineOverloaded extends EngineError {
  */
 export class EngineRefused extends EngineError {
   override name = "EngineRefused";
-  /** Whether the error concerns only this request, so that others may succeed. */
+  /** Whether the error concerns only this request, so that other requests may succeed. */
   readonly aboutRequest: boolean;
   /** Whether the error concerns the output format. */
   readonly aboutFormat: boolean;
@@ -294,5 +294,7 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : undefined;
 }
 
-/** Our own gateway also uses one of the engines' usual ports. It would dispatch the job back to this node. */
+/**
+ * Whether Tollgate's own gateway answers. It uses one of the engines' usual ports and would dispatch the job back here.
+ */
 const isTollgate = (response: Response): boolean => response.headers.get("x-request-id")?.startsWith("req_") ?? false;

@@ -103,8 +103,8 @@ export interface Engine {
    */
   chatTokens?(model: string, messages: ChatMessage[], signal: AbortSignal): Promise<number | undefined>;
   /**
-   * Tests whether the engine enforces output formats for the model: a short generation whose prompt asks for something
-   * else. Rejects if the engine does not answer. Absent for engines without output formats.
+   * Tests whether the engine enforces output formats for the model: a short generation whose prompt asks for an answer
+   * that the format forbids. Rejects if the engine does not answer. Absent for engines without output formats.
    */
   keepsFormat?(model: string): Promise<boolean>;
   /** The JSON Schema keywords that the engine enforces for a model. Undefined if they are unknown. */

@@ -51,7 +51,7 @@ test("parses only the first of several events that differ only in their text", (
 const ofSecond = (content: string, created: number | string): string =>
   `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(content)}}}],"created":${created},"id":"x"}`;
 
-test("parses only the first of several events that also differ in the Unix second, wherever it appears", () => {
+test("parses only the first of several events that also differ in the Unix timestamp created, wherever it appears", () => {
   let parsed = 0;
   const reader = new EventReader((data) => {
     parsed++;
@@ -70,7 +70,7 @@ test("parses only the first of several events that also differ in the Unix secon
   }
 });
 
-test("parses an event completely if a changed number is not a Unix second", () => {
+test("returns the same as full parsing if the value of created is not a Unix timestamp in seconds", () => {
   const odd = [
     "0700000001",
     "170000000",
@@ -90,7 +90,7 @@ test("parses an event completely if a changed number is not a Unix second", () =
   ]);
 });
 
-test("parses an event completely if anything besides its text and Unix second differs from the previous event", () => {
+test("returns the same as full parsing if anything except the text and created differs from the previous event", () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),

@@ -57,7 +57,7 @@ export async function testFormatEnforcement(generate: Generate, model: string, c
   try {
     await generate(checkJob(model), sink, limit.signal);
   } catch (error) {
-    // The engine knows the field but refuses this format, so it does not enforce formats.
+    // The engine refuses the test's format, so it does not enforce formats.
     if (error instanceof EngineError && error.blame === "prompt") return false;
     throw error;
   } finally {
@@ -80,5 +80,5 @@ function checkJob(model: string): GenerationJob {
   };
 }
 
-/** Some engines do not separate thinking from the text. The gateway does that. */
+/** Removes the thinking that some engines leave in the text. For builders' requests, the gateway separates it. */
 const withoutThinking = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/, "");

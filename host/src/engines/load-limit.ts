@@ -111,7 +111,10 @@ class Steady {
     return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };
   }
 
-  /** One prompt may always be read, so that a job that hangs does not block all prompts. */
+  /**
+   * Whether the engine may read another prompt. If it reads none, it may, so that a job that hangs does not block all
+   * prompts.
+   */
   #hasRoom(): boolean {
     if (this.#reading === 0) return true;
     return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < GAP_NARROW_MS;

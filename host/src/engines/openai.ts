@@ -53,7 +53,10 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     works: (model) => jobs.works(model),
     clock,
   });
-  /** A failed job may mean that the engine is unreachable or broken, unless the error concerns only that request. */
+  /**
+   * After a failed job, tests the model, and checks the engine if it was unreachable or overloaded. Ignores errors that
+   * concern only that request.
+   */
   const failed = (model: string, error: unknown): void => {
     if (!(error instanceof EngineError) || error.blame === "prompt") return;
     if (error instanceof EngineRefused && error.aboutRequest) return;

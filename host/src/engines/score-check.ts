@@ -24,7 +24,7 @@ export async function testScoring(
     const logprobs = await score(checkJob(model), { progress: () => {} }, limit.signal);
     if (limit.signal.aborted) throw new EngineError("engine", "the engine did not respond in time");
     const isEnough = kind === "next" ? logprobs.length === CUTS.length : logprobs.length >= CUTS.length;
-    // An engine that ignores the field returns nothing, or the same value for every token.
+    // An engine that ignores the request for scores returns none, or the same value for every token.
     return isEnough && new Set(logprobs).size > 1 ? kind : undefined;
   } catch (error) {
     // The engine knows the request but refuses it, so it cannot score.

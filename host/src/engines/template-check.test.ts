@@ -104,7 +104,7 @@ test("reads the token count of an OpenAI-compatible engine, and asks the engine 
   assert.equal((await engineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
 });
 
-test("reports a failure if the engine refuses the chat, and unknown on a timeout or without chats or token counts", async (t) => {
+test("reports a failure if the engine refuses the test chat or is down, and unknown on a timeout or if model or engine cannot be tested", async (t) => {
   const refuses = engineAt(
     await stubServer(t, (_request, response) => sendJson(response, { error: "no" }, 500)),
     ollama,
@@ -125,7 +125,7 @@ test("reports a failure if the engine refuses the chat, and unknown on a timeout
   assert.deepEqual(await engineTemplate(scripted, "tiny-3b", systemClock), unknown);
 });
 
-test("checks the template of a file in this process, and does not check the demo model", async (t) => {
+test("checks the template of a model file that the agent runs itself, and does not check the demo model", async (t) => {
   const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
   const models = ["tiny-3b"];
   const own = await llamaCppEngine({ name: "x", file, models, slots: 1, gpu: false, clock: systemClock });

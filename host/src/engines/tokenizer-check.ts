@@ -1,6 +1,6 @@
 /**
  * Tests whether an engine and the gateway count the same tokens. A model with another tokenizer is a different model,
- * whatever its name. Its host would be paid for other token counts than the engine shows.
+ * whatever its name. With it, a host would be paid for other token counts than the engine shows.
  */
 import type { Engine } from "./engine.ts";
 

@@ -307,7 +307,7 @@ export class SimulatedDatabase {
     return this.#isAway || this.#unreached.has(life.machine);
   }
 
-  /** Calls the listeners of notifications once, because notifications that were sent meanwhile were lost. */
+  /** Calls each listener once after an outage, because notifications sent during the outage were lost. */
   #tellMissed(isBack: (life: ProcessLife) => boolean): void {
     for (const { life, heard } of this.#listeners)
       if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);

@@ -67,7 +67,7 @@ function listType(document: Document, { items, minItems = 0, maxItems }: Schema)
 }
 
 function range(min: number | undefined, max: number | undefined): string {
-  // The bounds of exact integers are left out, because they say nothing about the field.
+  // Leaves out ±(2^53 − 1), the limits of every exact integer, because they say nothing about this field.
   const lower = min !== undefined && min <= Number.MIN_SAFE_INTEGER ? undefined : min;
   const upper = max !== undefined && max >= Number.MAX_SAFE_INTEGER ? undefined : max;
   if (lower === undefined) return upper === undefined ? "" : ` ≤ ${upper}`;

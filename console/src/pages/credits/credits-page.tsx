@@ -103,7 +103,7 @@ function LookedAfter() {
   return (
     <Loaded query={credits} loading={<Skeleton className="h-48 w-full" />}>
       {(loaded) => (
-        // Without the permission, users see the settings as disabled fields.
+        // Users who may not pay see the settings as disabled fields.
         <fieldset disabled={!mayPay} className="min-w-0">
           <legend className="sr-only">Alert and automatic top-up</legend>
           {!loaded.can_buy && <RoleNote kind="builder" need="pay" />}

@@ -53,7 +53,7 @@ export function DayRequests({ day }: { day: string }) {
   );
 }
 
-/** The history is deleted by whole months, so a day's requests are either all stored or all deleted. */
+/** Whether the day's requests were deleted. The history is deleted by whole months, so no day is deleted in part. */
 const isGone = (day: string, keptFrom: number | null): boolean =>
   keptFrom !== null && Date.parse(day) < keptFrom * 1000;
 

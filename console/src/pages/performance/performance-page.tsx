@@ -143,7 +143,7 @@ function choices(all: string, values: Choice[], chosen: string): Choice[] {
 interface CourseProps {
   answer: Performance;
   words: string;
-  /** Converts the previous period's response for comparison. */
+  /** Converts the previous period's response to chart rows, to compare them with the current ones. */
   beforeOf: (rowsOf: (answer: Performance) => ChartRow[]) => PreviousPeriod;
 }
 

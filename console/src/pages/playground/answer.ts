@@ -118,7 +118,7 @@ export interface Exchange {
 /** The conversation to send to the model of one side. Exchanges without any answer are omitted. */
 export const messagesForModel = (exchanges: Exchange[], side = 0): Message[] =>
   exchanges.flatMap(({ question, answers }) => {
-    // If the question had gone to only one side, the other side continues from its answer.
+    // If only one model was asked, both sides continue from its answer.
     const text = (answers[side] ?? answers[0])?.text ?? "";
     if (text === "") return [];
     return [

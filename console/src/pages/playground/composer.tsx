@@ -85,7 +85,7 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
   const sides = [first, second].filter((side) => side !== undefined);
   const pico = sides.reduce((sum, side) => sum + side.pico, 0n);
   const isExact = sides.every(({ exact }) => exact !== undefined);
-  // With no credit at all, the notice above the input already says so.
+  // Not reported if there is no credit at all, because the notice above the input already says so.
   const available = balance === undefined ? undefined : parseMicro(balance.available_micro);
   const tooMuch = available !== undefined && available > 0n && pico > available;
   return (

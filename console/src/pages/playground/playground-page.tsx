@@ -62,7 +62,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
     problems.format = `Set the output format to Text: ${unsupportedFormatText(unable)}`;
   }
-  // Without the permission the page says so, because the API would refuse requests.
+  // Without this permission, sending is blocked and a note says why, because the API would refuse the requests.
   const mayWork = account.may.includes("work");
   const blocked = !mayWork || Object.keys(problems).length > 0;
   const change = (next: Settings): void => {

@@ -4,7 +4,7 @@ import { FIRST_SETTINGS, modelsOf, readParameters, readSettings, requestBody, ty
 
 const settings = (more: Partial<Settings>): Settings => ({ ...FIRST_SETTINGS, model: "tiny-3b", ...more });
 
-test("omits empty fields from the request", () => {
+test("the playground omits empty fields from the request", () => {
   assert.deepEqual(readParameters(settings({ maxTokens: "" })), { fields: {}, problems: {} });
   assert.deepEqual(readParameters(settings({ temperature: "0", seed: "-7", stop: "END\n\nSTOP" })).fields, {
     max_tokens: 512,
@@ -14,14 +14,14 @@ test("omits empty fields from the request", () => {
   });
 });
 
-test("shows an error next to each value that the API would refuse, and does not send the value", () => {
+test("the playground shows an error next to each value that the API would refuse, and does not send the value", () => {
   const wrong = settings({ maxTokens: "0", temperature: "2.1", topP: "x", seed: "1.5", stop: "a\nb\nc\nd\ne" });
   const { fields, problems } = readParameters(wrong);
   assert.deepEqual(fields, {});
   assert.deepEqual(Object.keys(problems).sort(), ["maxTokens", "seed", "stop", "temperature", "topP"]);
 });
 
-test("sends the system message first and the draft last", () => {
+test("the playground sends the system message first and the draft last", () => {
   const said = [
     { role: "user" as const, content: "one" },
     { role: "assistant" as const, content: "two" },
@@ -33,7 +33,7 @@ test("sends the system message first and the draft last", () => {
   );
 });
 
-test("sends the response format, and sends nothing if the schema is invalid", () => {
+test("the playground sends the response format, and sends nothing if the schema is invalid", () => {
   const form = { format: "json_schema" as const, schemaName: "x" };
   assert.deepEqual(readParameters(settings({ ...form, schema: "{}", maxTokens: "" })).fields, {
     response_format: { type: "json_schema", json_schema: { name: "x", schema: {}, strict: true } },
@@ -41,13 +41,13 @@ test("sends the response format, and sends nothing if the schema is invalid", ()
   assert.deepEqual(Object.keys(readParameters(settings({ ...form, schema: "{" })).problems), ["schema"]);
 });
 
-test("does not compare a model with itself", () => {
+test("the playground does not compare a model with itself", () => {
   assert.deepEqual(modelsOf(settings({})), ["tiny-3b"]);
   assert.deepEqual(modelsOf(settings({ other: "tiny-3b" })), ["tiny-3b"]);
   assert.deepEqual(modelsOf(settings({ other: "reason-32b" })), ["tiny-3b", "reason-32b"]);
 });
 
-test("restores only valid settings", () => {
+test("the playground restores only valid settings", () => {
   assert.deepEqual(readSettings(null), FIRST_SETTINGS);
   assert.deepEqual(readSettings({ system: "Be brief.", seed: 7, format: "xml", more: 1 }), {
     ...FIRST_SETTINGS,

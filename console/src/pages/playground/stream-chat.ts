@@ -22,7 +22,7 @@ export class ChatRefused extends ApiFault {
   }
 }
 
-/** Resolves when the stream has ended, even with an error event. Throws Refused if the API refused the request. */
+/** Resolves when the stream has ended, even with an error event. Throws ChatRefused if the API refused the request. */
 export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
     method: "POST",

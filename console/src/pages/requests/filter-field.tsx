@@ -141,7 +141,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   );
 }
 
-/** Whether the draft is a complete term, which a typed space then adds. A space within quotes does not. */
+/** Whether the draft is a complete term. If so, typing a space adds it, unless the space is within quotes. */
 function isWhole(draft: string): boolean {
   const { terms, wrong } = parseFilter(draft);
   return terms.length > 0 && wrong.length === 0;

@@ -76,7 +76,10 @@ const UNITS: Record<MeasuredField, string> = {
   duration: "duration_ms",
 };
 
-/** The API's bounds are inclusive, so "greater than" becomes the value plus one unit. */
+/**
+ * Converts a comparison to the API's parameter and value. The API's bounds are inclusive, so "greater than" becomes the
+ * value plus one unit.
+ */
 function boundOf({ field, op, value }: { field: MeasuredField; op: Comparison; value: string }): [string, bigint] {
   const size = sizeOf(field, value);
   if (op.startsWith(">")) return [`${UNITS[field]}_min`, op === ">" ? size + 1n : size];

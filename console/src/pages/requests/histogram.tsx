@@ -37,7 +37,7 @@ interface Props {
   onOutcome: (outcome: string) => void;
 }
 
-/** The height is constant, so that content below does not move when data arrives. */
+/** Draws the histogram. Its height is constant, so that content below does not move when data arrives. */
 export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
   const { data, error } = useQuery({ ...requestHistogramQuery(filter), enabled });
   return (

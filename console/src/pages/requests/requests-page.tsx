@@ -45,7 +45,7 @@ export function RequestsPage() {
   const viewed = JSON.stringify(view);
   const fiveMinutes = useFiveMinutes();
   const [paused, setPaused] = useState<{ viewed: string; now: Date }>();
-  // Pausing applies to the current view. Changing the view resumes live updates.
+  // Live updates are paused only for the view in which the user paused them. Changing the view resumes them.
   const isPaused = paused?.viewed === viewed;
   const now = isPaused ? paused.now : fiveMinutes;
   const { read, wrong, isReady, filter, known, nameOf } = useRequestQueries(view, now);

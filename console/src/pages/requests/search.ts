@@ -63,7 +63,7 @@ export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean =
 const NOT_INDEXED: readonly FilterField[] = ["label", "tokens", "ttft", "duration"];
 const SORTED_RANGE = "30d";
 
-/** Whether the API supports the view's order only within a month, because it has to read every request. */
+/** Whether the API supports the view's order only within a month, because it has no index for the order. */
 function needsSpan({ sort, q = "" }: RequestsView): boolean {
   if (sort === "cost") return parseFilter(q).terms.some(({ field }) => NOT_INDEXED.includes(field));
   return sort === "tokens" || sort === "duration";

@@ -8,7 +8,7 @@ import { isAcceptingInvitation } from "../../data/invitation-token.ts";
 import { refreshSession } from "../../data/session.ts";
 import { homeOf } from "../../layout/navigation.ts";
 
-/** The returned function resolves when the next page is loaded, so that the button stays busy until then. */
+/** Returns a function that opens the next page. It resolves when that page is loaded, so that the button stays busy. */
 export function useNextStep(next: string | undefined): (status: SignInStatus) => Promise<void> {
   const navigate = useNavigate();
   return async (status) => {

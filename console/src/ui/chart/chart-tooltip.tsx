@@ -12,7 +12,7 @@ interface Props extends Pick<ChartProps, "series" | "format"> {
   width: number;
 }
 
-/** The tooltip is on the side with more space. It lists series from the top of the stack down. */
+/** Draws the tooltip on the side with more space. Lists the series from the top of the stack down. */
 export function ChartTooltip({ row, series, kind, adds, format, hidden, before, beforeWords, x, width }: Props) {
   const { label, values, texts } = row;
   const isShown = (value: number | undefined): value is number =>

@@ -20,7 +20,7 @@ interface Period {
 interface StackedParts extends Period {
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
-  /** The previous period, whose bars use the same names. */
+  /** The previous period. Its bars are split into the same named parts. */
   before?: Period | undefined;
 }
 

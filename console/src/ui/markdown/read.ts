@@ -209,7 +209,7 @@ function openedBy(token: Token): (Inline & { inside: Inline[] }) | undefined {
   return { kind, inside: [] };
 }
 
-/** `[x]()` has no address, so it is not a link. */
+/** Makes a link. Undefined without an address, as in `[x]()`, which is not a link. */
 const linkTo = (address: string, image: boolean): (Inline & { kind: "link" }) | undefined =>
   address === "" ? undefined : { kind: "link", address, image, inside: [] };
 

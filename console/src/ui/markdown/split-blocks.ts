@@ -7,7 +7,8 @@
 type Starts = (text: string) => number[];
 
 /**
- * The number of last blocks that more text can still change: the last one and, through its first line, the one before.
+ * More text can still change this many blocks at the end: the last one, and the one before, which the last one's first
+ * line may turn out to continue.
  */
 const UNSURE = 2;
 

@@ -96,7 +96,7 @@ async function grantByKeyboard({ browser, page }: TourContext): Promise<void> {
   await page.keyboard.press("Enter");
   await page.getByText("Granted $1.25 to Lantern Notes").first().waitFor();
   await page.getByLabel("Amount ($)").waitFor({ state: "detached" });
-  // When the focused element is removed, the focus returns a moment later.
+  // The removed form had the focus, which returns to the button a moment later.
   await page.getByRole("button", { name: "Grant credit", exact: true }).and(page.locator(":focus")).waitFor();
   // The first Escape closes the notice, because it is above the drawer.
   await page.keyboard.press("Escape");

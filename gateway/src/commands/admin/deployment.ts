@@ -107,7 +107,8 @@ async function fork(run: AdminRun): Promise<number> {
     await forgetShared(run.pool);
     return forked;
   });
-  const next = "create keys and configuration for its NATS servers: tollgate admin plane init --dir DIR";
+  const next =
+    "create keys and configuration files for this deployment's own NATS servers: tollgate admin plane init --dir DIR";
   if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
   else run.print(`This database is now deployment ${id}. The NATS plane of ${from} refuses it.\nNext: ${next}`);
   return 0;

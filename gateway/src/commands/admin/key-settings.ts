@@ -62,7 +62,7 @@ const LIMIT_FLAGS = [
   ["in-flight", "inFlight"],
 ] as const;
 
-/** Checks an owner's limits, which may be lower than the operator's but not higher. */
+/** Checks the limits that an account's owner chose for a key. They may be lower than the operator's, but not higher. */
 export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling: KeyLimits): void {
   const above = LIMIT_FLAGS.filter(([, name]) => (ownLimits[name] ?? 0) > ceiling[name]);
   if (above.length === 0) return;

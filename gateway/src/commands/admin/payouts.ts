@@ -1,4 +1,4 @@
-/** `tollgate admin payout …`: creates, lists, exports and marks payout batches. */
+/** `tollgate admin payout …`: creates, lists and exports payout batches, and marks them as paid. */
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";

@@ -47,7 +47,10 @@ export const restoreDrill: Command = {
       required: true,
       help: "URL of the copy (postgres://…); the drill commits the settlements in the backup's spools to it",
     },
-    backup: { value: "DIR", help: "a folder made by tollgate admin backup (default: secrets from the environment)" },
+    backup: {
+      value: "DIR",
+      help: "a folder made by tollgate admin backup, with the settings and spools to check (default: settings from the environment, no spools)",
+    },
     key: { value: "-", help: "read an API key from standard input and check that it works" },
     ...JSON_FLAG,
   },

@@ -1,6 +1,6 @@
 /**
- * Compares a gateway's settings with those recorded for the deployment. Records missing settings: the first gateway
- * records all of its own, and a later one a new pepper that replaces the recorded one.
+ * Compares a gateway's settings with those recorded for the deployment. The first gateway records all of its settings.
+ * A later gateway records a new pepper when it replaces the recorded one.
  */
 import type pg from "pg";
 import { changeShared, confirmShared, readShared, recordInitialSettings, type StoredSettings } from "./record.ts";
@@ -14,7 +14,10 @@ import {
   type SharedName,
 } from "./rules.ts";
 
-/** The gateway's settings. A setting that is unknown at the moment, or that does not apply, is not compared. */
+/**
+ * The gateway's settings. A setting that is unknown at the moment, or that does not apply, is left out and not
+ * compared.
+ */
 export type GatewaySettings = Partial<Record<SharedName, GatewaySetting>>;
 
 export interface SettingsComparison {
@@ -28,7 +31,10 @@ export interface SettingsComparison {
 interface CompareOptions {
   pool: pg.Pool;
   own: (stored: StoredSettings) => Promise<GatewaySettings>;
-  /** True if the database is private to this gateway, so only the pepper is compared. */
+  /**
+   * True if the database is private to this gateway. Then only a different pepper is reported; other different settings
+   * are recorded.
+   */
   isOnly: boolean;
   /** Whether to record missing settings. True only when the gateway is certain that it belongs to this database. */
   records: boolean;

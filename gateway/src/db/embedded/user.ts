@@ -91,7 +91,7 @@ export async function runAsOwner(cluster: string, owner: { uid: number; gid: num
   return runAs;
 }
 
-/** Reports early if this process cannot change its user ID, as root in some containers. */
+/** Throws if this process cannot switch to another user. In some containers, not even root can. */
 async function mustBecome(runAs: { uid: number; gid: number; name: string }): Promise<void> {
   const end = await runToCompletion("/bin/sh", ["-c", ":"], runAs);
   if (end.code === 0) return;

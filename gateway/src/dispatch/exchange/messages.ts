@@ -20,7 +20,7 @@ const PeerMessage = z.object({
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
   /** By node ID: the number of the sender's jobs on it. `whole`: the sender has no jobs on other nodes. */
   work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
-  /** Nodes of which the sender has no records. The other gateways answer with theirs. */
+  /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */
   news: ReportedItems.optional(),

@@ -1,8 +1,9 @@
 /**
  * The other gateways on the dispatch plane. Gateways exchange signs of life, slot counts and observations about nodes,
  * so that all know soon what one of them observed. No request waits for the exchange, and lost messages do no harm.
- * Observations are collected for a moment, and limited by topic and node. When a node joins here (the node is new, this
- * gateway is new, or the plane was unreachable), the gateway asks the others for their records of it.
+ * Observations are collected for a moment before they are sent, and their number is limited per topic and node. When a
+ * node joins here (the node is new, this gateway is new, or the plane was unreachable), the gateway asks the others for
+ * their records of it.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -199,7 +200,7 @@ class OpenPeers implements Peers {
     return { whole: false, jobs };
   }
 
-  /** The whole state, as a new gateway needs it. */
+  /** This gateway's whole state: the slots by model, and its jobs by node. */
   #standing(): Pick<PeerMessage, "slots" | "work"> {
     return { slots: this.#countSlots(), work: { whole: true, jobs: this.#options.roster.ownWork() } };
   }

@@ -68,7 +68,9 @@ interface MetricFacts {
 }
 
 export interface Metrics extends Traffic {
-  /** Adds the metrics that read these parts, once the parts exist. Traffic is counted from the start. */
+  /**
+   * Adds the metrics that read other parts of the gateway. Called once these exist; traffic is counted from the start.
+   */
   tellOf: (facts: MetricFacts) => void;
   page: () => Promise<{ contentType: string; text: string }>;
   figures: () => Promise<MetricFigures>;

@@ -10,15 +10,17 @@ interface WorkerFigures {
   figures: MetricFigures;
 }
 
-/** Adds the counters of an ended worker to those of workers that ended before, without its gauges. */
+/**
+ * Adds the counters and histograms of an ended worker to those of workers that ended before it. Its gauges are dropped.
+ */
 export async function addEndedCounters(gone: MetricFigures, before: MetricFigures): Promise<MetricFigures> {
   const counts = gone.filter(({ type }) => ["counter", "histogram"].includes(String(type)));
   return (await added([before, counts]).getMetricsAsJSON()) as unknown as MetricFigures;
 }
 
 /**
- * The metrics page of all workers. `own` are the figures of the primary process, and `gone` is the result of
- * `countsOf`.
+ * The metrics page of all workers. `own` are the figures of the primary process, and `gone` those of ended workers (the
+ * result of `addEndedCounters`).
  */
 export async function combinedMetricsPage(
   workers: readonly WorkerFigures[],

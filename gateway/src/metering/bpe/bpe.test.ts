@@ -80,7 +80,7 @@ describe("byte-pair encoding with merges out of order", () => {
     return buildBpeTables({ header, section: (name) => sections[name] ?? new Uint8Array(0) });
   }
 
-  it("merges a new symbol at once if its merge ranks before the remaining merges of the rank that created it", () => {
+  it("applies a merge of an earlier rank as soon as a merge of a later rank makes it possible", () => {
     const [a, b] = [0x61, 0x62];
     const pairs: [number, number][] = [
       [257, a], // "ab" + "a", which ranks first

@@ -8,7 +8,7 @@ import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { STEP_UNITS, TextStream } from "./text-stream.ts";
 
-/** The margin by which a long piece must exceed the limit, because its last tokens may still merge. */
+/** Counting stops only when a long piece exceeds the limit by this margin: its last tokens may still merge. */
 const RUN_SLACK_TOKENS = 256;
 
 export class BpeCounter {

@@ -178,7 +178,7 @@ export class UndecidedText {
     this.normalEnd = isNormalToCut ? cut : this.#rewrite(start, cut);
   }
 
-  /** Replaces `units[from..to)` by its normal form. Returns the new end. */
+  /** Replaces the text in `units[from..to)` with its Unicode normal form (NFC). Returns the new end. */
   #rewrite(from: number, to: number): number {
     const text = String.fromCharCode(...this.units.subarray(from, to)).normalize("NFC");
     this.#reserve(text.length);

@@ -13,7 +13,7 @@ import { WordSplit } from "./word-split.ts";
 const EXTENDERS_START = 0x300;
 /** The length in bytes from which a grapheme cluster is normalized character by character. */
 const CLUSTER_BYTES_END = 6;
-/** The margin by which a long word must exceed the limit, because its last pieces may still change. */
+/** Counting stops only when a long word exceeds the limit by this margin: its last pieces may still change. */
 const WORD_SLACK_TOKENS = 256;
 const REPLACEMENT = 0xfffd;
 

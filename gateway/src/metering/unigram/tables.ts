@@ -15,7 +15,7 @@ export interface UnigramTables {
   charsmap: NormalizationMap;
   pieceUnitsMax: number;
   unknownScore: number;
-  /** The trie node of the unknown piece's own text, in case that occurs in a text. */
+  /** The trie node of the unknown piece (`<unk>`), in case a text contains it. */
   unknownNode: number;
   /**
    * A trie over UTF-16. The children of a node are adjacent and ordered by their units, from `firstChild[node]` to

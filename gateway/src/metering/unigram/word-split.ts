@@ -85,7 +85,10 @@ export class WordSplit {
     this.#endsUnknown[0] = 0;
   }
 
-  /** Tries the pieces from every position that later units cannot extend, and drops the part that is certain. */
+  /**
+   * Tries the pieces at every start position for which more units cannot add a longer piece. Drops the units whose
+   * split is certain.
+   */
   #settle(): void {
     const length = this.#length;
     if (!this.#isLong) this.#begin(length);

@@ -204,8 +204,8 @@ const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked =
 async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const known = await touched(client, fromMs, toMs);
-  // Whether the known incident covers the same time because no time slot was evaluated then. Otherwise other gateways
-  // kept running.
+  // Whether the known incident (cause "stopped") covers the same period, in which no gateway evaluated a time slot. If
+  // not, evaluated time slots show that other gateways kept running.
   const isGap =
     known?.cause === "stopped" &&
     known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&

@@ -11,7 +11,7 @@ const account = createKey("account", systemRandom());
 const NOW_MS = 1_900_000_000_400;
 
 describe("node credentials", () => {
-  test("contain the node's subjects, its key and their expiry", () => {
+  test("contain the permissions for the node's own subjects, the node's public key and the expiry time", () => {
     const grant = { nodeId: "node_a", url: "nats://x", issuedAtS: 1_900_000_000, nowMs: NOW_MS, ttlMs: 60_000 };
     const credentials = issueNodeCredentials(account, grant);
     const verifying = parsePublicKey("account", account.publicKey);

@@ -1,7 +1,7 @@
 /**
- * Limits the hub's connections: in total, per network, and unauthenticated ones. When the last limit is reached, the
- * oldest unauthenticated connection is closed. One from the new connection's own network is closed first, so that one
- * network cannot evict others.
+ * Limits the hub's connections, in total and per network, and separately the unauthenticated ones. A new connection
+ * that exceeds a limit of unauthenticated ones replaces the oldest: of its own network at the network's limit, so that
+ * one network cannot evict others, otherwise of all.
  */
 import { isIPv6 } from "node:net";
 import type { HubLimits } from "./limits.ts";

@@ -8,7 +8,7 @@ export interface HubLimits {
   connectionsMax: number;
   /** A generous limit, because nodes behind one router or proxy share an address. */
   connectionsPerAddressMax: number;
-  /** With more, the connection that has waited longest to authenticate is closed, first one from the same address. */
+  /** The limits of unauthenticated connections: in total, and per address. With more, the oldest of them is closed. */
   unauthenticatedMax: number;
   unauthenticatedPerAddressMax: number;
   connectionsPerNodeMax: number;

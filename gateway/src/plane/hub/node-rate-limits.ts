@@ -47,7 +47,9 @@ export class NodeRateLimits {
     return limits;
   }
 
-  /** Drops the limits of disconnected nodes with a full allowance, because new limits would be equal. */
+  /**
+   * Drops the rate limits of disconnected nodes whose allowance is full again, because new rate limits would be equal.
+   */
   #forget(nowMs: number): void {
     if (nowMs < this.#forgetAt) return;
     this.#forgetAt = nowMs + FORGET_EVERY_MS;

@@ -17,8 +17,8 @@ export interface Revocations {
 
 export function memoryRevocations(): Revocations {
   const revokedUntilS = new Map<string, number>();
-  // The latest issue date so far. The wall clock may be set back, so a revocation also covers credentials dated before
-  // that.
+  // The latest issue date so far. A revocation covers all dates up to it, because the wall clock may be set back after
+  // a credential was issued.
   let latestIssueS = 0;
   let forgetAtS = 0;
 

@@ -10,7 +10,7 @@ const CONNECTIONS_MAX = 2;
 const RENEWAL_MS_MAX = 10_000;
 
 interface Connected {
-  /** Oldest first. Empty for a node that sent messages but whose connection was not reported. */
+  /** The node's connections, oldest first. Empty if the node sent messages but its connection was not reported. */
   connections: Set<string>;
   /** The start of the newest connection. Undefined if the end of the former connection was reported. */
   movedAt: number | undefined;

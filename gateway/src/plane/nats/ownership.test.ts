@@ -76,7 +76,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     const [first] = planes;
     await first?.revoke("n5");
     assert.equal(await first?.ownership.owner(), "one");
-    // A gateway repeats a write that another gateway overwrote a few seconds later.
+    // If another gateway overwrote a revocation, the gateway that made it writes it again a few seconds later.
     for (const credentials of old) {
       await eventually("the credential is refused", () =>
         connectClient(t, credentials).then(

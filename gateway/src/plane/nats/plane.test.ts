@@ -247,7 +247,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
           await planes[i % planes.length]?.revoke(node);
         }),
       );
-      // A gateway repeats a write that another gateway overwrote a few seconds later.
+      // If another gateway overwrote a revocation, the gateway that made it writes it again a few seconds later.
       for (const credential of minted) {
         await eventually("the credential is refused", () =>
           connectClient(t, credential).then(

@@ -3,7 +3,10 @@
  * pings unanswered hangs. Its nodes look silent but may be healthy. Pure.
  */
 
-/** The number of unanswered pings after which a server counts as hanging. The first of them is a second old. */
+/**
+ * The number of unanswered pings after which a server counts as hanging. By then the first of them was sent a second
+ * ago.
+ */
 const OWED_MAX = 3;
 /** The number of unanswered pings after which a server is dropped. Its nodes have left by then. */
 const FORGOTTEN_AFTER = 40;

@@ -19,7 +19,8 @@ const MARK = "Zebulon";
 let platform: TestPlatform;
 before(async () => {
   platform = await openTestPlatform();
-  // The default tokens and charge of `insertServed` fit this price; so do fifty tokens with ten times that charge.
+  // At this price, the five output tokens that `insertServed` uses by default cost 1,000,000, and fifty cost
+  // 10,000,000. The tests below use these charges.
   await rows("insert into price (version, model, price_in_pico, price_out_pico) values (1, 'tiny-3b', 0, 200000)");
 });
 after(() => platform.close());

@@ -163,7 +163,8 @@ test("five wrong codes require the password again, and ten lock the second facto
   const used = await post(first, "sign-in/code", { code: totp(secret, 1) });
   assert.equal(used.status, 401);
   const second = await begin(email);
-  // The right code after five wrong ones was counted as the sixth attempt, though its challenge was used up.
+  // The right code after five wrong ones was refused, because its challenge was used up, but it counted as the sixth
+  // attempt. Four more make ten.
   for (let i = 0; i < 4; i++) assert.equal((await post(second, "sign-in/code", { code: guess })).status, 400);
   const locked = await post(await begin(email), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(locked.status, 429);

@@ -28,7 +28,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
     onCrash: (error) => log.error({ err: error }, "request reading worker crashed"),
   });
   const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<ReadResult> => {
-    // Takes the pieces out of the body, because others reuse their memory once it is released.
+    // Takes the pieces out of the body. Otherwise they would be returned for reuse when the body is released.
     const pieces = body.pieces.splice(0);
     const job: ReadJob = { pieces, order };
     const units = pieces.reduce((sum, piece) => sum + piece.length, 0);

@@ -50,9 +50,9 @@ export const JUDGED_FIGURES = [
 export type TailProbabilities = readonly number[];
 
 interface Sample {
-  /** The readings in order of time. */
+  /** The scores in order of time. */
   readings: IdentityScore[];
-  /** The number of readings by identity. */
+  /** The number of scores by identity. */
   counts: Map<string, number>;
 }
 
@@ -113,7 +113,7 @@ export class Calibration {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
-  /** Whether every identity can be judged: the sample is large enough even without any one identity's readings. */
+  /** Whether every identity can be judged: the sample is large enough even without any one identity's scores. */
   isSettled(bench: ScoreGroup): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
@@ -124,23 +124,22 @@ export class Calibration {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < SAMPLE_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
-    // Very likely answers come from a loop or a sampler at low temperature. For very similar answers, a high value is
-    // not suspicious.
+    // A high likelihood is suspicious: it comes from a loop or a sampler at low temperature. A high similarity is not.
     return JUDGED_FIGURES.map(({ of, side }) =>
       of === "mean" && side === "high" && !isLikelihood ? 1 : tailProbability(readings, { of, side, value: score[of] }),
     );
   }
 
-  /** Leaves out the identity's own readings, so that a host cannot make its bad answers look normal. */
+  /** Leaves out the identity's own scores, so that a host cannot make its bad answers look normal. */
   #others(bench: ScoreGroup, identity: string): IdentityScore[] {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     return sample.filter((reading) => reading.identity !== identity);
   }
 
   /**
-   * Returns the sample of answers of this length, or undefined if one of the two lengths has too few readings. In that
+   * Returns the sample of answers of this length, or undefined if one of the two lengths has too few scores. In that
    * case neither length is judged separately, because the sample of any length would lack the answers of the other
-   * length. Each identity's number of readings is limited, so a few identities that cheat together cannot form a sample
+   * length. Each identity's number of scores is limited, so a few identities that cheat together cannot form a sample
    * of their own.
    */
   #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
@@ -159,7 +158,7 @@ const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
   return any === undefined ? bench : { ...bench, class: any };
 };
 
-/** The latest readings of each identity, at most twice as many as the median identity has. */
+/** The latest scores of each identity, at most twice as many as the median identity has. */
 function usual(readings: readonly IdentityScore[], identities: ReadonlySet<string>): IdentityScore[] {
   const counts = new Map([...identities].map((identity) => [identity, 0]));
   for (const { identity } of readings) counts.set(identity, (counts.get(identity) ?? 0) + 1);

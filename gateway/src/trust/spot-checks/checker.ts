@@ -51,7 +51,7 @@ const RUNNING_MAX = 16;
 const CHECK_MS_MAX = 120_000;
 /** The least number of words of an answer that is used as a trap. */
 const TRAP_WORDS_MIN = 12;
-/** The maximum age of scores that calibrate others. Older ones do not reflect how the models run now. */
+/** The maximum age of scores with which new ones are compared. Older ones do not reflect how the models run now. */
 const CALIBRATION_MS = 30 * 24 * 60 * 60 * 1000;
 /** The host's share of the price that a builder pays. */
 const SHARE = { of: 7n, in: 10n };
@@ -205,7 +205,8 @@ class Checker implements SpotChecks {
     if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
     if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
     const decided = decide(opinions);
-    // Only if another node gave an opinion too, so that a verifier cannot improve its record by its own opinion.
+    // The check counts in the verifier's record only if a third node gave an opinion too, so that a verifier cannot
+    // improve its record by its own opinion.
     if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
     const calibrates = !(await this.#learns(run, said)) && this.#calibrates(run, said, decided);
     const badnessOfFirst = opinions.first.factors && badness(opinions.first.factors);
@@ -252,7 +253,10 @@ class Checker implements SpotChecks {
     return compared.method === method ? compared.score : undefined;
   }
 
-  /** Whether the score joins the sample that judges others. Excludes results that rest on one verifier alone. */
+  /**
+   * Whether the score joins the sample with which later scores are compared. Excludes results that rest on one verifier
+   * alone.
+   */
   #calibrates({ node }: Run, { score }: Verification, { verdict }: CheckVerdict): boolean {
     return score !== undefined && isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
   }

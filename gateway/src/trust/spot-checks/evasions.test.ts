@@ -169,7 +169,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
     const honest = rig.nodes;
     rig.nodes = [...honest, ...cheats];
-    // Without slots the cheats are not chosen as verifiers, which other tests cover.
+    // Without slots the cheats are not chosen as verifiers. Other tests cover verifiers that cheat.
     for (const cheat of cheats) cheat.slots = 0;
     for (let round = 0; round < 15; round++) {
       for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK_ANSWER);

@@ -156,7 +156,7 @@ describe("the sequential test of a node's check scores", () => {
       count += 1;
     }
     assert.ok(count < 20, `not found after ${count} checks`);
-    // The latest honest answer may look bad by chance, so the start may be one check early.
+    // The last honest answer before the junk may look bad by chance, so the evidence may begin one check early.
     assert.ok(
       state.badSince !== null && state.badSince >= since - 2 * 864_000,
       "evidence begins with the junk answers",

@@ -31,7 +31,10 @@ interface CheckRecord {
   score: Score | undefined;
   badness: number | undefined;
   verdict: string;
-  /** Whether the score joins the sample that judges others. False if the check makes the node suspicious. */
+  /**
+   * Whether the score joins the sample with which later scores are compared. False if the check makes the node
+   * suspicious.
+   */
   calibrates: boolean;
   /** The number of tokens read and written for the check. */
   tokens: number;
@@ -278,7 +281,10 @@ const TRAP = {
     returning 1)${INSERT}`,
 };
 
-/** Writes nothing if the test's state has changed, because another gateway recorded a check meanwhile. */
+/**
+ * Records a check and the new state of the node's test. Writes nothing if the stored state is not the one that the new
+ * state was computed from (`$26` to `$28`), because another gateway recorded a check meanwhile.
+ */
 const CHECK = {
   name: "spot_check",
   text: `with changed as (

@@ -50,7 +50,7 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
   }
 }
 
-/** Returns undefined if the node takes as many requests at once as its engine. */
+/** Warns if the node takes fewer requests at once than its engine. Returns undefined if it takes as many. */
 export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   if (engine_slots == null) return undefined;
   const detail = `the node accepts ${slots ?? 0} requests at once, not the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
@@ -106,8 +106,8 @@ const SECOND_MS = 1000;
 /** Date headers are cut to the second, and responses take time. Smaller differences are ignored. */
 const NOTICED_MS = 5_000;
 /**
- * By this machine's clock, credentials live for an hour and are renewed after 40 minutes. A larger difference breaks
- * this.
+ * Credentials live for an hour. The agent renews them after 40 to 50 minutes, by this machine's clock. With a larger
+ * difference between the clocks, that may be too late.
  */
 const HARMFUL_MS = 10 * 60_000;
 

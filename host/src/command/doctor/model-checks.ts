@@ -53,7 +53,10 @@ async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<C
   );
 }
 
-/** An engine without output formats is no failure: the model only gets no requests for structured output. */
+/**
+ * Reports whether the engine enforces output formats. Without them the check still passes: the model then gets no
+ * requests for structured output.
+ */
 async function formatCheck(engine: Engine, model: string): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const keeps = await engineEnforcesFormat(engine, model);

@@ -27,7 +27,7 @@ export interface Candidate {
   fits: boolean;
   /** Whether the engine's tokenizer is the gateway's. Unknown if the engine does not report its tokens. */
   tokenizer: TokenizerVerdict;
-  /** Whether the engine formats chats with the template that is billed. Undefined if it was not checked. */
+  /** Whether the engine's chat template is the one by which the gateway bills. Undefined if it was not checked. */
   template: TemplateVerdict | undefined;
 }
 
@@ -85,7 +85,10 @@ function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }
   return undefined;
 }
 
-/** The chosen models whose engine uses another chat template than the billed one. They must not be elected. */
+/**
+ * The error for chosen models whose engine uses another chat template than the one by which the gateway bills. These
+ * must not be elected.
+ */
 export function templateObjection(
   models: readonly string[],
   candidates: readonly Candidate[],

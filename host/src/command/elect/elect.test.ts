@@ -80,7 +80,7 @@ test("elect asks for confirmation once, and accepts other models as the answer",
   assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
 });
 
-test("elect elects the proposed models for an empty answer, and requires --yes or --models without a terminal", async (t) => {
+test("elect chooses the proposed models if the user only presses Enter, and requires --yes or --models without a terminal", async (t) => {
   const asked = await withOllama(t, ["llama3.2:3b"], { answers: [""] });
   assert.equal(await asked.run(elect), 0);
   assert.deepEqual(asked.gateway.bodies, [{ models: ["tiny-3b"] }]);

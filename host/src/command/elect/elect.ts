@@ -54,7 +54,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const map = parseModelMap(flags.map, wrong);
-  // If no flag names an engine, the model names in --map decide which engine is used.
+  // If no flag names an engine, the engines on this machine are searched for the model names in --map.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
   const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);

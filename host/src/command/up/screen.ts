@@ -89,8 +89,8 @@ const LogLine = z.object({
 });
 
 /**
- * Log output would break the screen, so the messages of log lines are shown as events. They contain no prompts, outputs
- * or secrets.
+ * A log that shows its messages as events, because log output would break the screen. The messages contain no prompts,
+ * outputs or secrets.
  */
 function eventLog(level: string, happened: (text: string) => void): Log {
   return pino(

@@ -43,7 +43,7 @@ export const up: Command = {
   },
 };
 
-/** With --gateway, the stored settings are not read. */
+/** Parses the flags, with the stored settings unless --gateway is given. */
 async function readFlags(given: CommandInput, { env, logins }: CommandContext): Promise<UpFlags> {
   const login = given.flags.gateway === undefined ? await logins.read() : undefined;
   if (login === undefined && given.flags.gateway === undefined)

@@ -7,7 +7,10 @@ import type { Clock } from "../../clock.ts";
 
 /** With fewer open answers, waking up for each one costs little. */
 const ANSWERS_MIN = 8;
-/** If a turn read at least this share of the open answers, most of an engine step has already arrived. */
+/**
+ * If a turn read at least this share of the open answers, most of an engine step has already arrived, so the thread
+ * does not sleep.
+ */
 const FULL_SHARE = 0.5;
 export const PAUSE_MS = 1;
 

@@ -143,7 +143,10 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
   }
 }
 
-/** Checked before the library is loaded, so that a wrong file name is reported at once. */
+/**
+ * Throws if the file is not a GGUF file. Runs before the library is loaded, so that a wrong file name is reported at
+ * once.
+ */
 async function requireGguf(path: string): Promise<void> {
   const file = await open(path);
   try {

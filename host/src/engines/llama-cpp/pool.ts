@@ -1,6 +1,6 @@
 /**
- * A pool of objects that callers take and return. If none is free, a caller waits, because checks may run alongside
- * the agent's jobs.
+ * A pool of objects that callers take and return. If none is free, a caller waits. This happens when checks run
+ * alongside the agent's jobs.
  */
 export class Pool<Thing> {
   readonly #free: Thing[];

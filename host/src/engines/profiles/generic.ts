@@ -10,7 +10,7 @@ export const generic: EngineProfile = {
   kind: "engine",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/v1/models",
-  // Other engines have adopted vLLM's field for scoring, so it is tried.
+  // Other engines have adopted vLLM's `prompt_logprobs`, so a test job tries it.
   scoring: promptLogprobScoring,
   // `transformers serve` answers one request at a time. Further ones would wait inside it and look stalled.
   assumedSlots: 1,
@@ -20,7 +20,7 @@ export const generic: EngineProfile = {
     const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
     return { models, slots: undefined };
   },
-  // A test job shows whether the engine supports the field.
+  // A test job shows whether the engine enforces `response_format`.
   dialect: openAiDialect(
     {},
     { format: (format, endpoint) => (endpoint === "chat" ? responseFormat(format) : undefined) },

@@ -49,7 +49,10 @@ function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<str
   };
 }
 
-/** Each entry contains only the prompt's own token, because no alternatives were requested. */
+/**
+ * The log-probability in an entry, null if it is empty. No alternatives were requested, so it has only the prompt's
+ * token.
+ */
 function logprobOf(entry: z.infer<typeof TokenLogprobs>[number]): Logprobs[number] {
   const values = Object.values(entry ?? {});
   return values.length === 0 ? null : Math.min(0, Math.max(...values.map(({ logprob }) => logprob)));

@@ -25,8 +25,8 @@ export function useProgress(seen: Seen): Progress {
 
 export function progressOf({ nodes, tokens, secret }: Seen, before: Set<string> | undefined): Progress {
   const token = tokens?.find(({ start }) => secret?.startsWith(`${start}_`) === true);
-  // A node is new if it registered after the page was opened, or after its token was created if the user left the page
-  // and returned.
+  // A node is new if it registered after the page was opened. If the user left the page and returned, a node that
+  // registered after the page's token was created is new as well.
   const isNew = ({ id, created_at }: ListedNode): boolean =>
     (before !== undefined && !before.has(id)) || (token !== undefined && created_at > token.created_at);
   const node = nodes?.find(isNew);

@@ -165,7 +165,7 @@ function detailWords(details: Details): string {
     .join(", ");
 }
 
-/** A limit of zero means that there is none. */
+/** The amount with its name. Empty for zero, because a limit of zero means no limit. */
 function amountWords(name: string, micro: string): string[] {
   const pico = parseMicro(micro);
   return pico === 0n ? [] : [`${name.replace(/_micro$/, "").replaceAll("_", " ")} ${exactDollars(pico)}`];

@@ -22,7 +22,7 @@ const UNITS = [
 ];
 const HOUR = { seconds: 3600, name: "h" };
 
-/** On a quiet platform, requests are counted per minute or per hour. */
+/** The figures to draw. On a quiet platform, the request rate is per minute or per hour instead of per second. */
 export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure[] {
   const unit = UNITS.find(({ seconds }) => (total.rate_per_s ?? 0) * seconds >= 1) ?? HOUR;
   return [

@@ -48,7 +48,7 @@ export function PlatformPage() {
           </>
         )}
         {query.data !== undefined && <MoneyStrip {...query.data} />}
-        {/* The live card comes last, so that no other card waits for the stream. */}
+        {/* This card comes last, so that no other card waits for the event stream. */}
         <Card title="Capacity by model" flush>
           {load.now === undefined ? <Skeleton className="m-4 h-40" /> : <CapacityTable load={load.now} />}
         </Card>

@@ -26,7 +26,7 @@ describe("status 200", () => {
   test("returns balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
     const at = new Date(Date.now() - 2 * 3_600_000);
     const nodeId = platform.newId();
-    // Makes all credit bought credit, because a host is not paid for requests of the same person's granted credit.
+    // Makes all credit bought credit, because a host is not paid when its own owner spends granted credit on it.
     await platform.pool.query("update ledger_account set granted = 0 where id = $1", [builder]);
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
     await insertServed(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });

@@ -42,7 +42,7 @@ before(async () => {
   // All nodes but `good` have enough honest answers to be trusted, so only `good` is on probation.
   await pool.query("update node set honest_answers = 1000 where id <> $1", [good]);
   for (const id of [good, bad]) platform.outside.connected.add(publicId("node", id));
-  // Makes all credit bought credit, because a host is not paid for requests of the same person's granted credit.
+  // Makes all credit bought credit, because a host is not paid when its own owner spends granted credit on it.
   await pool.query("update ledger_account set granted = 0 where id = any ($1)", [[builder, quiet]]);
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });

@@ -48,7 +48,7 @@ describe("the platform's status", () => {
     } as unknown as Triage);
   });
 
-  test("is down since the moment when the dispatch plane became unreachable", async () => {
+  test("is down while the dispatch plane is unreachable, and includes the time when that began", async () => {
     const { now } = platform.parts.outages;
     platform.parts.outages.now = () => [{ part: "plane", since: 1_790_000_000_000, isNeeded: true }];
     const { state, causes } = await triage();
