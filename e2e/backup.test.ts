@@ -33,7 +33,10 @@ import { formatSettlementLine } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
-/** The oldest supported major version of PostgreSQL, because its client tools are installed with it. */
+/**
+ * The major version of PostgreSQL: the oldest supported one, because its installation includes the client tools
+ * (`pg_dump`).
+ */
 const MAJOR = 15;
 const execute = promisify(execFile);
 

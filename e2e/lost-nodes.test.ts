@@ -380,7 +380,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     await runs(2);
     cable.unplug();
     await eventually("new ones are refused", async () => !(await client.serves("tiny-3b")));
-    // More requests than may be in flight for a model without nodes.
+    // Sends more requests than may be in flight for a model without nodes. All must be refused.
     const refused = await Promise.all(
       Array.from({ length: 24 }, (_, i) => client.chat({ text: "x" }, { stream: i % 2 === 0, user: "at the door" })),
     );

@@ -131,7 +131,7 @@ const checks: Check[] = [
   },
   {
     name: "hold",
-    // An account without any credit is left as it is: its credit does not cover the hold either.
+    // Keeps an account that already has no credit at all, because it cannot pay for the hold either.
     breaks: (d) => Object.assign(d, { account: d.account === "broke" ? "broke" : "poor" }),
     status: 402,
     answer: "hold_exceeds_balance",

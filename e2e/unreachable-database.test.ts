@@ -165,7 +165,7 @@ describe("a gateway whose database is unreachable", () => {
       return share != null && share > 0 && share < 1;
     });
     await again.kill();
-    // Every second counts once, even seconds in which no gateway took a sample.
+    // The availability statistics count every second once, even seconds in which no gateway took a sample.
     const [sums] = await platform.query<{ whole: boolean }>(
       `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
          from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn

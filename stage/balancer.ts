@@ -26,8 +26,8 @@ const LATE_MAX = 1;
 /** How long an idle connection is kept. Longer than clients keep theirs, so that the clients close them. */
 const KEEP_ALIVE_MS = 72_000;
 /**
- * Headers that concern one connection and are not forwarded. (Node decides how a body is framed: some methods need a
- * special way to carry one.)
+ * Headers that concern one connection and are not forwarded. (`transfer-encoding` is one of them, because Node decides
+ * itself how to frame a body for the method.)
  */
 const OF_A_CONNECTION = [
   "connection",

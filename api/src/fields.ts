@@ -76,7 +76,7 @@ function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: strin
     const first = branch[0];
     if (first === undefined) continue;
     const inner = deepest(first);
-    // An alternative with the right type (such as an empty string) gives a better message than "wrong type".
+    // If the type is right but the value is not (such as an empty string), the message is better than "wrong type".
     const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
     if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
       best = { path: [...issue.path, ...inner.path], message: inner.message };

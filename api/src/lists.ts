@@ -14,7 +14,7 @@ const Moment = z.string().transform((text, context) => {
 });
 
 function isoDate(text: string): Date | undefined {
-  // A time of day needs a time zone. Otherwise it would depend on the gateway's machine.
+  // A time of day needs a time zone. Otherwise its meaning would depend on the gateway machine's own zone.
   const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text);
   const day = form?.[1];
   if (day === undefined) return undefined;

@@ -24,7 +24,8 @@ export const MODEL = "tiny-3b";
 export const WEBHOOK_SECRET = "whsec_histories";
 
 /**
- * A table for the IDs of requests that were settled after their leases had expired. The records do not contain that.
+ * A table for the IDs of requests that were settled after their leases had expired, because their records do not show
+ * that.
  */
 export const LATE_TABLE = "history.settled_late";
 const NOTE_LATE = `

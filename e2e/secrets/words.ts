@@ -55,7 +55,7 @@ export class MarkedWords {
     return word;
   }
 
-  /** Makes a word that responses must not contain either. */
+  /** Makes a word for a secret input: in addition, no response may contain it. */
   secret(way: string): string {
     const value = this.of(way);
     this.secrets.push({ value, way, shownIn: undefined });

@@ -82,7 +82,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
   try {
     const front = listener && (await openFront(context, settings, { ...ports, listener }));
     const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
-    // No node gets messages before the plane is known to belong to this database.
+    // Waits until the plane is known to belong to this database, because before that no node may get messages.
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
     const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });

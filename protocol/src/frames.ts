@@ -52,8 +52,8 @@ export const JobHeader = z.object({
   /** Whether the client streams. If not, the agent may send fewer and larger deltas. */
   stream: z.boolean(),
   /**
-   * The output cap, 0 for embeddings. The gateway enforces it. An engine whose token count is the same may stop by
-   * itself.
+   * The output cap, 0 for embeddings. The gateway enforces it. An engine that counts the same tokens may also stop
+   * there by itself.
    */
   output_tokens_max: z.int().min(0),
   sampling: Sampling,

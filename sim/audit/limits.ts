@@ -22,7 +22,7 @@ const PLACES_MIN = 8;
 const LEASE_MS = 62_000;
 const MINUTE_MS = 60_000;
 /**
- * An account that requested a model counts as sharing the model for 10 s; the remaining time covers the delay until the
+ * An account that requested a model counts as sharing the model for 10 s. The other 15 s cover the delay until the
  * request is counted.
  */
 const SHARING_MS_MAX = 10_000 + 15_000;

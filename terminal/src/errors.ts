@@ -14,8 +14,8 @@ export class UsageError extends Error {
 }
 
 /**
- * A problem outside the command prevents it. The message is one line. Each of the details is one line about a place
- * where the command looked or something it tried. `next` is the next step. Exit code 1.
+ * The command line is right, but something else prevents the command. The message is one line. Each of the details is
+ * one line about a place where the command looked or something it tried. `next` is the next step. Exit code 1.
  */
 export class CommandError extends Error {
   override name = "CommandError";

@@ -20,7 +20,7 @@ export type ExplainError = (
   error: unknown,
 ) => { message: string; next: string | undefined; code?: string | undefined } | undefined;
 
-/** Matches our tokens, to hide one that was typed in the wrong place. */
+/** Matches Tollgate's secret tokens, to hide one that was typed in the wrong place. */
 const SECRET = /\b(t(?:ht|sk)_live|tgs)_[\w-]+/g;
 const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack trace";
 

@@ -75,8 +75,8 @@ export function parseCommandInput(name: string, { args = {}, flags = {} }: Comma
   ]);
   const { flags: found, words, mistakes } = readFlagTokens(said, Object.fromEntries(known));
   const isNamed = (flag: string): boolean => found.some((token) => token.name === flag);
-  // After an unknown flag, these checks are skipped. A word next to it may be its value, and the flag may be a
-  // misspelled required one.
+  // Checks words and required flags, but not after an unknown flag: a word may be that flag's value, and the flag may
+  // be a misspelled required one.
   if (mistakes.length === 0) {
     const due = Object.entries(flags).filter(([flag, { required }]) => required === true && !isNamed(flag));
     mistakes.push(...wordMistakes(name, args, words));

@@ -42,7 +42,7 @@ export function faultsOf(route: Route): Refusal[] {
     ...(query === undefined ? [] : [wrongQuery(query)]),
     ...(body === undefined ? [] : ofBody(body.fields)),
   ];
-  // Any route may return these two errors, for example while the database is unreachable. Of several errors with the
+  // Any route may return these two errors, for example while the database is unreachable. If several errors have the
   // same status and code, only the last one is kept, which is the most specific.
   return [
     ...new Map(

@@ -48,8 +48,8 @@ export interface LossFigures {
 }
 
 /**
- * This gateway's recent commits. `requests`: of the ledger. `changes`: of other rows, which users, payment providers or
- * operators changed.
+ * This gateway's recent commits. `requests`: holds and settlements of requests. `changes`: rows that users, payment
+ * providers or operators changed.
  */
 export type Journals = Record<"requests" | "changes", Journal>;
 

@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 import { invariant } from "./invariant.ts";
 
 export interface Message {
-  /** For questions and answers: the question's number. Other kinds may use it freely. */
+  /** For questions and answers: the question's number. Other kinds of messages may use it freely. */
   number: number;
   text: string;
   bytes: Buffer;
@@ -171,7 +171,7 @@ export class Channel {
     if (this.#used === 0) return;
     const said = this.#buffer.subarray(0, this.#used);
     this.#used = 0;
-    // The socket uses this part of the buffer until it is sent, so it is not written again.
+    // The socket reads `said` until it is sent, so that part of the buffer must not be overwritten.
     this.#buffer = this.#buffer.subarray(said.length);
     if (this.#buffer.length < BUFFER_BYTES / 4) this.#buffer = Buffer.allocUnsafe(BUFFER_BYTES);
     this.#socket.write(said);

@@ -100,8 +100,8 @@ export const WITNESS_MS = 5_000;
  */
 export const PREFILL_MS_MAX = 60_000;
 /**
- * How long a node's progress may stay at the same fraction, plus a time per prompt token (50 tokens per second is slow
- * for any engine).
+ * The maximum time without progress in reading a prompt. A time per prompt token is added: 50 tokens per second is slow
+ * for any engine.
  */
 const STUCK_MS_MAX = 10_000;
 const STUCK_MS_PER_TOKEN = 20;

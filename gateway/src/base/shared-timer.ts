@@ -4,7 +4,8 @@
  */
 export const BEAT_MS = 500;
 /**
- * A task's first run is on a beat that is a multiple of the first of these numbers that divides its period in beats.
+ * The first of these numbers that divides a task's period in beats also divides the number of the beat of its first
+ * run.
  */
 const MEASURES = [4, 2, 1];
 /** The tolerance for timers that fire slightly early. */

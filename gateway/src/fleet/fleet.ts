@@ -163,8 +163,8 @@ const Elected = row({ model: z.string() });
 const Nodes = row({ nodes: column.count });
 
 /**
- * Statements that run together with a move (a change of a node's standing). They may refer to the moved node as `moved
- * (id)`, and to the parameters from `$4`.
+ * Statements that run together with a move (a change of a node's standing). They may refer to the table `moved` with
+ * the node's `id`, and to the parameters from `$4`.
  */
 interface Beside {
   sql: string[];

@@ -80,7 +80,7 @@ describe("request history", () => {
     );
     assert.deepEqual(rows[0], { flooded: false, records: 900, requests: 900, most: 1 });
     assert.equal(rows[1].requests, 3_000);
-    // A batch may cross the limit, and two batches may run at once, so the number varies a little. No record is lost.
+    // The first 1,000 refusals have a record each. Later ones share one record per kind.
     assert.equal(rows[1].records, 1_000 + kinds.length);
 
     const history = openHistory({ pool: db.pool });
@@ -103,7 +103,8 @@ describe("request history", () => {
       ["rate_limit_requests", 2_600],
       ["rate_limit_sku_capacity", 1_300],
     ]);
-    // With a filter, the rollup's counts include shared records, which must not be counted as several records.
+    // With a filter, the rollup's counts of requests decide how many hours a page reads. A shared record has many
+    // requests, but must count as one record there.
     const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
     await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
     const found = await history.list(account, {

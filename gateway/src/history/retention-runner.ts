@@ -7,8 +7,8 @@ import type { Retention } from "./retention.ts";
 
 const LOOK_EVERY_MS = 60 * 60 * 1000;
 /**
- * The interval at which a running statement is cancelled until it ends. A first attempt may come before the statement
- * has begun.
+ * To stop a running statement, the gateway cancels it at this interval until it ends, because the first attempt may
+ * come before the statement has begun.
  */
 const ENDS_MS = 100;
 

@@ -109,7 +109,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const set = await queryRow(client, Settings, `${TOP_UP_QUERY} for update`, [accountId]);
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
-      // Read in a single statement, and thus from one snapshot: a finished purchase is already in the balance.
+      // Read in a single statement, and thus from one snapshot: a purchase is either in flight or in the balance.
       const { balance, spent, inFlight, customer, method } = await queryOne(
         client,
         Standing,

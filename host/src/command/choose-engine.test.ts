@@ -27,7 +27,7 @@ const found = (name: string, models: string[]): FoundEngine => ({
   slots: 1,
   slotsTold: true,
 });
-/** A fake demo model, because loading the real one takes a while. demo.test.ts covers that. */
+/** A fake demo model, because loading the real one takes a while. demo.test.ts tests the real one. */
 const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
   ...scriptedEngine({ models, slots, clock: systemClock }),
   name: "demo model",

@@ -121,8 +121,8 @@ export class EngineHealth {
     // After an outage, another engine may run at this address, so the old limit no longer applies.
     if (facts === undefined || now >= (this.#crowded?.until ?? 0)) this.#crowded = undefined;
     if (facts?.crowdedAt === undefined) return;
-    // Even in an engine that is not full, requests may wait briefly. Of the numbers of running requests seen while
-    // others waited, the highest is therefore closest to its capacity.
+    // Even in an engine that is not full, requests may wait briefly. The highest number of running requests seen at
+    // such times is therefore the closest to its capacity.
     const slots = Math.max(1, facts.crowdedAt, this.#crowded?.slots ?? 0);
     this.#crowded = { slots, until: now + CROWDED_MS };
   }

@@ -17,8 +17,8 @@ const PLAIN = /^[^"\\\p{Cc}]+$/u;
 const SECOND = /(?<="created":)[1-9]\d{9}(?=[,}])/;
 const OTHER_SECOND = "1000000007";
 /**
- * A short text may occur several times in its event. The reader tries this many occurrences, and then waits for an
- * event whose text is easier to locate.
+ * A short text may occur several times in its event. The reader tries at most this many occurrences, and then waits for
+ * an event whose text is easier to locate.
  */
 const PLACES_MAX = 4;
 

@@ -109,8 +109,8 @@ export class HttpJobs {
   }
 
   /**
-   * Removes the stop strings unless the engine handles them correctly; the agent looks for them instead. They are also
-   * removed for thinking models, because engines search thinking for them, too.
+   * Removes the stop strings from the request unless the engine handles them correctly; the agent then looks for them
+   * itself. Always removes them for thinking models, because engines also look for them in the thinking.
    */
   #asAsked(job: GenerationJob): GenerationJob {
     if (this.#options.profile.stopsExactly && !THINKING_MODELS.includes(job.model)) return job;

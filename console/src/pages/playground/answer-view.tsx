@@ -14,7 +14,7 @@ interface Props {
   answer: Answer;
   model: Rate | undefined;
   view: ChatState["view"];
-  /** Whether this is one of two compared answers, which have the model's name above them. */
+  /** Whether this is one of two compared answers. Each of them has its model's name above it. */
   compared: boolean;
   /** Generates the answer again; only set for the last answer. */
   onRegenerate: (() => void) | undefined;

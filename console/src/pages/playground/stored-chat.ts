@@ -47,7 +47,9 @@ function newestWithin(exchanges: Exchange[], chars: number): Exchange[] {
   return exchanges.slice(from);
 }
 
-/** Returns undefined if nothing is stored, or if it belongs to another person or account or is invalid. */
+/**
+ * Restores a conversation. Returns undefined if none is stored, or if it is invalid or of another person or account.
+ */
 export function restoreChat(text: string | null, { person, account }: ChatOwner): ChatState | undefined {
   const kept = parsed(text);
   if (kept?.version !== VERSION || kept.person !== person || kept.account !== account) return undefined;

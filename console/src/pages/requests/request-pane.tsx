@@ -63,8 +63,8 @@ const Step = ({ label, to, onOpen, className }: StepProps) => (
 );
 
 /**
- * A non-modal dialog, so that the list stays usable. The focus moves into the dialog when it opens, and back if a
- * control in the dialog closes it.
+ * A non-modal dialog, so that the list stays usable. The focus moves into the dialog when it opens, and returns to
+ * where it was if a control in the dialog closes it.
  */
 function Beside({ onClose, steps, children }: { onClose: () => void; steps: ReactNode; children: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);

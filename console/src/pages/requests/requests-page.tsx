@@ -167,7 +167,7 @@ export function RequestsPage() {
 
 const store = () => localStorage;
 
-/** The time that the search has reached when the API returned an incomplete page. The next page continues there. */
+/** Says how far the search got when the API returned an incomplete page. The next page continues there. */
 function SearchedTo({ at }: { at: number | undefined }) {
   if (at === undefined) return null;
   return (

@@ -20,7 +20,7 @@ export const HostTeamPage = () => <TeamOf kind="host" />;
 
 function TeamOf({ kind }: { kind: AccountKind }) {
   const account = useChosenAccount(kind);
-  // The route requires an account. It is undefined only briefly, when the user is removed from it.
+  // The route requires an account. `account` is undefined only briefly, after the user was removed from the account.
   return account === undefined ? null : <TeamPage account={account} />;
 }
 

@@ -60,7 +60,7 @@ const Entry = ({ name, colour, off }: { name: string; colour: number; off: boole
 
 type FoundProps = Omit<Props, "series" | "onToggle" | "before"> & { before: PreviousPeriod };
 
-/** The sums of the visible bars: the previous period's, and the current one's change. */
+/** Shows the sum of the previous period's visible bars, and how the current period's sum differs from it. */
 function Found({ before: { rows: known, error }, adds, format, hidden, rows, earlier }: FoundProps) {
   if (error != null) return <span className="text-bad">: {errorMessage(error)}</span>;
   if (known === undefined) return ": loading…";

@@ -3,7 +3,9 @@ import { useState } from "react";
 import { BEFORE_WORDS, type TimeRange } from "../../time-range.ts";
 import type { ChartRow, PreviousPeriod } from "./chart-data.ts";
 
-/** Past figures do not change, so they are loaded once. Figures of another period are not shown while they load. */
+/**
+ * Past figures do not change, so they are loaded once. While they load, no other period's figures are shown instead.
+ */
 const PAST = { staleTime: Number.POSITIVE_INFINITY, refetchInterval: false, placeholderData: () => undefined } as const;
 
 interface Comparison {

@@ -73,7 +73,7 @@ export class LongPiece {
   truncate(length: number): void {
     this.length = length;
     while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
-    // The bytes after these checkpoints may become different ones.
+    // Drops followers that reach beyond the new end, because other bytes may follow there now.
     for (let i = this.#checkpoints.length - 1; i >= 0; i--) {
       const checkpoint = this.#checkpoints[i] as Checkpoint;
       if (checkpoint.at + this.#counter.tables.tokenBytesMax <= length) break;

@@ -229,7 +229,7 @@ interface Span {
   seen: Problem;
 }
 
-/** Records a problem that lasted for a time that is already over. */
+/** Records a problem that began at `seen.sinceMs` and ended at `toMs`. */
 async function span(client: pg.PoolClient, newId: NewId, { known, seen }: Span, toMs: number): Promise<void> {
   if (known === undefined || known.endedAt === null) return step(client, newId, { model: null, known, seen }, toMs);
   const { state, cause } = worse(known, seen);

@@ -68,7 +68,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();
-      // The checks of hanging servers run on the machine's clock, because the servers' answers take real time.
+      // The checks for hanging servers run on the machine's clock, because the servers' answers take real time.
       let asked = 0;
       const every: Clock["every"] = (ms, run) =>
         systemClock.every(ms, () => {

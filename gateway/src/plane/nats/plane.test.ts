@@ -302,7 +302,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
       }
     });
     await eventually("they found each other", async () => /Route connection created/.test(await two.log()));
-    // The checks of hanging servers run when the test moves this clock.
+    // The checks for hanging servers run when the test moves this clock.
     const checks = manualClock();
     const plane = await openTestPlane(t, one, { publicUrl: two.url, clock: { ...clock, every: checks.every } });
     const asked = (what: string, check: () => boolean): Promise<unknown> =>

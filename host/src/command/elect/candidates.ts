@@ -75,7 +75,7 @@ export function proposedModels(candidates: readonly Candidate[]): string[] {
   return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
 }
 
-/** The reason why a model is not proposed; undefined if it is. */
+/** The reason why a model is not proposed. Undefined for a proposed model. */
 function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";

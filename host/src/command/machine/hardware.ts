@@ -48,8 +48,8 @@ export function hardwareReport(hardware: Hardware, engines: readonly FoundEngine
 const UNIFIED_SHARE = 0.75;
 
 /**
- * The memory available to models. With graphics cards, their memory together, because engines split models over cards.
- * With shared memory, a part of it. Otherwise the machine's memory.
+ * The memory available to models. For graphics cards, the sum of their memory, because engines split models over cards.
+ * For a GPU that shares the machine's memory, a part of that memory. Without a GPU, the machine's memory.
  */
 export function modelMemoryBytes({ memoryBytes, gpus }: Hardware): number {
   if (gpus.length === 0) return memoryBytes;

@@ -46,8 +46,8 @@ interface Generation {
 
 /**
  * The extra tokens beyond the output cap before the engine stops by itself. The gateway counts the text's tokens and
- * ends the job at its cap. The engine may need more tokens for the same text, so its own limit is higher. It only
- * matters without a gateway.
+ * ends the job at its cap. The engine may need more tokens for the same text, so its own limit is higher. The engine's
+ * limit only matters without a gateway.
  */
 const UNCOUNTED = 16;
 

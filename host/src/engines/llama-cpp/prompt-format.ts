@@ -42,9 +42,9 @@ export function filePromptFormat(model: LlamaModel, template = templateOf(model)
 const templateOf = (model: LlamaModel): string | undefined => model.fileInfo.metadata.tokenizer?.chat_template;
 
 /**
- * Applies the template unchanged. The library tests a template before it accepts it, and some templates only accept
- * adjacent messages of one role if they are joined. For files without a template, the library chooses one by the kind
- * of model.
+ * Applies the template to the messages as they are. Some templates do not accept adjacent messages of one role: the
+ * library finds this in a test and throws, and such messages are then joined. For files without a template, the library
+ * chooses one by the kind of model.
  */
 function chatWrapperOf(model: LlamaModel, template: string | undefined): ChatWrapper {
   if (template === undefined) return resolveChatWrapper(model);
